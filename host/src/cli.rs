@@ -156,14 +156,14 @@ pub fn main() -> ExitCode {
     };
     match result {
         Ok(()) => {
-            logs::end("");
+            logs::write_last("");
             ExitCode::SUCCESS
         }
         Err(error) if matches!(error.downcast_ref(), Some(output::OutputError::Closed)) => ExitCode::SUCCESS,
         Err(error) => {
             // A log that programs read ends with a line of the log, which has said what was cut off.
             let is_said = error.is::<exit::CutOff>();
-            logs::end(&if is_said { String::new() } else { format!("bulkhead: {}\n", told(&error)) });
+            logs::write_last(&if is_said { String::new() } else { format!("bulkhead: {}\n", told(&error)) });
             exit::Exit::of(&error).into()
         }
     }

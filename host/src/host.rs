@@ -315,7 +315,7 @@ fn serve(
             public = bound.local_addr();
         }
         let innermost = start::innermost(context.config.demo && address.is_none());
-        let router = layers::around(router, Layers { innermost, ..layers.clone() });
+        let router = layers::with_layers(router, Layers { innermost, ..layers.clone() });
         servers.spawn(accept::serve(bound, router, settings.clone(), lifecycle.stopping()));
     }
     if let Some(certificates) = certificates {

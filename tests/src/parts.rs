@@ -69,7 +69,7 @@ impl Parts {
     /// Serves `router` behind the host's own layers and accept loop, for ever; says where first.
     pub async fn serve(&self, router: axum::Router) {
         let server = &self.config.server;
-        let router = layers::around(router, Layers::new(server, self.metrics.clone()));
+        let router = layers::with_layers(router, Layers::new(server, self.metrics.clone()));
         let bound = listen::bind("server.listen", ([127, 0, 0, 1], 0).into(), None).unwrap();
         println!("{}", bound.local_addr());
         let settings = Settings::new(server, self.metrics.clone());

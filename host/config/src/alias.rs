@@ -1,4 +1,4 @@
-//! The layer of names that replaced services have for keys: a few of every service, and what each service hands in.
+//! Applies the variable names of replaced services as aliases of keys: a few general ones, and those of each service.
 
 use std::net::SocketAddr;
 
@@ -8,22 +8,22 @@ use super::{
     tree::{self, ChosenNames, Node, Table, Value},
 };
 
-/// Variables of every service that set one key each.
+/// Variables that set one key each, whatever the services.
 const PLAIN: [(&str, &str); 2] = [("TLS_CERT", "server.tls.cert"), ("TLS_KEY", "server.tls.key")];
 
-/// Names of one replaced service.
+/// Variable names of one replaced service.
 #[derive(Clone, Copy, Debug)]
 pub struct Aliases {
     /// Variables that set one key each, in dotted form.
     pub plain: &'static [(&'static str, &'static str)],
     /// Variables that hold one secret of a list.
     pub secrets: &'static [SecretAlias],
-    /// Lays over the tree what is more than a name.
+    /// Applies what a plain alias cannot express.
     pub others: fn(&mut Layer<'_>),
 }
 
 impl Aliases {
-    /// Neither variables nor anything else.
+    /// No aliases.
     pub const NONE: Self = Self { plain: &[], secrets: &[], others: |_| {} };
 }
 
@@ -34,25 +34,25 @@ pub struct SecretAlias {
     pub variable: &'static str,
     /// The list, in dotted form.
     pub key: &'static str,
-    /// Whether the secret counts beside those of files, or in their place.
-    pub is_one_more: bool,
+    /// Whether the secret is appended to the list that files give; otherwise it replaces the list.
+    pub appends: bool,
 }
 
-/// What a layer is laid over, and what is noticed on the way.
+/// The tree that a layer changes, and the problems found while doing so.
 pub struct Layer<'l> {
     /// The values of the layers below.
     pub tree: &'l mut Table,
-    /// Where people have chosen names.
+    /// The paths whose children are chosen names.
     pub names: &'l ChosenNames,
     /// The environment variables, sorted by name.
     pub environment: &'l [(String, String)],
-    /// What is wrong.
+    /// Problems that make the configuration invalid.
     pub problems: &'l mut Vec<Problem>,
-    /// What the operator should know.
+    /// Warnings for the operator.
     pub warnings: &'l mut Vec<Problem>,
 }
 
-/// Lays the aliases over the tree.
+/// Applies the aliases to the tree.
 pub(super) fn apply(mut layer: Layer<'_>, aliases: &[Aliases]) {
     for (name, text) in layer.environment {
         let origin = Origin::Environment(name.clone());
@@ -60,7 +60,7 @@ pub(super) fn apply(mut layer: Layer<'_>, aliases: &[Aliases]) {
             "SERVER_PORT" | "PORT" => {
                 layer.problems.extend(set_listen_part(layer.tree, origin, "port", text));
             }
-            // Shells set it to the machine's name: only an address can be meant for a listener.
+            // Shells set this to the machine's name, so only an address is taken as a listener's.
             "HOST" => drop(set_listen_part(layer.tree, origin, "host", text)),
             "LOG_LEVEL" => set_level(&mut layer, origin, text),
             name => set_row(layer.tree, aliases, origin, (name, text.as_str())),
@@ -82,7 +82,7 @@ fn set_level(layer: &mut Layer<'_>, origin: Origin, text: &str) {
     }
 }
 
-/// Sets the key that a variable names, if a row does.
+/// Sets the key that a variable is an alias of, if it is one.
 fn set_row(tree: &mut Table, aliases: &[Aliases], origin: Origin, (name, text): (&str, &str)) {
     let mut secrets = aliases.iter().flat_map(|aliases| aliases.secrets);
     if let Some(alias) = secrets.find(|alias| alias.variable == name) {
@@ -97,7 +97,7 @@ fn set_row(tree: &mut Table, aliases: &[Aliases], origin: Origin, (name, text): 
 fn add_secret(tree: &mut Table, alias: &SecretAlias, origin: Origin, text: &str) {
     let path: Vec<&str> = alias.key.split('.').collect();
     let mut secrets = match tree::get(tree, &path).map(|node| &node.value) {
-        Some(Value::List(secrets)) if alias.is_one_more => secrets.clone(),
+        Some(Value::List(secrets)) if alias.appends => secrets.clone(),
         _ => Vec::new(),
     };
     secrets.push(Node { origin: origin.clone(), value: Value::String(text.to_owned()) });
@@ -105,7 +105,7 @@ fn add_secret(tree: &mut Table, alias: &SecretAlias, origin: Origin, text: &str)
     tree::set(tree, &path, Node { origin, value: Value::List(secrets) });
 }
 
-/// Changes one part, `host` or `port`, of the shared listener's address as it is so far.
+/// Changes one part, `host` or `port`, of the shared listener's current address.
 pub(super) fn set_listen_part(tree: &mut Table, origin: Origin, part: &str, text: &str) -> Option<Problem> {
     let written = match tree::get(tree, &["server", "listen"]).map(|node| &node.value) {
         Some(Value::String(text) | Value::Text(text)) => text.parse().ok(),

@@ -1,5 +1,5 @@
-//! URLs of database servers, checked before anybody connects. No error text shows what the URL holds, for a password is
-//! in it.
+//! Checks database URLs before a connection is made. No error text quotes a URL, because it may contain a
+//! password.
 
 use std::{net::IpAddr, path::PathBuf, str::FromStr as _};
 
@@ -11,7 +11,7 @@ use url::Url;
 
 use super::secret::Secret;
 
-/// Parameters that the drivers know; they write others, with their values, into the log.
+/// Parameters that the drivers know. The drivers log unknown ones with their values.
 const MYSQL: [&str; 13] = [
     "sslmode",
     "ssl-mode",
@@ -46,12 +46,12 @@ const POSTGRES: [&str; 17] = [
     "application_name",
     "options",
 ];
-/// What both know.
+/// A parameter that both drivers know.
 const CACHE: &str = "statement-cache-capacity";
 
-/// A database as it is written: `sqlite:PATH` or a server's URL.
+/// A parsed database setting: `sqlite:PATH` or a server's URL.
 #[derive(Clone, Debug)]
-pub enum Written {
+pub enum DatabaseUrl {
     /// A file of SQLite.
     Sqlite(PathBuf),
     /// A URL of MariaDB or MySQL.
@@ -60,45 +60,45 @@ pub enum Written {
     Postgres(Secret),
 }
 
-/// Reads it.
+/// Parses a database setting.
 ///
 /// # Errors
-/// What is wrong, for operators.
-pub fn parse(written: &str) -> Result<Written, String> {
+/// A message for operators that says what is wrong.
+pub fn parse(written: &str) -> Result<DatabaseUrl, String> {
     if let Some(path) = written.strip_prefix("sqlite:") {
         let path = path.strip_prefix("//").unwrap_or(path);
         if matches!(path, "" | ":memory:") || path.contains('?') {
             return Err("must be sqlite: and the path of a file".to_owned());
         }
-        return Ok(Written::Sqlite(PathBuf::from(path)));
+        return Ok(DatabaseUrl::Sqlite(PathBuf::from(path)));
     }
     let url = Url::parse(written).map_err(|_| "must be sqlite:PATH or the URL of a database".to_owned())?;
     match url.scheme() {
         "mysql" | "mariadb" => {
-            known(&url, &MYSQL)?;
+            check_parameters(&url, &MYSQL)?;
             // The driver knows the first scheme only.
             let plain = written.replacen("mariadb://", "mysql://", 1);
             MySqlConnectOptions::from_str(&plain).map_err(|_| unusable("ssl-mode, charset"))?;
             if url.path().trim_matches('/').is_empty() {
                 return Err("must name the database, as in mysql://user:password@host/name".to_owned());
             }
-            Ok(Written::MySql(Secret::new(&plain)))
+            Ok(DatabaseUrl::MySql(Secret::new(&plain)))
         }
         "postgres" | "postgresql" => {
-            known(&url, &POSTGRES)?;
+            check_parameters(&url, &POSTGRES)?;
             PgConnectOptions::from_str(written).map_err(|_| unusable("sslmode, port"))?;
-            Ok(Written::Postgres(Secret::new(written)))
+            Ok(DatabaseUrl::Postgres(Secret::new(written)))
         }
         _ => Err("must be sqlite:PATH or the URL of a database".to_owned()),
     }
 }
 
-/// Returns the warning for a database on another machine whose URL does not demand TLS. With a mode that only prefers TLS,
-/// an attacker between the two can claim that the server has none.
+/// Returns the warning for a database on another machine whose URL does not demand TLS. With a mode that only prefers
+/// TLS, an attacker between the two can claim that the server has none.
 pub fn warning(written: &str) -> Option<&'static str> {
     let (is_here, demands_tls, text) = match parse(written).ok()? {
-        Written::Sqlite(_) => return None,
-        Written::MySql(url) => {
+        DatabaseUrl::Sqlite(_) => return None,
+        DatabaseUrl::MySql(url) => {
             let options = MySqlConnectOptions::from_str(url.expose()).ok()?;
             let optional = matches!(options.get_ssl_mode(), MySqlSslMode::Disabled | MySqlSslMode::Preferred);
             let is_here = options.get_socket().is_some() || is_here(options.get_host());
@@ -109,7 +109,7 @@ pub fn warning(written: &str) -> Option<&'static str> {
                 read and changed there; add ssl-mode=VERIFY_IDENTITY",
             )
         }
-        Written::Postgres(url) => {
+        DatabaseUrl::Postgres(url) => {
             let options = PgConnectOptions::from_str(url.expose()).ok()?;
             let mode = options.get_ssl_mode();
             let optional = matches!(mode, PgSslMode::Disable | PgSslMode::Allow | PgSslMode::Prefer);
@@ -125,17 +125,17 @@ pub fn warning(written: &str) -> Option<&'static str> {
     (!is_here && !demands_tls).then_some(text)
 }
 
-/// Whether a host is this machine: by its name, by a loopback address, or by the path of a socket.
+/// Returns whether a host is this machine: by its name, by a loopback address, or by the path of a socket.
 fn is_here(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     let is_name = host.is_empty() || host.starts_with('/') || host.eq_ignore_ascii_case("localhost");
     is_name || address.is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
-/// The same as [`parse`] where MariaDB will not do.
+/// Parses as [`parse`] does, and rejects MariaDB.
 ///
 /// # Errors
-/// What is wrong, for operators.
+/// A message for operators that says what is wrong.
 pub fn sqlite_or_postgres<T>(
     written: &str,
     sqlite: impl FnOnce(PathBuf) -> T,
@@ -146,13 +146,13 @@ pub fn sqlite_or_postgres<T>(
         return Err(other());
     }
     match parse(written)? {
-        Written::Sqlite(path) => Ok(sqlite(path)),
-        Written::Postgres(url) => Ok(postgres(url)),
-        Written::MySql(_) => Err(other()),
+        DatabaseUrl::Sqlite(path) => Ok(sqlite(path)),
+        DatabaseUrl::Postgres(url) => Ok(postgres(url)),
+        DatabaseUrl::MySql(_) => Err(other()),
     }
 }
 
-fn known(url: &Url, names: &[&str]) -> Result<(), String> {
+fn check_parameters(url: &Url, names: &[&str]) -> Result<(), String> {
     let wrong = url.query_pairs().find(|(name, _)| {
         let option = name.starts_with("options[") && names.contains(&"options");
         name != CACHE && !option && !names.contains(&&**name)
@@ -174,22 +174,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn databases_are_told_by_their_scheme() {
+    fn scheme_selects_the_database() {
         assert!(
-            matches!(parse("sqlite:/var/lib/a.sqlite"), Ok(Written::Sqlite(path)) if path.ends_with("a.sqlite"))
+            matches!(parse("sqlite:/var/lib/a.sqlite"), Ok(DatabaseUrl::Sqlite(path)) if path.ends_with("a.sqlite"))
         );
         for url in ["mysql://u:p@h/zms?ssl-mode=VERIFY_CA&ssl-ca=/ca.pem", "mariadb://u@h:3307/zms"] {
-            let Ok(Written::MySql(url)) = parse(url) else { panic!("{url}") };
+            let Ok(DatabaseUrl::MySql(url)) = parse(url) else { panic!("{url}") };
             assert!(url.expose().starts_with("mysql://"));
         }
         for url in ["postgres://u:p@h/n?sslmode=verify-full", "postgresql://h?user=u&password=p&options[a]=b"]
         {
-            assert!(matches!(parse(url), Ok(Written::Postgres(_))), "{url}");
+            assert!(matches!(parse(url), Ok(DatabaseUrl::Postgres(_))), "{url}");
         }
     }
 
     #[test]
-    fn only_other_machines_without_tls_are_warned_of() {
+    fn remote_database_without_tls_is_warned_about() {
         for url in [
             "postgres://u:p@db.example/n",
             "postgres://u:p@192.0.2.1/n?sslmode=prefer",
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_work_is_refused_without_the_secret() {
+    fn unusable_url_is_rejected_without_secret() {
         let other = sqlite_or_postgres("mysql://u:swordfish@h", drop, drop).unwrap_err();
         assert!(other.starts_with("must be sqlite:PATH or postgres:"), "{other}");
         for url in [

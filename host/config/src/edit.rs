@@ -1,13 +1,13 @@
-//! Edits of a configuration file's text; comments, line ends, a byte order mark and the order of all else stay.
+//! Edits the text of a configuration file. Comments, line endings, a byte order mark and the order of keys stay.
 
-mod ends;
+mod line_endings;
 
 use toml_edit::{
     Array, DocumentMut, InlineTable, Item, Table, Value,
     visit_mut::{self, VisitMut},
 };
 
-/// A byte order mark, which some editors put before the text.
+/// A byte order mark, which some editors write before the text.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// A file that is not TOML.
@@ -18,9 +18,9 @@ pub struct NotToml(String);
 /// A configuration file that is edited.
 #[derive(Clone, Debug)]
 pub struct EditedFile {
-    /// What it says.
+    /// The parsed document.
     pub document: DocumentMut,
-    /// The text as it was read, for its byte order mark and its line ends.
+    /// The text as it was read, for its byte order mark and its line endings.
     original: String,
 }
 
@@ -31,7 +31,7 @@ impl EditedFile {
     /// When it is not TOML.
     pub fn parse(text: &str) -> Result<Self, NotToml> {
         let not_toml = |error: toml_edit::TomlError| NotToml(error.message().replace('\n', ", "));
-        // With one kind of line ends, which `text` turns back.
+        // Uses one kind of line ending; `text` restores the original ones.
         let document: DocumentMut = text.replace("\r\n", "\n").parse().map_err(not_toml)?;
         Ok(Self { document, original: text.to_owned() })
     }
@@ -42,47 +42,49 @@ impl EditedFile {
         // The parser skips one mark and does not write it.
         let written = written.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&written);
         match self.original.strip_prefix(BYTE_ORDER_MARK) {
-            None => ends::with_ends_of(&self.original, written),
-            Some(original) => format!("{BYTE_ORDER_MARK}{}", ends::with_ends_of(original, written)),
+            None => line_endings::with_line_endings_of(&self.original, written),
+            Some(original) => {
+                format!("{BYTE_ORDER_MARK}{}", line_endings::with_line_endings_of(original, written))
+            }
         }
     }
 
-    /// Puts the comments above a removed table, but for its own, above the table after it.
-    pub fn keep_above(&mut self, removed: &Table) {
+    /// Moves the comments above a removed table, except its own, to the table after it.
+    pub fn keep_comments_above(&mut self, removed: &Table) {
         let text = removed.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default();
         let Some((above, _own)) = text.rsplit_once("\n\n").filter(|(above, _)| !above.trim().is_empty())
         else {
             return;
         };
-        let mut next = After { position: removed.position().unwrap_or(isize::MAX), found: None };
+        let mut next = NextTable { position: removed.position().unwrap_or(isize::MAX), found: None };
         next.visit_document_mut(&mut self.document);
-        let mut put = Above { position: next.found, text: Some(above.to_owned()) };
+        let mut put = InsertAbove { position: next.found, text: Some(above.to_owned()) };
         put.visit_document_mut(&mut self.document);
         if let Some(above) = put.text {
             let trailing = self.document.trailing().as_str().unwrap_or_default().to_owned();
-            self.document.set_trailing(divided(&above, &trailing));
+            self.document.set_trailing(join_comments(&above, &trailing));
         }
     }
 }
 
-/// Returns what is around the values of a list: blanks, line ends and comments.
-fn around(value: &Value) -> impl Iterator<Item = &str> {
+/// Returns the text around a value of a list: blanks, line endings and comments.
+fn surrounding_text(value: &Value) -> impl Iterator<Item = &str> {
     let decor = value.decor();
     [decor.prefix(), decor.suffix()].into_iter().flatten().filter_map(|text| text.as_str())
 }
 
-/// Returns whether somebody has noted something in a list.
+/// Returns whether a list contains a comment.
 pub fn has_comment(list: &Array) -> bool {
     let trailing = list.trailing().as_str();
-    list.iter().flat_map(around).chain(trailing).any(|text| text.contains('#'))
+    list.iter().flat_map(surrounding_text).chain(trailing).any(|text| text.contains('#'))
 }
 
-/// Leaves the first value of a list, and every comment: of one between two values nobody can say which it is about.
+/// Removes all but the first value of a list. Every comment stays, because it is unclear which value one refers to.
 pub fn keep_first(list: &mut Array) {
     let mut below = String::new();
     while list.len() > 1 {
         let removed = list.remove(1);
-        below.extend(around(&removed));
+        below.extend(surrounding_text(&removed));
     }
     below.push_str(list.trailing().as_str().unwrap_or_default());
     list.set_trailing_comma(true);
@@ -90,12 +92,12 @@ pub fn keep_first(list: &mut Array) {
 }
 
 /// Finds the position of the first table after another one.
-struct After {
+struct NextTable {
     position: isize,
     found: Option<isize>,
 }
 
-impl VisitMut for After {
+impl VisitMut for NextTable {
     fn visit_table_mut(&mut self, table: &mut Table) {
         let after = table.position().filter(|position| *position > self.position && !table.is_implicit());
         self.found = [self.found, after].into_iter().flatten().min();
@@ -103,33 +105,33 @@ impl VisitMut for After {
     }
 }
 
-/// Puts a text above the table at a position.
-struct Above {
+/// Inserts a text above the table at a position.
+struct InsertAbove {
     position: Option<isize>,
     text: Option<String>,
 }
 
-impl VisitMut for Above {
+impl VisitMut for InsertAbove {
     fn visit_table_mut(&mut self, table: &mut Table) {
         if self.position.is_some()
             && table.position() == self.position
             && let Some(text) = self.text.take()
         {
             let prefix = table.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default();
-            let prefix = divided(&text, prefix);
+            let prefix = join_comments(&text, prefix);
             table.decor_mut().set_prefix(prefix);
         }
         visit_mut::visit_table_mut(self, table);
     }
 }
 
-/// Two comments with a blank line between them.
-fn divided(above: &str, below: &str) -> String {
+/// Joins two comments with a blank line between them.
+fn join_comments(above: &str, below: &str) -> String {
     let blank = if below.starts_with('\n') { "" } else { "\n" };
     format!("{above}\n{blank}{below}")
 }
 
-/// Returns an empty table, of which only what it holds is written.
+/// Returns an empty table that is written without a header of its own.
 pub fn without_header(is_inline: bool) -> Item {
     if is_inline {
         return Item::Value(Value::InlineTable(InlineTable::new()));

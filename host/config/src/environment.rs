@@ -1,4 +1,4 @@
-//! The `BULKHEAD_*` layer, and what it shares with flags.
+//! Applies the `BULKHEAD_*` variables and the command-line flags to the tree.
 
 use super::{
     problems::{Origin, Problem},
@@ -10,8 +10,8 @@ const PREFIX: &str = "BULKHEAD_";
 /// Table of slots by their ids.
 const SLOTS: &str = "slots";
 
-/// Lays `BULKHEAD_*` over the tree: `__` nests, case does not matter, `_0` or `__0` indexes a list, and `_` in the id of
-/// a slot stands for the dash.
+/// Applies `BULKHEAD_*` to the tree: `__` nests, case does not matter, `_0` or `__0` indexes a list, and `_` in a slot
+/// id means a dash.
 pub(super) fn apply(tree: &mut Table, names: &ChosenNames, environment: &[(String, String)]) {
     for (name, text) in environment {
         let Some(key) = strip_prefix(name, PREFIX) else {
@@ -24,14 +24,14 @@ pub(super) fn apply(tree: &mut Table, names: &ChosenNames, environment: &[(Strin
     }
 }
 
-/// Lays one flag over the tree.
+/// Applies one flag to the tree.
 pub(super) fn apply_flag(tree: &mut Table, name: &str, path: &str, text: &str) {
     let path: Vec<String> = path.split('.').map(str::to_owned).collect();
     let node = Node { origin: Origin::Flag(name.to_owned()), value: Value::Text(text.to_owned()) };
     tree::set(tree, &path, node);
 }
 
-/// Takes out the variables that Kubernetes makes up for services named like a prefix of ours.
+/// Removes the variables that Kubernetes sets for services whose names look like our prefix.
 pub(super) fn drop_service_links(environment: &mut Vec<(String, String)>, warnings: &mut Vec<Problem>) {
     let mut dropped = Vec::new();
     environment.retain(|(name, text)| {
@@ -64,7 +64,7 @@ fn is_service_link(name: &str, text: &str) -> bool {
                 || name.ends_with("_PORT") && url)
 }
 
-/// `NAME_0` becomes `NAME`, `0`; names that people chose keep their digits.
+/// Splits `NAME_0` into `NAME` and `0`. Chosen names keep their digits.
 fn split_index(names: &ChosenNames, path: Vec<String>) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for segment in path {
@@ -81,7 +81,7 @@ fn split_index(names: &ChosenNames, path: Vec<String>) -> Vec<String> {
     out
 }
 
-/// Puts dashes into the id of a slot, in which an underscore is not allowed.
+/// Replaces underscores in a slot id by dashes, since a slot id has no underscore.
 fn with_dashes(mut path: Vec<String>) -> Vec<String> {
     if let [table, slot, ..] = path.as_mut_slice()
         && table == SLOTS
@@ -91,7 +91,7 @@ fn with_dashes(mut path: Vec<String>) -> Vec<String> {
     path
 }
 
-/// Removes a prefix whatever its case.
+/// Removes a prefix, ignoring case.
 pub(super) fn strip_prefix<'n>(name: &'n str, prefix: &str) -> Option<&'n str> {
     let (head, rest) = name.split_at_checked(prefix.len())?;
     head.eq_ignore_ascii_case(prefix).then_some(rest)
@@ -101,7 +101,7 @@ pub(super) fn strip_prefix<'n>(name: &'n str, prefix: &str) -> Option<&'n str> {
 mod tests {
     use super::*;
 
-    /// The dotted path of the key that a variable sets.
+    /// Returns the dotted path of the key that a variable sets.
     fn key(variable: &str) -> Option<String> {
         let mut tree = Table::new();
         apply(&mut tree, &ChosenNames::default(), &[(variable.to_owned(), "value".to_owned())]);
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn underscore_in_a_slot_id_is_a_dash() {
+    fn underscore_in_slot_id_means_dash() {
         for (variable, path) in [
             ("BULKHEAD_SLOTS__MY_APP__CPU_MS", "slots.my-app.cpu_ms"),
             ("BULKHEAD_SLOTS__MY_APP_2__CPU_MS", "slots.my-app-2.cpu_ms"),

@@ -1,4 +1,4 @@
-//! The TOML layer.
+//! Reads the TOML file into the tree.
 
 use std::{ops::Range, sync::Arc};
 
@@ -9,7 +9,7 @@ use super::{
     tree::{ChosenNames, Node, Table, Value},
 };
 
-/// Reads TOML text; keys come out in snake_case, names that people chose as they are.
+/// Reads TOML text; keys are converted to snake_case, chosen names stay as they are.
 pub(super) fn read(name: &str, text: &str, names: &ChosenNames, problems: &mut Vec<Problem>) -> Table {
     let (document, errors) = DeTable::parse_recoverable(text);
     let mut file = File { name: name.into(), text, names, problems };

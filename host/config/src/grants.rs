@@ -1,10 +1,10 @@
-//! Interfaces that `slots.NAME.grants` may name.
+//! Parses `slots.NAME.grants`, the interfaces that a component may import.
 
-/// The known name that is one edit away from `name`: a character that is missing, surplus, another, or in its neighbour's
-/// place.
+/// Returns the known name that is one edit away from `name`: a character is missing, added, replaced, or swapped with
+/// its neighbour.
 pub fn near_miss<'a>(name: &str, mut known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     known.find(|known| {
-        // A name may be long; the distance takes the product of both lengths.
+        // A name may be long, and the distance takes time in the product of both lengths.
         known.len().abs_diff(name.len()) <= 4 && strsim::osa_distance(known, name) == 1
     })
 }

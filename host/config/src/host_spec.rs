@@ -1,5 +1,4 @@
-//! What the configuration is read for: the services of a binary, their tables, the names of replaced services, and the
-//! interfaces of the host.
+//! Describes the host that a configuration is read for: services, their tables, aliases, and interfaces.
 
 use super::{
     alias::Aliases,
@@ -8,7 +7,7 @@ use super::{
     tree::ChosenNames,
 };
 
-/// What a configuration is read for. Lists of services and slots are in this order.
+/// The host that a configuration is read for. Lists of services and slots keep this order.
 #[derive(Clone, Debug, Default)]
 pub struct HostSpec {
     /// The services of the binary.
@@ -17,7 +16,7 @@ pub struct HostSpec {
     pub interfaces: Vec<&'static str>,
     /// Tables of the services, in reading order.
     pub tables: &'static [TableSpec],
-    /// What services that the binary replaces call keys of it.
+    /// Aliases: the variable names of replaced services.
     pub aliases: &'static [Aliases],
 }
 
@@ -27,7 +26,7 @@ impl HostSpec {
         self.services.iter().flat_map(|service| service.slots)
     }
 
-    /// Returns where names that people chose are in the place of keys.
+    /// Returns the paths whose children are chosen names, not keys.
     pub(super) fn chosen_names(&self) -> ChosenNames {
         ChosenNames::new(self.tables.iter().flat_map(|table| table.chosen_names).copied())
     }

@@ -1,4 +1,4 @@
-//! What the configurations of replaced services are converted with.
+//! Converts configurations of replaced services.
 
 pub mod yaml;
 
@@ -8,7 +8,7 @@ pub mod yaml;
 pub struct ImportError {
     /// Its line, from 1; 0 means the file as a whole.
     pub line: usize,
-    /// What is wrong and how to mend it.
+    /// What is wrong and how to fix it.
     pub text: String,
 }
 
@@ -22,7 +22,7 @@ impl ImportError {
 /// A converted file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
-    /// The same settings for us.
+    /// The same settings in TOML.
     pub toml: String,
     /// What was not carried over or needs a look, one line each.
     pub notes: Vec<String>,

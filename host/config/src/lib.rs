@@ -1,11 +1,11 @@
-//! What the operator decides: plain types, a file a concern. Read by [`load()`].
+//! Holds the operator's configuration as plain types, one file for each concern. [`load()`] reads it.
 //!
-//! Every value has a default that is a named constant beside it, with the trade-off in one line.
+//! Every value has a default: a named constant next to it, with the trade-off in one line.
 
 pub mod alias;
 pub mod database_url;
 pub mod edit;
-pub mod forms;
+pub mod formats;
 pub mod grants;
 pub mod import;
 pub mod limits;
@@ -64,7 +64,7 @@ pub struct Config {
     pub sandbox: sandbox::Sandbox,
     /// The slots of all services.
     pub slots: slots::Slots,
-    /// How hosts on one database keep together.
+    /// How hosts on one database keep to the same versions.
     pub sharing: sharing::Sharing,
     /// Where components may be pulled from.
     pub registries: Vec<registries::Registry>,

@@ -1,4 +1,4 @@
-//! What a slot's calls may use.
+//! Holds the limits of a slot's calls.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use super::reader::Reader;
 /// WebAssembly's page, the least memory that a call can use.
 const MEMORY_PAGE: i64 = 64 << 10;
 
-/// What one call, and all calls of a slot together, may use.
+/// Limits of one call, and of all calls of a slot together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// All linear memories and tables of a call together, bytes.
@@ -16,15 +16,15 @@ pub struct Limits {
     pub table_elements: usize,
     /// Time on the processor, milliseconds; an upper bound that contention can loosen.
     pub cpu_ms: u64,
-    /// Wall time of a call, waiting for a place excluded.
+    /// Wall time of a call, without the wait for a permit.
     pub deadline: Duration,
     /// Calls that run at once.
     pub max_concurrent: usize,
-    /// Copies of calls that run at once on a candidate in shadow; more are not made.
+    /// Copies of calls that run at once on a candidate in shadow; further calls are not copied.
     pub shadow_calls: usize,
-    /// Calls that wait for a place.
+    /// Calls that wait for a permit.
     pub queue_length: usize,
-    /// How long a call waits for a place.
+    /// How long a call waits for a permit.
     pub queue_wait: Duration,
     /// Largest answer of a call, bytes.
     pub response_bytes: usize,
@@ -37,7 +37,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// For answers that come from data at hand.
+    /// Limits for answers that come from data at hand.
     pub const DEFAULT: Self = Self {
         // Room for a document and its parse tree; the pool reserves it for every concurrent call.
         memory_bytes: 64 << 20,
@@ -49,7 +49,7 @@ impl Limits {
         deadline: Duration::from_secs(30),
         // With 64 MiB each, at most 1 GiB.
         max_concurrent: 16,
-        // Some of the calls tell as much as all of them, and two cost little.
+        // A sample of the calls is enough to compare versions, and two cost little.
         shadow_calls: 2,
         // A burst is queued, an overload is not.
         queue_length: 256,
@@ -61,7 +61,7 @@ impl Limits {
         log_bytes_per_second: 64 << 10,
         // HTTP clients of the same models are never crowded out by one slot's backlog.
         inference_calls: 8,
-        // More than a large machine embeds: a quota is for who shares one.
+        // More than a large machine embeds: the quota matters only where a machine is shared.
         inference_tokens_per_second: 1_000_000,
     };
 
@@ -82,7 +82,7 @@ impl Limits {
                 .unit("milliseconds")
                 .integer(1..=600_000, default.cpu_ms),
             deadline: r
-                .key("deadline_ms", "Wall time of a call, waiting for a place excluded")
+                .key("deadline_ms", "Wall time of a call, without the wait for a permit")
                 .millis(1..=600_000, default.deadline),
             max_concurrent: r
                 .key("max_concurrent", "Calls that run at once")
@@ -91,10 +91,10 @@ impl Limits {
                 .key("shadow_calls", "Copies of calls that run at once on a candidate in shadow")
                 .integer(1..=10_000, default.shadow_calls),
             queue_length: r
-                .key("queue_length", "Calls that wait for a place")
+                .key("queue_length", "Calls that wait for a permit")
                 .integer(0..=1_000_000, default.queue_length),
             queue_wait: r
-                .key("queue_wait_ms", "How long a call waits for a place")
+                .key("queue_wait_ms", "How long a call waits for a permit")
                 .millis(0..=600_000, default.queue_wait),
             response_bytes: r
                 .key("response_bytes", "Largest answer of a call")

@@ -1,11 +1,11 @@
-//! Checks between listeners of several tables.
+//! Checks the listeners of all tables against each other.
 
 use std::net::SocketAddr;
 
 use super::{Config, reader::Reader};
 
-/// Refuses two listeners at one address and an unguarded admin listener; `opened` are those of services' tables, by the
-/// keys that set them.
+/// Rejects two listeners at one address, and an unprotected admin listener. `opened` are the listeners of services'
+/// tables, by the keys that set them.
 pub(super) fn check(reader: &mut Reader, config: &Config, opened: Vec<(&'static str, SocketAddr)>) {
     let mut listeners = vec![
         ("server.listen".to_owned(), config.server.listen),

@@ -1,4 +1,4 @@
-//! Layers in rising precedence: defaults, the TOML file, the replaced services' environment,
+//! Loads the configuration from layers in rising precedence: defaults, the TOML file, the replaced services' variables,
 //! `BULKHEAD_*`, flags.
 
 use std::{
@@ -27,13 +27,13 @@ use super::{
     tree::{self, Table},
 };
 
-/// Where the data folder is for a host that runs as root.
+/// The data folder of a host that runs as root.
 pub const SYSTEM_DATA_DIR: &str = "/var/lib/bulkhead";
 
 /// A configuration file.
 #[derive(Clone, Debug)]
 pub struct ConfigFile {
-    /// How problems name it.
+    /// The name that problems show.
     pub name: String,
     /// Its TOML text.
     pub text: String,
@@ -50,7 +50,7 @@ pub struct Flag {
     pub value: String,
 }
 
-/// Everything that a configuration is made of; nothing else is looked at.
+/// Everything that a configuration is read from.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     /// The configuration file, if any.
@@ -64,7 +64,7 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// The process's environment, and a file if one is named.
+    /// Returns the process's environment, and a file if one is named.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -88,10 +88,10 @@ impl ConfigFile {
         Self::of(path, fs::read_to_string(path))
     }
 
-    /// Reads a file that is to be changed: writing it puts a plain file in the place of whatever is there.
+    /// Reads a file that is to be changed, which must be a plain file because writing replaces it.
     ///
     /// # Errors
-    /// When it cannot be read, or is no plain file. A pipe is never waited for.
+    /// When it cannot be read, or is not a plain file. Never waits for a pipe.
     pub fn open_plain(path: &Path) -> Result<Self, Problems> {
         Self::of(path, files::read_text(path))
     }
@@ -113,21 +113,21 @@ impl ConfigFile {
     }
 }
 
-/// A sound configuration.
+/// A valid configuration.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// What the host runs with.
+    /// The configuration.
     pub config: Config,
-    /// What the operator should know, sorted.
+    /// Warnings for the operator, sorted.
     pub warnings: Vec<Problem>,
-    /// Keys that some layer has set, with digests that tell their values apart: some are secrets.
+    /// Keys that a layer has set, with digests of their values, because some are secrets.
     pub set: BTreeMap<String, [u8; 32]>,
 }
 
 /// Reads a configuration for a host with the services of `spec`.
 ///
 /// # Errors
-/// Every problem of all layers at once; in the file, syntax errors hide what stands below them.
+/// Every problem of all layers at once; in the file, a syntax error hides problems below it.
 pub fn load(sources: Sources, spec: &HostSpec) -> Result<Loaded, Problems> {
     let Sources { file, mut environment, flags, root } = sources;
     environment.sort();
@@ -156,9 +156,9 @@ pub fn load(sources: Sources, spec: &HostSpec) -> Result<Loaded, Problems> {
     }
     let set = tree::digests(&tree, &spec.settings_files());
     let mut reader = Reader::new(tree);
-    let config = read(&mut reader, &Place::new(root, &environment), &environment, spec);
+    let config = read(&mut reader, &DefaultDirs::new(root, &environment), &environment, spec);
     let broken = problems.iter().filter(|p| p.key.is_empty()).map(|p| p.origin.clone()).min();
-    reader.problems.retain(|problem| is_sure(problem, broken.as_ref()));
+    reader.problems.retain(|problem| is_reliable(problem, broken.as_ref()));
     problems.append(&mut reader.problems);
     warnings.append(&mut reader.warnings);
     if problems.is_empty() {
@@ -168,21 +168,21 @@ pub fn load(sources: Sources, spec: &HostSpec) -> Result<Loaded, Problems> {
     Err(Problems::new(problems))
 }
 
-/// Whether a problem would also be one without the first syntax error of the file.
-fn is_sure(problem: &Problem, broken: Option<&Origin>) -> bool {
+/// Returns whether a problem exists regardless of the file's first syntax error.
+fn is_reliable(problem: &Problem, broken: Option<&Origin>) -> bool {
     match (&problem.origin, broken) {
         (Origin::File { .. }, Some(broken)) => problem.origin < *broken,
         _ => true,
     }
 }
 
-/// What defaults depend on.
+/// The default data folder, as the environment gives it.
 #[derive(Default)]
-pub(super) struct Place {
+pub(super) struct DefaultDirs {
     data_dir: Option<PathBuf>,
 }
 
-impl Place {
+impl DefaultDirs {
     fn new(root: bool, environment: &[(String, String)]) -> Self {
         let folder = |name: &str| {
             let found = environment.iter().find(|(known, _)| known == name)?;
@@ -194,14 +194,14 @@ impl Place {
     }
 }
 
-/// Reads every key there is.
+/// Reads every key.
 pub(super) fn read(
     reader: &mut Reader,
-    place: &Place,
+    dirs: &DefaultDirs,
     environment: &[(String, String)],
     spec: &HostSpec,
 ) -> Config {
-    let data_dir = read_data_dir(reader, place);
+    let data_dir = read_data_dir(reader, dirs);
     let demo = reader.key("demo", "Bring a demonstration site for every service").flag(false);
     let server = Server::read(reader);
     let admin = Admin::read(reader);
@@ -223,12 +223,12 @@ pub(super) fn read(
     config
 }
 
-fn read_data_dir(reader: &mut Reader, place: &Place) -> PathBuf {
+fn read_data_dir(reader: &mut Reader, dirs: &DefaultDirs) -> PathBuf {
     let written = reader
         .key("data_dir", "Folder for everything the host writes")
         .default_text("/var/lib/bulkhead as root, else $XDG_DATA_HOME/bulkhead")
         .path();
-    let Some(folder) = written.or_else(|| place.data_dir.clone()) else {
+    let Some(folder) = written.or_else(|| dirs.data_dir.clone()) else {
         if !reader.is_set("data_dir") {
             reader.problem("data_dir", "has no default without HOME or XDG_DATA_HOME; set it");
         }

@@ -1,4 +1,4 @@
-//! What is wrong with a configuration: every problem with the place where it was written.
+//! Holds the problems of a configuration, each with the origin of its value.
 
 use std::{fmt, sync::Arc};
 
@@ -31,19 +31,19 @@ impl fmt::Display for Origin {
     }
 }
 
-/// One thing to mend, or, as a warning, to know.
+/// A problem to fix, or a warning.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
     /// Where it was written.
     pub origin: Origin,
     /// The key in TOML's dotted form; empty when no single key is meant.
     pub key: String,
-    /// What is wrong and how to mend it; never holds a secret.
+    /// What is wrong and how to fix it; never contains a secret.
     pub text: String,
 }
 
 impl Problem {
-    /// A problem with one key.
+    /// Makes a problem of one key.
     pub fn new(origin: Origin, key: impl Into<String>, text: impl Into<String>) -> Self {
         Self { origin, key: key.into(), text: text.into() }
     }
@@ -56,19 +56,19 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Every problem of a configuration, by file and line; one a line when printed.
+/// Every problem of a configuration, sorted by file and line; printed one per line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Problems(Vec<Problem>);
 
 impl Problems {
-    /// Sorts what was found.
+    /// Sorts the problems and removes duplicates.
     pub fn new(mut problems: Vec<Problem>) -> Self {
         problems.sort();
         problems.dedup();
         Self(problems)
     }
 
-    /// Each problem, sorted.
+    /// Iterates over the problems in order.
     pub fn iter(&self) -> std::slice::Iter<'_, Problem> {
         self.0.iter()
     }

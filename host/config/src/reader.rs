@@ -1,7 +1,7 @@
-//! Takes typed values out of the tree; what is left over is unknown.
+//! Takes typed values out of the tree; remaining keys are unknown.
 //!
-//! Each key is named once, where it is read, with its default and one line of text: error texts,
-//! suggestions and the reference table all come from there.
+//! Each key is named once, where it is read, with its default and a one-line explanation. Error texts, suggestions and
+//! the reference table all use these.
 
 mod key;
 mod parse;
@@ -15,31 +15,31 @@ use super::{
     tree::{Node, Table, Value},
 };
 
-/// One key as the reader asks for it.
+/// The documentation of one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyDoc {
     /// Dotted TOML path; `KEY` and `NAME` stand for chosen names, `[]` for list entries.
     pub path: String,
-    /// The default as it would be written; empty when there is none.
+    /// The default as it would be written; empty without one.
     pub default: String,
     /// The unit or the form of the value.
     pub unit: String,
-    /// What it is for, in one line.
+    /// A one-line explanation.
     pub doc: &'static str,
 }
 
-/// The tree being read, the table that is being read, and what was noticed so far.
+/// Reads a tree table by table, and collects problems and documentation.
 pub struct Reader {
-    frame: Frame,
+    scope: TableScope,
     origins: BTreeMap<String, Origin>,
     docs: Vec<KeyDoc>,
-    rehearsal: bool,
+    is_documenting: bool,
     pub(super) problems: Vec<Problem>,
     pub(super) warnings: Vec<Problem>,
 }
 
-/// One table on the way down.
-struct Frame {
+/// The table that is being read.
+struct TableScope {
     /// Its path, as problems name it.
     path: String,
     /// Its path in the reference, with placeholders for chosen names.
@@ -52,7 +52,7 @@ struct Frame {
 impl Reader {
     /// Reads a merged tree.
     pub(super) fn new(table: Table) -> Self {
-        let frame = Frame {
+        let scope = TableScope {
             path: String::new(),
             label: String::new(),
             origin: Origin::Default,
@@ -60,36 +60,36 @@ impl Reader {
             known: Vec::new(),
         };
         Self {
-            frame,
+            scope,
             origins: BTreeMap::new(),
             docs: Vec::new(),
-            rehearsal: false,
+            is_documenting: false,
             problems: Vec::new(),
             warnings: Vec::new(),
         }
     }
 
-    /// Reads nothing and visits every key, optional tables included.
-    pub(super) fn rehearse() -> Self {
-        Self { rehearsal: true, ..Self::new(Table::new()) }
+    /// Makes a reader that visits every key, including those of optional tables, to document them.
+    pub(super) fn documenting() -> Self {
+        Self { is_documenting: true, ..Self::new(Table::new()) }
     }
 
-    /// Every key that was asked for, each once.
+    /// Returns the documentation of every key that was read, each once.
     pub(super) fn into_docs(self) -> Vec<KeyDoc> {
         self.docs
     }
 
-    /// Asks for a key of the present table.
+    /// Starts reading a key of the current table.
     pub fn key(&mut self, name: &'static str, doc: &'static str) -> Key<'_> {
         Key::new(self, name, doc)
     }
 
-    /// Reads a table that has defaults throughout.
+    /// Reads a table whose keys all have defaults.
     pub fn table<T>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> T) -> T {
         self.table_as(name, name, read)
     }
 
-    /// Like [`Self::table`]; the reference calls it `label`.
+    /// Reads a table as [`Self::table`] does; the reference calls it `label`.
     pub(super) fn table_as<T>(&mut self, name: &str, label: &str, read: impl FnOnce(&mut Self) -> T) -> T {
         let node = self.take(name);
         self.enter(name, label, node, read)
@@ -98,10 +98,10 @@ impl Reader {
     /// Reads a table that may be left out.
     pub fn optional_table<T>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> T) -> Option<T> {
         let node = self.take(name);
-        (node.is_some() || self.rehearsal).then(|| self.enter(name, name, node, read))
+        (node.is_some() || self.is_documenting).then(|| self.enter(name, name, node, read))
     }
 
-    /// Reads a table whose keys are names that people chose; the reference calls them `label`.
+    /// Reads a table whose keys are chosen names; the reference calls them `label`.
     pub fn named_tables<T>(
         &mut self,
         name: &str,
@@ -109,8 +109,8 @@ impl Reader {
         mut read: impl FnMut(&mut Self, &str) -> T,
     ) -> Vec<(String, T)> {
         self.table(name, |reader| {
-            let mut names: Vec<String> = reader.frame.table.keys().cloned().collect();
-            if reader.rehearsal {
+            let mut names: Vec<String> = reader.scope.table.keys().cloned().collect();
+            if reader.is_documenting {
                 names.push(label.to_owned());
             }
             let one = |name: String| {
@@ -124,7 +124,7 @@ impl Reader {
     /// Reads a list of tables; `None` when it is left out or wrong.
     pub fn rows<T>(&mut self, name: &str, mut read: impl FnMut(&mut Self) -> T) -> Option<Vec<T>> {
         let nodes = match self.take(name).map(|node| node.value) {
-            None if self.rehearsal => Ok(vec![Node::default()]),
+            None if self.is_documenting => Ok(vec![Node::default()]),
             None => return None,
             Some(Value::List(nodes)) => Ok(nodes),
             Some(Value::Table(table)) => parse::indexed(table),
@@ -139,14 +139,14 @@ impl Reader {
     /// Reads a table of strings under chosen names.
     pub fn strings(&mut self, name: &'static str, doc: &'static str) -> BTreeMap<String, String> {
         self.document(KeyDoc {
-            path: join(&self.frame.label, &format!("{name}.KEY")),
+            path: join(&self.scope.label, &format!("{name}.KEY")),
             default: String::new(),
             unit: "text".to_owned(),
             doc,
         });
         self.table(name, |reader| {
             let mut out = BTreeMap::new();
-            for (key, node) in mem::take(&mut reader.frame.table) {
+            for (key, node) in mem::take(&mut reader.scope.table) {
                 reader.remember(&key, node.origin);
                 match parse::text(node.value) {
                     Ok(text) => drop(out.insert(key, text)),
@@ -157,35 +157,35 @@ impl Reader {
         })
     }
 
-    /// Whether a value was written for this path below the present table, which must have been read.
+    /// Returns whether a value was written for this path below the current table, which must have been read.
     pub fn is_set(&self, path: &str) -> bool {
-        self.origins.contains_key(&join(&self.frame.path, path))
+        self.origins.contains_key(&join(&self.scope.path, path))
     }
 
-    /// Notes a problem with a path below the present table.
+    /// Records a problem with a path below the current table.
     pub fn problem(&mut self, path: &str, text: impl Into<String>) {
-        let problem = self.note(path, text.into());
+        let problem = self.problem_at(path, text.into());
         self.problems.push(problem);
     }
 
-    /// Notes a problem of a whole key, which `origin` has brought about.
+    /// Records a problem of a full key, which `origin` has caused.
     pub fn problem_of(&mut self, origin: Origin, key: &str, text: impl Into<String>) {
         self.problems.push(Problem::new(origin, key, text));
     }
 
-    /// Notes a warning about a path below the present table.
+    /// Records a warning about a path below the current table.
     pub fn warn(&mut self, path: &str, text: impl Into<String>) {
-        let warning = self.note(path, text.into());
+        let warning = self.problem_at(path, text.into());
         self.warnings.push(warning);
     }
 
-    /// Ends the reading of the outermost table.
+    /// Finishes reading the outermost table.
     pub(super) fn finish(&mut self) {
-        self.refuse_leftovers();
+        self.reject_unknown_keys();
     }
 
-    fn note(&self, path: &str, text: String) -> Problem {
-        let key = join(&self.frame.path, path);
+    fn problem_at(&self, path: &str, text: String) -> Problem {
+        let key = join(&self.scope.path, path);
         let mut above = key.as_str();
         let origin = loop {
             if let Some(origin) = self.origins.get(above) {
@@ -193,25 +193,25 @@ impl Reader {
             }
             match above.rsplit_once('.') {
                 Some((parent, _)) => above = parent,
-                None => break self.frame.origin.clone(),
+                None => break self.scope.origin.clone(),
             }
         };
         Problem::new(origin, key, text)
     }
 
     fn take(&mut self, name: &str) -> Option<Node> {
-        self.frame.known.push(name.to_owned());
-        let node = self.frame.table.remove(name)?;
+        self.scope.known.push(name.to_owned());
+        let node = self.scope.table.remove(name)?;
         self.remember(name, node.origin.clone());
         Some(node)
     }
 
     fn remember(&mut self, name: &str, origin: Origin) {
-        self.origins.insert(join(&self.frame.path, name), origin);
+        self.origins.insert(join(&self.scope.path, name), origin);
     }
 
     fn document(&mut self, doc: KeyDoc) {
-        if self.rehearsal && self.docs.iter().all(|known| known.path != doc.path) {
+        if self.is_documenting && self.docs.iter().all(|known| known.path != doc.path) {
             self.docs.push(doc);
         }
     }
@@ -224,7 +224,7 @@ impl Reader {
         read: impl FnOnce(&mut Self) -> T,
     ) -> T {
         let (origin, table) = match node {
-            None => (self.frame.origin.clone(), Table::new()),
+            None => (self.scope.origin.clone(), Table::new()),
             Some(Node { origin, value: Value::Table(table) }) => (origin, table),
             Some(Node { origin, value }) => {
                 self.remember(name, origin.clone());
@@ -232,29 +232,29 @@ impl Reader {
                 (origin, Table::new())
             }
         };
-        let inner = Frame {
-            path: join(&self.frame.path, name),
-            label: join(&self.frame.label, label),
+        let inner = TableScope {
+            path: join(&self.scope.path, name),
+            label: join(&self.scope.label, label),
             origin,
             table,
             known: Vec::new(),
         };
-        let outer = mem::replace(&mut self.frame, inner);
+        let outer = mem::replace(&mut self.scope, inner);
         let out = read(self);
-        self.refuse_leftovers();
-        self.frame = outer;
+        self.reject_unknown_keys();
+        self.scope = outer;
         out
     }
 
-    fn refuse_leftovers(&mut self) {
-        for (name, node) in mem::take(&mut self.frame.table) {
+    fn reject_unknown_keys(&mut self) {
+        for (name, node) in mem::take(&mut self.scope.table) {
             let near =
-                self.frame.known.iter().map(|known| (strsim::damerau_levenshtein(known, &name), known));
+                self.scope.known.iter().map(|known| (strsim::damerau_levenshtein(known, &name), known));
             let hint = match near.min() {
                 Some((distance, known)) if distance <= 1 + name.len() / 3 => {
                     format!("unknown key; did you mean {known}")
                 }
-                _ => format!("unknown key; known here: {}", self.frame.known.join(", ")),
+                _ => format!("unknown key; known here: {}", self.scope.known.join(", ")),
             };
             self.remember(&name, node.origin);
             self.problem(&name, hint);

@@ -1,4 +1,4 @@
-//! The reference of all keys, from the reader itself.
+//! Builds the reference of all keys by running the reader.
 
 use super::{
     host_spec::HostSpec,
@@ -6,11 +6,11 @@ use super::{
     reader::{KeyDoc, Reader},
 };
 
-/// Every key that [`load`](super::load()) takes for a host with the services of `spec`, in reading order. A key of
-/// slots is there once, and its default names the slots that have another.
+/// Returns every key that [`load`](super::load()) reads for a host with the services of `spec`, in reading order. A
+/// slot key occurs once, and its default names the slots that have another one.
 pub fn reference(spec: &HostSpec) -> Vec<KeyDoc> {
-    let mut reader = Reader::rehearse();
-    load::read(&mut reader, &load::Place::default(), &[], spec);
+    let mut reader = Reader::documenting();
+    load::read(&mut reader, &load::DefaultDirs::default(), &[], spec);
     merge_slots(reader.into_docs())
 }
 

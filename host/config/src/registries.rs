@@ -1,4 +1,4 @@
-//! `[registries.NAME]`: OCI registries that components may be pulled from. There is none unless it stands here.
+//! Reads `[registries.NAME]`, the OCI registries that components may be pulled from. No other registry is allowed.
 
 mod reference;
 
@@ -9,7 +9,7 @@ use url::Url;
 pub use self::reference::{Reference, is_digest};
 use self::reference::{is_host, is_repository};
 use super::{
-    forms,
+    formats,
     reader::Reader,
     secret::Secret,
     slots::{ComponentSource, Slots},
@@ -17,9 +17,9 @@ use super::{
 
 /// Across a continent, with a handshake.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// A registry that fetches from slow storage is silent for a while.
+/// A registry that reads from slow storage is silent for a while.
 pub const READ_TIMEOUT: Duration = Duration::from_secs(15);
-/// The largest component over a slow line; whoever waits for it waits no longer.
+/// Enough for the largest component over a slow line, and the longest that a caller waits.
 pub const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A registry.
@@ -29,11 +29,11 @@ pub struct Registry {
     pub name: String,
     /// Its host as references name it.
     pub host: String,
-    /// Where it is asked.
+    /// The base of its URLs.
     pub base: Url,
     /// Repositories that may be pulled, with all below them; empty: all.
     repositories: Vec<String>,
-    /// What it may send to beside itself, with all below them: for tokens, and for what it keeps elsewhere.
+    /// Further URLs that it may redirect to, with all below them: for tokens and for files stored elsewhere.
     allow: Vec<Url>,
     /// The user to log in as.
     pub username: Option<String>,
@@ -41,7 +41,7 @@ pub struct Registry {
     pub password: Option<Secret>,
     /// Credentials in the form of docker's `config.json`.
     pub auth_file: Option<PathBuf>,
-    /// Certificate that vouches for it beside those that the system knows.
+    /// A certificate that is trusted for it in addition to the system's.
     pub ca: Option<PathBuf>,
     /// Longest wait for a connection.
     pub connect_timeout: Duration,
@@ -52,18 +52,18 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Whether it may send to `url`: itself, or what it is allowed beside.
+    /// Returns whether it may redirect to `url`: to itself, or to an allowed URL.
     pub fn allows(&self, url: &Url) -> bool {
         let own = std::slice::from_ref(&self.base);
-        forms::is_below(own, url) || forms::is_below(&self.allow, url)
+        formats::is_below(own, url) || formats::is_below(&self.allow, url)
     }
 
-    /// Names of the hosts that it may send to, wherever these are.
+    /// Returns the names of the hosts that it may redirect to.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         [&self.base].into_iter().chain(&self.allow).filter_map(Url::host_str)
     }
 
-    fn gives(&self, repository: &str) -> bool {
+    fn has_repository(&self, repository: &str) -> bool {
         let below = |prefix: &String| {
             let rest = repository.strip_prefix(prefix.as_str());
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -83,13 +83,14 @@ impl Registry {
             .list("repositories", repository)
             .unwrap_or_default();
         let allow = r
-            .key("allow", "What it may send to besides itself for tokens and files, with all below")
-            .list("URLs", forms::service_url)
+            .key("allow", "URLs that it may redirect to for tokens and files, with all below them")
+            .list("URLs", formats::service_url)
             .unwrap_or_default();
         let username = r.key("username", "User to log in as").text();
         let password = r.key("password", "The user's password or access token").secret();
         let auth_file = r.key("auth_file", "Credentials in the form of docker's config.json").path();
-        let ca = r.key("ca", "Certificate (PEM file) that vouches for it besides the system's").path();
+        let ca =
+            r.key("ca", "Certificate (PEM file) that is trusted for it in addition to the system's").path();
         let connect_timeout =
             r.key("connect_timeout_ms", "Longest wait for a connection").millis(1..=60_000, CONNECT_TIMEOUT);
         let read_timeout =
@@ -99,10 +100,13 @@ impl Registry {
             r.problem("username", format!("goes with a password; give registries.{name} both or neither"));
         }
         if password.is_some() && auth_file.is_some() {
-            r.problem("auth_file", "is another place for credentials beside password; give one");
+            r.problem("auth_file", "gives credentials a second time, next to password; give one of them");
         }
         if plain_http && (password.is_some() || auth_file.is_some()) {
-            r.warn("plain_http", "sends the credentials as anybody on the way can read them");
+            r.warn(
+                "plain_http",
+                "sends the credentials unencrypted, so that others on the network can read them",
+            );
         }
         let host = host?;
         let scheme = if plain_http { "http" } else { "https" };
@@ -140,16 +144,16 @@ fn repository(text: &str) -> Result<String, String> {
     }
 }
 
-/// The registry that may be asked for `reference`.
+/// Returns the registry that may be asked for `reference`.
 ///
 /// # Errors
-/// Why none may, and the line that would allow it.
+/// A message that says why no registry may, and the line that would allow it.
 pub fn allowed<'r>(registries: &'r [Registry], reference: &Reference) -> Result<&'r Registry, String> {
     let (host, repository) = (reference.host(), reference.repository());
     let registry = registries.iter().find(|registry| registry.host == host).ok_or_else(|| {
         format!("registry {host} is not allowed; allow it with [registries.NAME] and host = \"{host}\"")
     })?;
-    match registry.gives(repository) {
+    match registry.has_repository(repository) {
         true => Ok(registry),
         false => Err(format!(
             "repository {repository} of registry {host} is not allowed; add it to the registry's repositories"
@@ -163,7 +167,8 @@ pub(super) fn read(reader: &mut Reader, slots: &Slots) -> Vec<Registry> {
     for (name, registry) in read {
         let Some(registry) = registry else { continue };
         if registries.iter().any(|known| known.host == registry.host) {
-            let text = format!("{} stands under another name already; give one of them", registry.host);
+            let text =
+                format!("{} is already configured under another name; give one of them", registry.host);
             reader.problem(&format!("registries.{name}.host"), text);
         }
         registries.push(registry);

@@ -1,4 +1,4 @@
-//! `[sandbox]`: limits that hold for all slots together.
+//! Reads `[sandbox]`, the limits of all slots together.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use super::reader::Reader;
 pub const STACK_BYTES: usize = 512 << 10;
 /// Several times the largest first-party component; bounds the compiler's memory.
 pub const COMPONENT_BYTES: usize = 32 << 20;
-/// The most that it can be set to.
+/// The largest value that can be set.
 pub const LARGEST_COMPONENT_BYTES: usize = 1 << 30;
 /// One compilation already uses every core that is idle; more only add memory.
 pub const COMPILE_WORKERS: usize = 1;
@@ -16,13 +16,13 @@ pub const COMPILE_WORKERS: usize = 1;
 pub const COMPILE_CPU_SECONDS: u64 = 300;
 /// Twice what a component of [`COMPONENT_BYTES`] takes; the least that it can be set to is ample for the built-in ones.
 pub const COMPILE_MEMORY_BYTES: u64 = 2 << 30;
-/// This process' own binary, whatever has become of its file.
+/// The binary of this process, even when its file was replaced.
 const THIS_PROGRAM: &str = "/proc/self/exe";
 /// Room for dozens of compiled components.
 pub const CACHE_BYTES: u64 = 1 << 30;
 /// Far beyond what a request needs, far below what would hurt.
 pub const HANDLES: usize = 1000;
-/// A few seconds of work for the threads; beyond it clients are better told to come back.
+/// A few seconds of work for the threads; beyond it clients should retry later.
 pub const POW_QUEUE: usize = 256;
 
 /// How WebAssembly instances get their memory.
@@ -43,7 +43,7 @@ pub struct Sandbox {
     pub stack_bytes: usize,
     /// How instances get their memory.
     pub allocator: Allocator,
-    /// Largest component that is looked at, bytes.
+    /// Largest component that is accepted, bytes.
     pub component_bytes: usize,
     /// Components compiled at once.
     pub compile_workers: usize,
@@ -51,7 +51,8 @@ pub struct Sandbox {
     pub compile_cpu_seconds: u64,
     /// Memory of one compilation, bytes of address space.
     pub compile_memory_bytes: u64,
-    /// The program that compiles: the host's own binary. No key sets it; tests, which are another program, name the host's.
+    /// The program that compiles: the host's binary. No key sets it; tests, which are another program, set it to the
+    /// host's.
     pub compile_program: PathBuf,
     /// Keep compiled code in the data folder.
     pub cache: bool,
@@ -78,7 +79,7 @@ impl Sandbox {
                 .key("allocator", "How instances get their memory")
                 .choice(&ALLOCATORS, Allocator::Auto),
             component_bytes: r
-                .key("component_bytes", "Largest component that is looked at")
+                .key("component_bytes", "Largest component that is accepted")
                 .unit("bytes")
                 .integer(1 << 10..=LARGEST_COMPONENT_BYTES as i64, COMPONENT_BYTES),
             compile_workers: r
@@ -95,7 +96,7 @@ impl Sandbox {
             compile_program: THIS_PROGRAM.into(),
             cache: r.key("cache", "Keep compiled code in the data folder").flag(true),
             cache_bytes: r
-                .key("cache_bytes", "Compiled code that is kept; what slots need stays beyond it")
+                .key("cache_bytes", "Compiled code that is kept; code that slots use is kept beyond it")
                 .unit("bytes")
                 .integer(0..=1 << 50, CACHE_BYTES),
             handles: r

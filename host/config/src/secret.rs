@@ -1,4 +1,4 @@
-//! The type of a secret value in the configuration.
+//! Holds the type of a secret value in the configuration.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ impl Secret {
         Self(value.into())
     }
 
-    /// The secret itself; never log it.
+    /// Returns the secret; never log it.
     pub fn expose(&self) -> &str {
         &self.0
     }

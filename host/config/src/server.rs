@@ -1,4 +1,4 @@
-//! `[server]`, `[admin]` and `[log]`.
+//! Reads `[server]`, `[admin]` and `[log]`.
 
 use std::{
     collections::BTreeMap,
@@ -11,18 +11,18 @@ use ipnet::IpNet;
 use tracing::Level;
 
 use super::{
-    forms,
+    formats,
     reader::Reader,
     tokens::{self, Token},
 };
 
-/// Reachable from this machine only, until the operator decides otherwise.
+/// Reachable from this machine only, unless the operator decides otherwise.
 pub const LISTEN: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8080));
-/// Loopback: operators' endpoints ask for no credentials there.
+/// Loopback, since operators' endpoints need no credentials there.
 pub const ADMIN_LISTEN: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 9901));
 /// Plenty behind a proxy; each takes a file handle and some memory.
 pub const MAX_CONNECTIONS: usize = 1024;
-/// Above the 60 s for which nginx keeps connections to what it stands before, so that nginx closes first.
+/// Above the 60 s for which nginx keeps upstream connections, so that nginx closes first.
 pub const KEEP_ALIVE: Duration = Duration::from_secs(75);
 /// Long enough for a slow network, short enough to shed clients that dribble headers.
 pub const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -30,7 +30,7 @@ pub const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 pub const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Ample for JSON; a body is held in memory.
 pub const BODY_BYTES: usize = 1 << 20;
-/// As long as orchestrators wait by default before they kill.
+/// As long as orchestrators wait by default before they kill a process.
 pub const DRAIN: Duration = Duration::from_secs(30);
 
 /// The log levels by name, the most important first.
@@ -54,7 +54,7 @@ pub struct Tls {
 /// Which headers of trusted proxies say who the client is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForwardedBy {
-    /// Whichever there is; two that contradict each other are refused.
+    /// Whichever is present; contradicting ones are rejected.
     Either,
     /// `Forwarded` (RFC 7239).
     Forwarded,
@@ -67,7 +67,7 @@ impl ForwardedBy {
         [("either", Self::Either), ("forwarded", Self::Forwarded), ("x-forwarded", Self::XForwarded)];
 }
 
-/// `[server]`: what HTTP clients meet.
+/// `[server]`: listeners and HTTP limits.
 #[derive(Clone, Debug)]
 pub struct Server {
     /// Address of the shared listener.
@@ -80,12 +80,12 @@ pub struct Server {
     pub trusted_proxies: Vec<IpNet>,
     /// Which of these headers count.
     pub forwarded: ForwardedBy,
-    /// Connections open at once over all public listeners; idle ones give way to further ones.
+    /// Connections open at once over all public listeners; idle ones are closed to make room for further ones.
     pub max_connections: usize,
     /// Connections of one address, of IPv6 one /64, that is neither loopback nor a trusted proxy.
     /// None: half of all.
     pub connections_per_address: Option<usize>,
-    /// A connection without a request is kept open for so long.
+    /// How long a connection without a request is kept open.
     pub keep_alive: Duration,
     /// A connection must have sent a whole request head within this time.
     pub header_timeout: Duration,
@@ -93,7 +93,7 @@ pub struct Server {
     pub body_timeout: Duration,
     /// Largest request body, bytes, where a service names no smaller cap.
     pub body_bytes: usize,
-    /// After a signal, requests in flight have this long to end.
+    /// How long requests in flight have to end after a signal.
     pub drain: Duration,
     /// Compress answers for clients that accept gzip.
     pub compression: bool,
@@ -105,20 +105,23 @@ impl Server {
             listen: r.key("listen", "Address of the shared listener").parsed(
                 "address",
                 LISTEN,
-                forms::address,
+                formats::address,
             ),
             admin_listen: r.key("admin_listen", "Address of the operators' listener").parsed(
                 "address",
                 ADMIN_LISTEN,
-                forms::address,
+                formats::address,
             ),
             tls: Tls::read(r),
             trusted_proxies: r
                 .key("trusted_proxies", "Peers whose `Forwarded` and `X-Forwarded-*` are believed")
-                .list("addresses or networks", forms::network)
+                .list("addresses or networks", formats::network)
                 .unwrap_or_default(),
             forwarded: r
-                .key("forwarded", "Which of these headers count; either: where both do, they must agree")
+                .key(
+                    "forwarded",
+                    "Which of these headers count; either: both count, and must agree where both are present",
+                )
                 .choice(&ForwardedBy::WORDS, ForwardedBy::Either),
             max_connections: r
                 .key(
@@ -134,7 +137,7 @@ impl Server {
                 .default_text("half of max_connections")
                 .optional_integer(1..=1_000_000),
             keep_alive: r
-                .key("keep_alive_seconds", "A connection without a request stays open for so long")
+                .key("keep_alive_seconds", "How long a connection without a request stays open")
                 .seconds(1..=3600, KEEP_ALIVE),
             header_timeout: r
                 .key("header_timeout_seconds", "A request head must have arrived within this time")
@@ -147,7 +150,7 @@ impl Server {
                 .unit("bytes")
                 .integer(1024..=1 << 30, BODY_BYTES),
             drain: r
-                .key("drain_seconds", "After a signal, requests in flight have this long to end")
+                .key("drain_seconds", "How long requests in flight have to end after a signal")
                 .seconds(0..=3600, DRAIN),
             compression: r.key("compression", "Compress answers for clients that accept gzip").flag(true),
         })
@@ -175,9 +178,9 @@ impl Admin {
             hosts: r
                 .key(
                     "hosts",
-                    "Names answered to besides localhost and IP addresses; none: on loopback no other, else all",
+                    "Names allowed in Host besides localhost and IPs; none: on loopback no other, else all",
                 )
-                .list("host names", forms::host_name)
+                .list("host names", formats::host_name)
                 .unwrap_or_default(),
             tokens: tokens::read(r),
         })
@@ -191,22 +194,22 @@ impl Log {
             format: r
                 .key("format", "Readable lines or JSON objects, on standard error")
                 .choice(&FORMATS, LogFormat::Human),
-            level: r.key("level", "The least important level that is written").choice(&LEVELS, Level::INFO),
+            level: r.key("level", "The lowest level that is logged").choice(&LEVELS, Level::INFO),
         })
     }
 }
 
-/// `[admin]`: what guards the operators' listener.
+/// `[admin]`: the protection of the operators' listener.
 #[derive(Clone, Debug)]
 pub struct Admin {
     /// TLS for the operators' listener.
     pub tls: Option<Tls>,
     /// Allow an address that is not loopback without TLS.
     pub allow_remote: bool,
-    /// Names that requests may have in `Host`, in lower case, beside `localhost` and IP addresses. Beyond loopback all may
-    /// be there where none is listed.
+    /// Names that requests may have in `Host` besides `localhost` and IP addresses, in lower case. An empty list allows
+    /// all names beyond loopback.
     pub hosts: Vec<String>,
-    /// Who may operate the slots, by a name for the audit log; nobody without one.
+    /// Tokens for operating the slots, by a name for the audit log; without one no one may operate them.
     pub tokens: BTreeMap<String, Token>,
 }
 
@@ -224,6 +227,6 @@ pub enum LogFormat {
 pub struct Log {
     /// Readable or JSON lines.
     pub format: LogFormat,
-    /// The least important level that is written.
+    /// The lowest level that is logged.
     pub level: Level,
 }

@@ -1,9 +1,9 @@
-//! `[services.*]`: whether and where each service is served.
+//! Reads `[services.*]`: whether and where each service is served.
 
 use std::net::SocketAddr;
 
 use super::{
-    forms,
+    formats,
     reader::Reader,
     spec::{ServiceSpec, SlotSpec},
 };
@@ -11,9 +11,9 @@ use super::{
 /// `[services.NAME]`: whether and where a service is served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Service {
-    /// Off costs nothing at start.
+    /// Whether the service runs; a disabled one costs nothing at start.
     pub enabled: bool,
-    /// A listener of its own instead of the shared one.
+    /// Its own listener instead of the shared one.
     pub listen: Option<SocketAddr>,
     /// Put before every path of the service; empty or `/something` without a slash at the end.
     pub path_prefix: String,
@@ -26,14 +26,14 @@ pub struct Services(Vec<(&'static str, Service)>);
 impl Service {
     fn read(reader: &mut Reader, name: &str) -> Self {
         reader.table(name, |r| Self {
-            enabled: r.key("enabled", "Off costs nothing at start").flag(true),
+            enabled: r.key("enabled", "Whether the service runs; a disabled one costs nothing").flag(true),
             listen: r
-                .key("listen", "A listener of its own instead of the shared one")
-                .optional("address", forms::address),
+                .key("listen", "Its own listener instead of the shared one")
+                .optional("address", formats::address),
             path_prefix: r.key("path_prefix", "Put before every path of the service").parsed(
                 "path",
                 String::new(),
-                forms::path_prefix,
+                formats::path_prefix,
             ),
         })
     }

@@ -1,16 +1,16 @@
-//! `[sharing]`: how hosts on one PostgreSQL keep to the same versions.
+//! Reads `[sharing]`: how hosts on one PostgreSQL keep to the same versions.
 
 use std::time::Duration;
 
 use super::reader::Reader;
 
-/// A notification is there sooner; this is for those that get lost. One short query each time.
+/// A notification is faster; polling covers lost ones. It costs one short query each time.
 pub const POLL: Duration = Duration::from_secs(3);
 
 /// `[sharing]`.
 #[derive(Clone, Debug)]
 pub struct Sharing {
-    /// Keep what answers in `captcha.database` too, where that is PostgreSQL.
+    /// Share the active versions in `captcha.database`, where that is PostgreSQL.
     pub enabled: bool,
     /// How often to look for what other hosts have changed.
     pub poll: Duration,
@@ -23,7 +23,7 @@ impl Sharing {
                 .key("enabled", "Hosts on one PostgreSQL (captcha.database) keep to the same versions")
                 .flag(true),
             poll: r
-                .key("poll_ms", "Look so often for what other hosts have changed, notifications aside")
+                .key("poll_ms", "How often to look for changes of other hosts, in addition to notifications")
                 .millis(100..=600_000, POLL),
         })
     }

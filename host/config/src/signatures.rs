@@ -1,4 +1,4 @@
-//! `[slots.NAME.signatures]`: whose components a slot takes.
+//! Reads `[slots.NAME.signatures]`: who may sign a slot's components.
 
 use minisign_verify::PublicKey;
 
@@ -7,25 +7,25 @@ use super::reader::Reader;
 /// Whether a component must be signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// Nobody looks at signatures.
+    /// Signatures are not checked.
     Off,
     /// A signature, where there is one, must be good.
     Optional,
-    /// Only signed components may answer, and the one built in.
+    /// Only signed components may answer, and the built-in one.
     Required,
 }
 
 /// Who may sign components.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signatures {
-    /// Whether one must.
+    /// Whether a component must be signed.
     pub policy: Policy,
     /// minisign public keys in base64.
     pub keys: Vec<String>,
 }
 
 impl Signatures {
-    /// A file that the configuration names, or an operator with a token, is trusted by that.
+    /// A file named by the configuration, or an operator with a token, is trusted without a signature.
     pub const DEFAULT: Self = Self { policy: Policy::Off, keys: Vec::new() };
 
     pub(super) fn read(reader: &mut Reader) -> Self {
@@ -36,11 +36,11 @@ impl Signatures {
                 .key("policy", "Whether components must be signed with minisign; optional: good or none")
                 .choice(&POLICIES, Self::DEFAULT.policy);
             let keys = r
-                .key("keys", "Whose signatures are good")
+                .key("keys", "Public keys whose signatures are accepted")
                 .list("minisign public keys", key)
                 .unwrap_or(Self::DEFAULT.keys);
             if policy != Policy::Off && keys.is_empty() {
-                r.problem("policy", "has no key that could be signed with; give signatures.keys");
+                r.problem("policy", "needs at least one public key; give signatures.keys");
             }
             Self { policy, keys }
         })

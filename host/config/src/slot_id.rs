@@ -1,4 +1,4 @@
-//! The id of a slot: a key of the configuration, a metric label and the name of a folder.
+//! Defines the id of a slot: a key of the configuration, a metric label and the name of a folder.
 
 #[cfg(test)]
 mod tests;
@@ -18,12 +18,12 @@ pub const MAX_SLOTS: usize = 64;
 const MAX_BYTES: usize = 63;
 
 /// Identifies a slot. It consists of lower-case letters, digits and dashes, begins with a letter, does not end with a
-/// dash, has no two dashes in a row and at most 63 bytes. An underscore is not allowed, so that it can stand for a dash
-/// in environment variables.
+/// dash, has no two dashes in a row and at most 63 bytes. An underscore is not allowed, so that it can mean a dash in
+/// environment variables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SlotId(&'static str);
 
-/// The rule that a text breaks which is not a slot id.
+/// The rule of slot ids that a text breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SlotIdError {
     /// It is empty.
@@ -32,10 +32,10 @@ pub enum SlotIdError {
     /// It has more than 63 bytes.
     #[error("must have at most {} bytes", MAX_BYTES)]
     TooLong,
-    /// It begins with something else than a letter.
+    /// It does not begin with a lower-case letter.
     #[error("must begin with a lower-case letter")]
     Start,
-    /// It has another character.
+    /// It has an invalid character.
     #[error("must consist of lower-case letters, digits and dashes")]
     Character,
     /// It has two dashes in a row.

@@ -1,4 +1,4 @@
-//! `[slots.*]`, a compartment each.
+//! Reads `[slots.*]`.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -11,7 +11,7 @@ pub use super::{limits::Limits, slot_id::SlotId, spec::SlotSpec};
 /// Where a slot's component comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ComponentSource {
-    /// The one built into this binary.
+    /// The built-in component.
     Embedded,
     /// A file.
     File(PathBuf),
@@ -23,7 +23,7 @@ impl ComponentSource {
     fn parse(text: &str) -> Result<Self, String> {
         match text {
             "" => Err("must not be empty".to_owned()),
-            name if Reference::is_one(name) => Reference::parse(name).map(Self::Registry),
+            name if Reference::is_reference(name) => Reference::parse(name).map(Self::Registry),
             path => Ok(Self::File(path.into())),
         }
     }
@@ -32,7 +32,7 @@ impl ComponentSource {
 /// `[slots.NAME]`.
 #[derive(Clone, Debug)]
 pub struct Slot {
-    /// What its service says of it.
+    /// Its specification, from the service that owns it.
     pub spec: SlotSpec,
     /// Where the component comes from.
     pub component: ComponentSource,
@@ -41,14 +41,14 @@ pub struct Slot {
     /// Interfaces beyond the slot's defaults that its component may import, such as `wasi:io/poll`.
     pub grants: Vec<String>,
     /// Models and heads that its component may use, a model with `@` and the first characters of its weights' SHA-256
-    /// where only these will do; absent: the default model and heads over it.
+    /// to pin them; absent: the default model and heads over it.
     pub models: Option<Vec<String>>,
-    /// Keep an instance for further calls instead of a fresh one each: faster, but what a call leaves
-    /// in memory is there for the next.
+    /// Keep an instance for further calls instead of a new one for each: faster, but a call's data in memory stays for
+    /// the next.
     pub reuse: bool,
-    /// How new versions come to answer.
+    /// History, automatic rollback and circuit breaker.
     pub rollout: Rollout,
-    /// Whose components it takes.
+    /// Who may sign its components.
     pub signatures: Signatures,
     /// Where new components are looked for.
     pub watch: Watch,
@@ -57,7 +57,7 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Its id.
+    /// Returns its id.
     pub const fn id(&self) -> SlotId {
         self.spec.id
     }
@@ -83,7 +83,7 @@ impl Slot {
                 .default_text("the default model, and heads over it")
                 .list("model ids or aliases", |text| Ok(text.to_owned())),
             reuse: r
-                .key("reuse", "Keep instances: faster, but what a call leaves behind the next sees")
+                .key("reuse", "Keep instances: faster, but a call can see what an earlier one left in memory")
                 .flag(false),
             rollout: Rollout::read(r),
             signatures: Signatures::read(r),

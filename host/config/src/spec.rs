@@ -1,10 +1,10 @@
-//! What a binary says of its services and of their slots, before any configuration.
+//! Describes the services of a binary and their slots, independent of any configuration.
 
 use std::fmt;
 
 use super::{limits::Limits, slot_id::SlotId};
 
-/// A slot before any configuration: what the service that owns it says of it.
+/// A slot as the service that owns it describes it, independent of any configuration.
 #[derive(Clone, Copy)]
 pub struct SlotSpec {
     /// Its id.
@@ -28,7 +28,7 @@ impl fmt::Debug for SlotSpec {
     }
 }
 
-/// A service before any configuration.
+/// A service, independent of any configuration.
 #[derive(Clone, Copy, Debug)]
 pub struct ServiceSpec {
     /// Its name in `[services.NAME]`.

@@ -1,4 +1,4 @@
-//! Tables of services: how a configuration reads them, and how it keeps them.
+//! Reads and stores the tables of services.
 
 use std::{
     any::{Any, TypeId},
@@ -14,16 +14,16 @@ use super::{reader::Reader, server::Server, services::Services};
 pub trait ServiceTable: Any + Clone + Send + Sync {
     /// Its name in the configuration.
     const NAME: &'static str;
-    /// Paths in dotted form whose members are names that people chose, and not keys.
+    /// Paths in dotted form whose members are chosen names, not keys.
     const CHOSEN_NAMES: &'static [&'static str] = &[];
-    /// Keys in dotted form that name a file of settings, which counts with what it holds.
+    /// Keys in dotted form that name a settings file, whose content counts as the value.
     const SETTINGS_FILES: &'static [&'static str] = &[];
 
-    /// Reads the table; `context` has what has been read before it.
+    /// Reads the table; `context` has the tables that were read before it.
     fn read(reader: &mut Reader, context: &mut Context<'_>) -> Self;
 }
 
-/// How one table is read, and what the layers below the reader must know of it.
+/// How one table is read, and which of its paths need special treatment.
 #[derive(Clone, Copy, Debug)]
 pub struct TableSpec {
     /// The table's name in the configuration.
@@ -57,7 +57,7 @@ fn read<T: ServiceTable>(reader: &mut Reader, context: &mut Context<'_>) {
     context.tables.insert(table);
 }
 
-/// What the reader of a table knows beside the table.
+/// The context in which a table is read.
 pub struct Context<'c> {
     server: &'c Server,
     services: &'c Services,
@@ -114,23 +114,23 @@ pub struct MissingTable(&'static str);
 
 /// Tables of services, one of each type.
 #[derive(Clone, Default)]
-pub(super) struct Tables(BTreeMap<TypeId, Kept>);
+pub(super) struct Tables(BTreeMap<TypeId, StoredTable>);
 
 #[derive(Clone)]
-struct Kept {
+struct StoredTable {
     name: &'static str,
     table: Arc<dyn Any + Send + Sync>,
 }
 
 impl Tables {
     fn insert<T: ServiceTable>(&mut self, table: T) {
-        self.0.insert(TypeId::of::<T>(), Kept { name: T::NAME, table: Arc::new(table) });
+        self.0.insert(TypeId::of::<T>(), StoredTable { name: T::NAME, table: Arc::new(table) });
     }
 
     /// Returns the table of a type.
     pub(super) fn get<T: ServiceTable>(&self) -> Result<&T, MissingTable> {
-        let kept = self.0.get(&TypeId::of::<T>());
-        kept.and_then(|kept| kept.table.downcast_ref()).ok_or(MissingTable(T::NAME))
+        let stored = self.0.get(&TypeId::of::<T>());
+        stored.and_then(|stored| stored.table.downcast_ref()).ok_or(MissingTable(T::NAME))
     }
 
     /// Changes the table of a type; clones of these tables keep it as it was.
@@ -145,6 +145,6 @@ impl Tables {
 impl fmt::Debug for Tables {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Names only: a table may hold secrets.
-        f.debug_set().entries(self.0.values().map(|kept| kept.name)).finish()
+        f.debug_set().entries(self.0.values().map(|stored| stored.name)).finish()
     }
 }

@@ -1,4 +1,4 @@
-//! What each layer says, what is refused and how it is put.
+//! Tests of the configuration's layers, checks and error texts.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -30,7 +30,7 @@ const SERVICES: &[ServiceSpec] = &[
     ServiceSpec { name: "captcha", slots: &[slot("captcha", "captcha", &SHORT)] },
 ];
 
-/// A host of four services, with made-up tables.
+/// Returns a host of four services, with invented tables.
 fn spec() -> HostSpec {
     let interfaces = vec!["wasi:io/poll", "bulkhead:host/llm"];
     HostSpec { services: SERVICES, interfaces, tables: tables::TABLES, aliases: tables::ALIASES }
@@ -40,12 +40,12 @@ fn load(sources: Sources) -> Result<Loaded, Problems> {
     super::load(sources, &spec())
 }
 
-/// The settings of the captcha slot.
+/// Returns the settings of the captcha slot.
 fn captcha_slot(toml: &str, environment: &[(&str, &str)]) -> Slot {
     loaded(toml, environment).config.slots.get(SlotId::new("captcha")).unwrap().clone()
 }
 
-/// A TOML text and an environment, as root so that no HOME is needed.
+/// Makes sources of a TOML text and an environment, as root so that no HOME is needed.
 fn sources(toml: &str, environment: &[(&str, &str)]) -> Sources {
     Sources {
         file: Some(ConfigFile { name: "config.toml".to_owned(), text: toml.to_owned() }),

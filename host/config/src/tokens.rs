@@ -1,4 +1,4 @@
-//! `[admin.tokens.NAME]`: who may operate the slots.
+//! Reads `[admin.tokens.NAME]`, the tokens for operating the slots.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use super::reader::Reader;
 /// What a token may do; each scope includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
-    /// Look at slots, versions and logs.
+    /// Read slots, versions and logs.
     Read,
     /// Change what answers.
     Deploy,
-    /// See who did what.
+    /// Read the audit log.
     Admin,
 }
 
@@ -20,7 +20,7 @@ impl Scope {
     pub const WORDS: [(&'static str, Self); 3] =
         [("read", Self::Read), ("deploy", Self::Deploy), ("admin", Self::Admin)];
 
-    /// The name in the configuration.
+    /// Returns the name in the configuration.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -51,7 +51,7 @@ pub(super) fn read(reader: &mut Reader) -> BTreeMap<String, Token> {
 
 fn hash(text: &str) -> Result<[u8; 32], String> {
     let digits = text.strip_prefix("sha256:").and_then(|digits| hex::decode(digits).ok());
-    // What stands there may be a token by mistake, so it is not quoted.
+    // The value may be a token by mistake, so it is not quoted.
     digits
         .and_then(|bytes| bytes.try_into().ok())
         .ok_or_else(|| "must be sha256: and 64 hex digits, as `bulkhead admin token` prints them".to_owned())

@@ -1,4 +1,4 @@
-//! The values of all layers in one tree, each with its origin.
+//! Holds the values of all layers in one tree, each with its origin.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -16,10 +16,10 @@ pub struct Node {
     pub value: Value,
 }
 
-/// What a layer said, before a key asks for its type.
+/// A value before it is converted to its key's type.
 #[derive(Clone, Debug)]
 pub enum Value {
-    /// From the environment or a flag: text of which the key makes its own type.
+    /// Text from the environment or a flag, which the key converts to its type.
     Text(String),
     /// Text in quotes.
     String(String),
@@ -27,7 +27,7 @@ pub enum Value {
     Integer(i64),
     /// `true` or `false`.
     Boolean(bool),
-    /// A type that no key takes, by its name.
+    /// A type that no key accepts, by its name.
     Other(&'static str),
     /// Values in their order.
     List(Vec<Node>),
@@ -45,7 +45,7 @@ impl Default for Node {
 }
 
 impl Value {
-    /// The type's name with its article, for error texts.
+    /// Returns the type's name with its article, for error texts.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Text(_) | Self::String(_) => "a string",
@@ -58,17 +58,17 @@ impl Value {
     }
 }
 
-/// Where the members of a table are names that people chose, and not keys.
+/// The paths of tables whose members are chosen names, not keys.
 #[derive(Clone, Debug, Default)]
 pub struct ChosenNames(Vec<&'static str>);
 
 impl ChosenNames {
-    /// Adds paths in dotted form to those that every host has.
+    /// Makes the list of the paths that every host has, and of these in dotted form.
     pub(super) fn new(paths: impl IntoIterator<Item = &'static str>) -> Self {
         Self(paths.into_iter().collect())
     }
 
-    /// Returns whether the children of this path are names that people chose.
+    /// Returns whether the children of this path are chosen names.
     pub fn are_below(&self, path: &[String]) -> bool {
         let parts: Vec<&str> = path.iter().map(String::as_str).collect();
         matches!(parts.as_slice(), ["registries"] | ["slots", _, "config"])
@@ -88,7 +88,7 @@ impl ChosenNames {
             let above: Vec<&str> = above.iter().map(String::as_str).collect();
             if let Some(Node { value: Value::Table(names), .. }) = get(tree, &above) {
                 let same = |known: &&String| known.eq_ignore_ascii_case(name);
-                let alike = |known: &&String| fold(known) == fold(name);
+                let alike = |known: &&String| normalized(known) == normalized(name);
                 let known = names.keys().find(same).or_else(|| names.keys().find(alike));
                 if let Some(known) = known {
                     name.clone_from(known);
@@ -99,7 +99,7 @@ impl ChosenNames {
     }
 }
 
-/// Puts a value at a path; what stood on its way gives way.
+/// Sets the value at a path and replaces values that are in the way.
 pub fn set(table: &mut Table, path: &[String], node: Node) {
     let Some((first, rest)) = path.split_first() else {
         return;
@@ -118,7 +118,7 @@ pub fn set(table: &mut Table, path: &[String], node: Node) {
     }
 }
 
-/// The value at a path.
+/// Returns the value at a path.
 pub fn get<'t>(table: &'t Table, path: &[&str]) -> Option<&'t Node> {
     let (first, rest) = path.split_first()?;
     let node = table.get(*first)?;
@@ -129,18 +129,18 @@ pub fn get<'t>(table: &'t Table, path: &[&str]) -> Option<&'t Node> {
     }
 }
 
-/// Puts text of a variable or a flag at a path in dotted form.
+/// Sets the text of a variable or a flag at a path in dotted form.
 pub fn set_text(table: &mut Table, path: &str, origin: Origin, text: impl Into<String>) {
     let path: Vec<String> = path.split('.').map(str::to_owned).collect();
     set(table, &path, Node { origin, value: Value::Text(text.into()) });
 }
 
-fn fold(name: &str) -> String {
+fn normalized(name: &str) -> String {
     name.to_ascii_lowercase().replace(['-', '.'], "_")
 }
 
-/// Every key that is set, by its dotted path, with a digest of its value, or of what the file holds that the value names
-/// as `file:PATH`. The keys of `files` name a file that counts so, too.
+/// Returns every key that is set, by its dotted path, with a digest of its value. For `file:PATH`, and for the keys of
+/// `files`, the digest is that of the file's content.
 pub(super) fn digests(table: &Table, files: &[&str]) -> BTreeMap<String, [u8; 32]> {
     let (mut found, mut open) = (BTreeMap::new(), vec![(String::new(), table)]);
     while let Some((path, table)) = open.pop() {
@@ -149,7 +149,7 @@ pub(super) fn digests(table: &Table, files: &[&str]) -> BTreeMap<String, [u8; 32
             match &node.value {
                 Value::Table(inner) => open.push((path, inner)),
                 value => {
-                    let text = plain(value);
+                    let text = as_text(value);
                     let named = Some(&text).filter(|_| files.contains(&path.as_str()));
                     let held = named.and_then(|file| files::read_settings(Path::new(file)).ok());
                     let digest = Sha256::new().chain_update(text).chain_update(held.unwrap_or_default());
@@ -161,23 +161,23 @@ pub(super) fn digests(table: &Table, files: &[&str]) -> BTreeMap<String, [u8; 32
     found
 }
 
-/// What the file of `file:PATH` holds.
-fn held(text: &str) -> Option<String> {
+/// Returns the content of the file of `file:PATH`.
+fn file_content(text: &str) -> Option<String> {
     files::read_text(Path::new(text.strip_prefix("file:")?)).ok()
 }
 
-/// A value as text, whichever layer wrote it.
-fn plain(value: &Value) -> String {
+/// Returns a value as text, whichever layer wrote it.
+fn as_text(value: &Value) -> String {
     match value {
-        Value::Text(text) | Value::String(text) => held(text).unwrap_or_else(|| text.clone()),
+        Value::Text(text) | Value::String(text) => file_content(text).unwrap_or_else(|| text.clone()),
         Value::Integer(number) => number.to_string(),
         Value::Boolean(flag) => flag.to_string(),
         Value::Other(kind) => (*kind).to_owned(),
         Value::List(items) => {
-            items.iter().map(|item| format!("{:?}", plain(&item.value))).collect::<Vec<_>>().join(",")
+            items.iter().map(|item| format!("{:?}", as_text(&item.value))).collect::<Vec<_>>().join(",")
         }
         Value::Table(inner) => {
-            let members = inner.iter().map(|(key, node)| format!("{key:?}={:?}", plain(&node.value)));
+            let members = inner.iter().map(|(key, node)| format!("{key:?}={:?}", as_text(&node.value)));
             members.collect::<Vec<_>>().join(",")
         }
     }
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_told_apart_by_key_and_not_by_who_wrote_them() {
+    fn digest_depends_on_value_not_on_layer() {
         let mut one = Table::new();
         let path = |path: &str| path.split('.').map(str::to_owned).collect::<Vec<_>>();
         set(&mut one, &path("slots.captcha.cpu_ms"), node(Value::Integer(7)));
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_settings_counts_with_what_it_holds() {
+    fn settings_file_counts_with_its_content() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("triage.toml");
         let digest = |key: &str| {
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_s_file_counts_with_what_it_holds() {
+    fn secret_file_counts_with_its_content() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("secret");
         let digest = || {

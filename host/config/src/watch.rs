@@ -1,4 +1,4 @@
-//! `[slots.NAME.watch]`: a folder whose new files become candidates.
+//! Reads `[slots.NAME.watch]`, a folder whose new files become candidates.
 
 use std::path::PathBuf;
 
@@ -14,14 +14,14 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// No folder; and what a file brings is looked at before it answers anybody.
+    /// No folder, and no calls for a candidate before an operator decides.
     pub const DEFAULT: Self = Self { folder: None, weight: 0 };
 
     pub(super) fn read(reader: &mut Reader) -> Self {
         reader.table("watch", |r| Self {
             folder: r.key("folder", "Folder whose new files become candidates; move them in whole").path(),
             weight: r
-                .key("weight", "Share of the calls that such a candidate answers at once")
+                .key("weight", "Share of the calls that such a candidate answers from the start")
                 .unit("percent of calls")
                 .integer(0..=100, Self::DEFAULT.weight),
         })

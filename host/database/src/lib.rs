@@ -1,7 +1,7 @@
-//! A few connections, made when they are needed and kept while they are sound.
+//! A small connection pool: connections are opened when needed and kept while they work.
 //!
-//! What a connection fails for is told at once and in its own words. A database that could not be reached is left alone
-//! for a while, in which whoever asks hears the same: nobody waits for what has just failed.
+//! The error of a failed connection is returned at once. After a failure the pool pauses for a while, during which
+//! every caller gets the same error at once instead of waiting.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -15,16 +15,16 @@ use tokio::{
     time::timeout,
 };
 
-/// One to scan with, one for all that is quick.
+/// One for scans, one for quick queries.
 const CONNECTIONS: usize = 2;
-/// How long a free connection, and then a new one, is waited for.
-const PATIENCE: Duration = Duration::from_secs(3);
-/// How long a kept connection may take to show that it is still there.
+/// How long to wait for a permit, and then for a new connection.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long an idle connection may take to answer a ping.
 const PING: Duration = Duration::from_secs(1);
-/// How long a database that could not be reached is left alone.
-const PAUSE: Duration = Duration::from_secs(5);
+/// Pause after the database could not be reached.
+const BACKOFF: Duration = Duration::from_secs(5);
 
-/// Readies a new connection.
+/// Prepares a new connection.
 type Setup<DB> = Box<
     dyn for<'c> Fn(&'c mut <DB as Database>::Connection) -> BoxFuture<'c, Result<(), sqlx::Error>>
         + Send
@@ -34,25 +34,25 @@ type Setup<DB> = Box<
 /// Why there is no connection.
 #[derive(Clone, Debug)]
 pub enum NoConnection {
-    /// All are in use for too long.
+    /// All connections are in use for too long.
     Busy,
-    /// It was not made in time.
+    /// It was not opened in time.
     Silent,
-    /// The database, or the way to it, says no.
+    /// The database or the network refused it.
     Refused(Arc<sqlx::Error>),
 }
 
-/// At most [`CONNECTIONS`] connections.
+/// A pool of at most [`CONNECTIONS`] connections.
 pub struct Pool<DB: Database> {
     options: <DB::Connection as Connection>::Options,
     setup: Setup<DB>,
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     state: Arc<Mutex<State<DB>>>,
 }
 
 struct State<DB: Database> {
     idle: Vec<DB::Connection>,
-    away: Option<(Instant, NoConnection)>,
+    last_failure: Option<(Instant, NoConnection)>,
 }
 
 impl<DB: Database> std::fmt::Debug for Pool<DB> {
@@ -61,18 +61,18 @@ impl<DB: Database> std::fmt::Debug for Pool<DB> {
     }
 }
 
-/// A connection for one query. Dropped it is closed: one that failed, or whose caller left in the middle, may never answer
+/// A connection for one query. Dropping it closes it, because one that failed, or whose caller left, may never answer
 /// again.
 pub struct Lease<DB: Database> {
     /// The connection.
     pub connection: DB::Connection,
     state: Arc<Mutex<State<DB>>>,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl<DB: Database> Lease<DB> {
-    /// Gives the connection back for the next.
-    pub fn keep(self) {
+    /// Returns the connection to the pool.
+    pub fn release(self) {
         lock(&self.state).idle.push(self.connection);
     }
 }
@@ -82,57 +82,57 @@ fn lock<DB: Database>(state: &Mutex<State<DB>>) -> MutexGuard<'_, State<DB>> {
 }
 
 impl<DB: Database> Pool<DB> {
-    /// Connects to nothing yet.
+    /// Makes a pool without connections.
     pub fn new(options: <DB::Connection as Connection>::Options, setup: Setup<DB>) -> Self {
-        let state = State { idle: Vec::with_capacity(CONNECTIONS), away: None };
-        let places = Arc::new(Semaphore::new(CONNECTIONS));
-        Self { options, setup, places, state: Arc::new(Mutex::new(state)) }
+        let state = State { idle: Vec::with_capacity(CONNECTIONS), last_failure: None };
+        let permits = Arc::new(Semaphore::new(CONNECTIONS));
+        Self { options, setup, permits, state: Arc::new(Mutex::new(state)) }
     }
 
-    /// A connection that works.
+    /// Returns a working connection.
     pub async fn lease(&self) -> Result<Lease<DB>, NoConnection> {
-        let place = timeout(PATIENCE, Arc::clone(&self.places).acquire_owned());
-        let Ok(Ok(place)) = place.await else { return Err(NoConnection::Busy) };
-        let lease = |connection| Lease { connection, state: Arc::clone(&self.state), _place: place };
+        let permit = timeout(ACQUIRE_TIMEOUT, Arc::clone(&self.permits).acquire_owned());
+        let Ok(Ok(permit)) = permit.await else { return Err(NoConnection::Busy) };
+        let lease = |connection| Lease { connection, state: Arc::clone(&self.state), _permit: permit };
         if let Some(mut connection) = self.idle()?
             && matches!(timeout(PING, connection.ping()).await, Ok(Ok(())))
         {
             return Ok(lease(connection));
         }
-        // The one that did not answer may have been the last of its kind.
+        // After one connection did not answer, the other idle ones are not trusted.
         lock(&self.state).idle.clear();
-        let made = timeout(PATIENCE, async {
+        let made = timeout(ACQUIRE_TIMEOUT, async {
             let mut connection = self.options.connect().await?;
             (self.setup)(&mut connection).await?;
             Ok(connection)
         });
         let failure = match made.await {
             Ok(Ok(connection)) => {
-                lock(&self.state).away = None;
+                lock(&self.state).last_failure = None;
                 return Ok(lease(connection));
             }
             Ok(Err(error)) => NoConnection::Refused(Arc::new(error)),
             Err(_) => NoConnection::Silent,
         };
-        lock(&self.state).away = Some((Instant::now(), failure.clone()));
+        lock(&self.state).last_failure = Some((Instant::now(), failure.clone()));
         Err(failure)
     }
 
-    /// One that was kept; the failure while the database is left alone.
+    /// Returns an idle connection; the last failure during the pause after it.
     fn idle(&self) -> Result<Option<DB::Connection>, NoConnection> {
         let mut state = lock(&self.state);
-        match &state.away {
-            Some((since, failure)) if since.elapsed() < PAUSE => Err(failure.clone()),
+        match &state.last_failure {
+            Some((since, failure)) if since.elapsed() < BACKOFF => Err(failure.clone()),
             _ => Ok(state.idle.pop()),
         }
     }
 
-    /// Closes what is not in use, and gives out no more.
+    /// Closes idle connections, and leases no more.
     pub async fn close(&self) {
-        self.places.close();
+        self.permits.close();
         let idle = std::mem::take(&mut lock(&self.state).idle);
         for connection in idle {
-            // The server notices by itself if this does not reach it.
+            // The server also notices a lost connection.
             let _ = timeout(PING, connection.close()).await;
         }
     }

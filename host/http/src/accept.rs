@@ -1,5 +1,5 @@
-//! The accept loop of a listener: a cap on open connections, patience with a machine that is short of
-//! file descriptors, and a bounded drain at the end.
+//! Runs the accept loop of a listener: a limit of open connections, a backoff when file descriptors run out, and a
+//! bounded drain at the end.
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -11,7 +11,7 @@ use tokio::{
 
 use super::{
     connection::{self, Connection},
-    connection_limit::{ConnectionLimit, PATIENCE},
+    connection_limit::{ConnectionLimit, STALL_TIMEOUT},
     lifecycle::Stopping,
     listen::Bound,
 };
@@ -29,10 +29,10 @@ pub struct PeerAddr(pub SocketAddr);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OverTls(pub bool);
 
-/// What can go wrong with a connection outside a request.
+/// A fault of a connection outside a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The operating system refused to accept, mostly for want of file descriptors.
+    /// The operating system refused to accept, mostly because file descriptors ran out.
     Accept,
     /// The TLS handshake failed or took too long.
     Handshake,
@@ -44,10 +44,10 @@ pub enum Fault {
     TooLarge,
     /// The client went away, or broke the protocol, in the middle.
     Broken,
-    /// Closed without an answer: the client's address had its share of the connections.
+    /// Closed without an answer: the client's address had reached its share of the connections.
     Share,
     /// Closed to make room for another: idle, or waiting for its client for long.
-    GaveWay,
+    Evicted,
 }
 
 impl Fault {
@@ -60,10 +60,10 @@ impl Fault {
         Self::TooLarge,
         Self::Broken,
         Self::Share,
-        Self::GaveWay,
+        Self::Evicted,
     ];
 
-    /// The label in metrics.
+    /// Returns the label in metrics.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Accept => "accept",
@@ -73,24 +73,24 @@ impl Fault {
             Self::TooLarge => "too-large",
             Self::Broken => "broken",
             Self::Share => "share",
-            Self::GaveWay => "gave-way",
+            Self::Evicted => "gave-way",
         }
     }
 }
 
 /// Counts connections. `()` counts nothing.
 pub trait ConnectionObserver: Send + Sync + 'static {
-    /// A connection was accepted.
+    /// Records that a connection was accepted.
     fn opened(&self) {}
-    /// A connection is gone; once for each one opened.
+    /// Records that a connection is closed; called once for each opened one.
     fn closed(&self) {}
-    /// Something went wrong outside a request.
+    /// Records a fault outside a request.
     fn fault(&self, _fault: Fault) {}
 }
 
 impl ConnectionObserver for () {}
 
-/// What listeners share. Clones share the limit of connections.
+/// Settings that listeners share. Clones share the limit of connections.
 #[derive(Clone)]
 pub struct Settings {
     /// Time for a TLS handshake and the first request head together, and for each later head.
@@ -106,7 +106,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The settings of all public listeners.
+    /// Returns the settings of all public listeners.
     pub fn new(server: &bulkhead_config::server::Server, observer: Arc<dyn ConnectionObserver>) -> Self {
         let connections = ConnectionLimit::new(
             server.max_connections,
@@ -117,7 +117,7 @@ impl Settings {
             header_timeout: server.header_timeout,
             keep_alive: server.keep_alive,
             drain: server.drain,
-            connections: Arc::new(connections.with_patience(PATIENCE)),
+            connections: Arc::new(connections.with_stall_timeout(STALL_TIMEOUT)),
             observer,
         }
     }
@@ -126,7 +126,7 @@ impl Settings {
 /// Serves `router` until `stopping` resolves, then lets requests in flight end, for at most
 /// `settings.drain`. New connections are refused from the first moment of draining.
 ///
-/// While there is no room, one connection a listener is accepted and waits until another has given way.
+/// At the limit, each listener accepts one more connection, which waits until another one is closed.
 pub async fn serve(bound: Bound, router: Router, settings: Settings, mut stopping: Stopping) {
     let address = bound.local_addr();
     let connection = Connection::new(&bound, router, settings.clone(), stopping.clone());
@@ -154,7 +154,7 @@ pub async fn serve(bound: Bound, router: Router, settings: Settings, mut stoppin
     drain(open, settings.drain, address, &stopping).await;
 }
 
-/// The next connection. Faults of a single connection, and a want of resources, never end the loop.
+/// Returns the next connection. Faults of a single connection, and missing resources, never end the loop.
 async fn accept(listener: &TcpListener, settings: &Settings) -> (TcpStream, SocketAddr) {
     let mut pause = BACKOFF_FIRST;
     loop {

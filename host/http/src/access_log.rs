@@ -1,4 +1,4 @@
-//! One log line and one observation a request. Neither holds a raw path, a query or an address.
+//! Writes one log line and one observation per request. Neither contains a raw path, a query or an address.
 
 use std::{
     pin::Pin,
@@ -18,26 +18,26 @@ use bulkhead_telemetry::metrics::method_label;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use tracing::Span;
 
-/// Stands for the route in the log where none matched.
+/// The route in the log where none matched.
 const UNMATCHED: &str = "unmatched";
 /// The service of an answer that none of the services gave.
 pub const HOST: &str = "host";
 
-/// What a service says of its answer to those who count; put it into the answer's extensions.
+/// A service's statement about its answer, for the log and metrics; put it into the answer's extensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
     /// The service.
     pub service: &'static str,
-    /// The name of the fault inside the host that the answer stands for.
+    /// The name of the fault inside the host that caused the answer.
     pub error: Option<&'static str>,
 }
 
-/// What is known of a request once its answer is out or the client has gone.
+/// A request whose answer is complete, or whose client has gone.
 #[derive(Clone, Copy, Debug)]
 pub struct Exchange<'a> {
-    /// Who answered, and for which fault.
+    /// The service that answered, and the fault.
     pub served: Served,
-    /// The method, `OTHER` if it is none of HTTP's own.
+    /// The method, `OTHER` if HTTP does not define it.
     pub method: &'static str,
     /// The route's template, if there is a route.
     pub route: Option<&'a str>,
@@ -51,18 +51,18 @@ pub struct Exchange<'a> {
 
 /// Counts requests. `()` counts nothing.
 pub trait RequestObserver: Send + Sync + 'static {
-    /// A request head has arrived. What this returns is dropped when the request has ended.
+    /// Records that a request head has arrived. The returned value is dropped when the request ends.
     fn begin(&self) -> Box<dyn Send> {
         Box::new(())
     }
 
-    /// A request has ended; once for each one begun.
+    /// Records that a request has ended; called once for each one begun.
     fn end(&self, _exchange: &Exchange<'_>) {}
 }
 
 impl RequestObserver for () {}
 
-/// Middleware: writes the line and tells the observer when the answer's body ends or is dropped.
+/// Writes the log line and calls the observer when the answer's body ends or is dropped (middleware).
 pub async fn record(
     State(observer): State<Arc<dyn RequestObserver>>,
     request: Request,
@@ -85,7 +85,7 @@ pub async fn record(
     response.map(|inner| Body::new(Recorded { inner, entry }))
 }
 
-/// A line in the making; written when dropped.
+/// A log line that is written when dropped.
 struct Entry {
     _in_progress: Box<dyn Send>,
     observer: Arc<dyn RequestObserver>,
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_that_goes_away_is_observed_too() {
+    async fn departed_client_is_observed() {
         assert_eq!(observed("GET", "/slow").await, [r#"host GET Some("/slow") None 0"#]);
     }
 }

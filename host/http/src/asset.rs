@@ -1,4 +1,4 @@
-//! A file of a page that is part of the binary, kept as text or compressed with gzip.
+//! Serves files of pages that are part of the binary, stored as text or compressed with gzip.
 
 use std::{io::Read as _, sync::OnceLock};
 
@@ -18,7 +18,7 @@ pub const HTML: &str = "text/html; charset=utf-8";
 pub const STYLE: &str = "text/css; charset=utf-8";
 /// Content type of scripts.
 pub const SCRIPT: &str = "text/javascript; charset=utf-8";
-/// Content type of text that a browser shows as it is.
+/// Content type of plain text.
 pub const TEXT: &str = "text/plain; charset=utf-8";
 
 /// Hex digits of an entity tag.
@@ -32,19 +32,19 @@ pub struct Asset {
     kind: &'static str,
     content: &'static [u8],
     is_gzip: bool,
-    /// Changes with the content. Weak, because it stands for the compressed form and the plain one.
+    /// An entity tag that changes with the content. Weak, because it identifies the compressed form and the plain one.
     tag: OnceLock<Option<HeaderValue>>,
     /// The plain form of compressed content, once a client has asked for it; none where it cannot be decompressed.
     plain: OnceLock<Option<Bytes>>,
 }
 
 impl Asset {
-    /// A file that is kept as text.
+    /// Makes a file that is stored as text.
     pub const fn text(name: &'static str, kind: &'static str, content: &'static str) -> Self {
         Self::new(name, kind, content.as_bytes(), false)
     }
 
-    /// A file that is kept compressed.
+    /// Makes a file that is stored compressed.
     pub const fn gzip(name: &'static str, kind: &'static str, content: &'static [u8]) -> Self {
         Self::new(name, kind, content, true)
     }
@@ -91,7 +91,7 @@ impl Asset {
         }
     }
 
-    /// The plain form of compressed content.
+    /// Returns the plain form of compressed content.
     fn plain(&self) -> Option<Bytes> {
         let decompress = || {
             let mut plain = Vec::new();
@@ -109,7 +109,7 @@ impl Asset {
         self.tag.get_or_init(tag).as_ref()
     }
 
-    /// Whether `If-None-Match` names the file (RFC 9110, section 13.1.2).
+    /// Returns whether `If-None-Match` names the file (RFC 9110, section 13.1.2).
     fn is_known(&self, asked: &HeaderMap) -> bool {
         let lines = asked.get_all(header::IF_NONE_MATCH).iter().filter_map(|line| line.to_str().ok());
         let mut known = lines.flat_map(|line| line.split(',')).map(|tag| opaque(tag.trim()));
@@ -118,7 +118,7 @@ impl Asset {
     }
 }
 
-/// An entity tag without the mark of a weak one.
+/// Returns an entity tag without the prefix of weak ones.
 fn opaque(tag: &str) -> &str {
     tag.strip_prefix("W/").unwrap_or(tag)
 }
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn compressed_file_is_decompressed_for_clients_without_gzip() {
+    async fn clients_without_gzip_get_plain_file() {
         let file = compressed();
         for accepted in ["br", "gzip;q=0", "identity"] {
             let response = file.answer(&asking(header::ACCEPT_ENCODING, accepted), "default-src 'none'");

@@ -1,12 +1,12 @@
-//! `Authorization: Bearer`, as RFC 6750 has it.
+//! Reads `Authorization: Bearer` (RFC 6750).
 
 use axum::http::{HeaderMap, header};
 
-/// The token of the only `Authorization: Bearer` header.
+/// Returns the token of the only `Authorization: Bearer` header.
 pub fn token(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let (value, None) = (values.next()?, values.next()) else { return None };
-    // Keys may be of other letters than ASCII's, which a header's text may not be.
+    // Keys may contain other characters than ASCII, which a header's text may not.
     let (scheme, token) = std::str::from_utf8(value.as_bytes()).ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim()).filter(|token| !token.is_empty())
 }
@@ -25,7 +25,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scheme_s_case_and_space_around_the_token_do_not_matter() {
+    fn scheme_case_and_spaces_are_ignored() {
         let mut other = HeaderMap::new();
         other.insert(
             header::AUTHORIZATION,

@@ -1,4 +1,4 @@
-//! Reading a request's body within a size and a time.
+//! Reads a request's body within limits of size and time.
 
 use std::{borrow::Cow, error::Error as StdError, fmt, time::Duration};
 
@@ -19,10 +19,10 @@ use serde_json::json;
 /// A byte order mark in UTF-8, which some clients put before their text.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// A buffer is not made larger than this, bytes, on the word of a Content-Length.
+/// Largest buffer that is allocated for a declared Content-Length, bytes.
 const TRUSTED_LENGTH: u64 = 64 * 1024;
 
-/// What a body may cost.
+/// Limits of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BodyLimits {
     /// Most bytes.
@@ -39,7 +39,7 @@ impl BodyLimits {
     }
 }
 
-/// A body that could not be had. Displays as its message.
+/// A body that could not be read. Displays as its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyError {
     /// More bytes than allowed. The rest is not read.
@@ -51,7 +51,7 @@ pub enum BodyError {
     },
     /// It did not arrive in time.
     Timeout,
-    /// The client went away; nobody reads the answer.
+    /// The client went away; no one reads the answer.
     Gone,
     /// The framing of the body is broken.
     Invalid,
@@ -66,14 +66,14 @@ pub enum BodyError {
 pub struct BodyAnswer {
     /// The status.
     pub status: StatusCode,
-    /// A word for programs.
+    /// A code for programs.
     pub code: &'static str,
     /// A sentence for people.
     pub message: Cow<'static, str>,
 }
 
 impl BodyError {
-    /// The answer to a client.
+    /// Returns the answer to a client.
     pub fn answer(self) -> BodyAnswer {
         let (status, code, message) = match self {
             Self::TooLarge { bytes, key } => {
@@ -124,8 +124,7 @@ impl IntoResponse for BodyError {
     }
 }
 
-/// The bytes of a body that must be declared as `application/json` or `application/*+json`. Whether they
-/// are JSON is the reader's business.
+/// Reads a body that must be declared as `application/json` or `application/*+json`. Does not check that it is JSON.
 ///
 /// # Errors
 /// See [`BodyError`].
@@ -136,7 +135,7 @@ pub async fn read_json(headers: &HeaderMap, body: Body, limits: BodyLimits) -> R
     read_text(headers, body, limits).await
 }
 
-/// The bytes of a body that must not be declared as compressed, or as text in another encoding than UTF-8. A byte order
+/// Reads a body that must not be declared as compressed, or as text in another encoding than UTF-8. A byte order
 /// mark at its start is left out.
 ///
 /// # Errors
@@ -167,7 +166,7 @@ fn is_plain_utf8(headers: &HeaderMap) -> bool {
             .all(|name| ["utf-8", "utf8", "us-ascii"].iter().any(|known| name.eq_ignore_ascii_case(known)))
 }
 
-/// Whether the body is declared, once, as `application/json` or `application/*+json`.
+/// Returns whether the body is declared, once, as `application/json` or `application/*+json`.
 pub fn is_json(headers: &HeaderMap) -> bool {
     let mut declared = headers.get_all(CONTENT_TYPE).iter();
     let (Some(value), None) = (declared.next(), declared.next()) else {
@@ -183,7 +182,7 @@ pub fn is_json(headers: &HeaderMap) -> bool {
     }
 }
 
-/// The bytes of a body. One whose declared length is too large is refused unread, so that a client that
+/// Reads a body. One whose declared length is too large is refused unread, so that a client that
 /// waits for `100 Continue` never sends it.
 ///
 /// # Errors
@@ -242,27 +241,27 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_is_put_together_up_to_the_cap() {
+    async fn body_is_read_up_to_the_limit() {
         assert_eq!(read(Body::from("12345678"), LIMITS).await.unwrap(), "12345678");
         assert_eq!(read(chunks(&["1234", "", "5678"]), LIMITS).await.unwrap(), "12345678");
         assert_eq!(read(Body::empty(), LIMITS).await.unwrap(), "");
     }
 
     #[tokio::test]
-    async fn one_byte_more_is_too_large_with_and_without_a_declared_length() {
+    async fn one_byte_more_is_too_large() {
         assert_eq!(read(Body::from("123456789"), LIMITS).await, Err(LIMITS.too_large()));
         assert_eq!(read(chunks(&["12345678", "9"]), LIMITS).await, Err(LIMITS.too_large()));
     }
 
     #[tokio::test]
-    async fn a_body_that_does_not_come_is_given_up() {
+    async fn missing_body_times_out() {
         let never = Body::from_stream(stream::pending::<Result<Bytes, std::io::Error>>());
         let limits = BodyLimits { time: Duration::from_millis(10), ..LIMITS };
         assert_eq!(read(never, limits).await, Err(BodyError::Timeout));
     }
 
     #[tokio::test]
-    async fn a_body_that_is_not_json_is_not_read() {
+    async fn body_of_another_type_is_rejected() {
         let mut headers = HeaderMap::new();
         let refused = read_json(&headers, Body::from("{}"), LIMITS).await;
         assert_eq!(refused, Err(BodyError::UnsupportedMediaType));
@@ -286,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_told_from_everything_else() {
+    fn only_json_media_types_are_json() {
         let declared = |kinds: &[&'static str]| {
             let kinds = kinds.iter().map(|kind| (CONTENT_TYPE, HeaderValue::from_static(kind)));
             is_json(&kinds.collect())

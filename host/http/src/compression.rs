@@ -1,4 +1,4 @@
-//! gzip for clients that accept it.
+//! Compresses answers with gzip for clients that accept it.
 
 use axum::{
     extract::Request,
@@ -15,7 +15,7 @@ use tower_http::{
 /// Below this many bytes the header and the work outweigh what is saved.
 const LEAST_BYTES: u64 = 1024;
 
-/// The layer; leaves alone what is small, streamed as events, compressed already, or answered with a
+/// Returns the layer, which skips answers that are small, streamed as events, already compressed, or have a
 /// Content-Encoding.
 pub fn gzip() -> CompressionLayer<impl Predicate> {
     let text_like = NotForContentType::IMAGES
@@ -30,13 +30,13 @@ pub fn gzip() -> CompressionLayer<impl Predicate> {
         .compress_when(SizeAbove::new(LEAST_BYTES).and(text_like))
 }
 
-/// Takes no client at its word that it refuses a plain answer: once a call has been made, 406 would only keep its
-/// answer back. RFC 9110, section 12.5.3, leaves that to the server.
+/// Ignores that a client refuses plain answers: 406 after a completed call would only withhold the answer. RFC 9110,
+/// section 12.5.3, allows this.
 pub async fn allow_plain(mut request: Request) -> Request {
     let headers = request.headers_mut();
     if members(headers).any(refuses_plain) {
         let left: Vec<&str> = members(headers).filter(|member| !refuses_plain(member)).collect();
-        // Made of what was a value, so it is one.
+        // Built from a valid value, so it is valid.
         match HeaderValue::from_str(&left.join(",")) {
             Ok(left) => headers.insert(ACCEPT_ENCODING, left),
             Err(_) => headers.remove(ACCEPT_ENCODING),
@@ -45,7 +45,7 @@ pub async fn allow_plain(mut request: Request) -> Request {
     request
 }
 
-/// Whether a client takes answers in gzip (RFC 9110, section 12.5.3).
+/// Returns whether a client accepts answers in gzip (RFC 9110, section 12.5.3).
 pub fn accepts_gzip(headers: &HeaderMap) -> bool {
     let mut others = false;
     for (coding, weight) in members(headers).map(weighed) {
@@ -57,7 +57,7 @@ pub fn accepts_gzip(headers: &HeaderMap) -> bool {
     others
 }
 
-/// A member's coding and its weight.
+/// Returns a member's coding and its weight.
 fn weighed(member: &str) -> (&str, f32) {
     let mut parts = member.split(';').map(str::trim);
     let coding = parts.next().unwrap_or_default();
@@ -68,13 +68,13 @@ fn weighed(member: &str) -> (&str, f32) {
     (coding, parts.find_map(weight).unwrap_or(1.0))
 }
 
-/// Every coding that `Accept-Encoding` lists, with its weight.
+/// Returns every coding that `Accept-Encoding` lists, with its weight.
 fn members(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let values = headers.get_all(ACCEPT_ENCODING).into_iter();
     values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','))
 }
 
-/// Whether a member gives weight zero to an answer without a coding.
+/// Returns whether a member gives weight zero to an answer without a coding.
 fn refuses_plain(member: &str) -> bool {
     let mut parts = member.split(';').map(str::trim);
     let plain = parts.next().is_some_and(|coding| coding == "*" || coding.eq_ignore_ascii_case("identity"));
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_large_text_is_compressed_and_only_on_request() {
+    async fn only_large_accepted_text_is_compressed() {
         let gzip = Some("gzip".to_owned());
         assert_eq!(encoding(5000, "application/json", "gzip").await, gzip);
         assert_eq!(encoding(5000, "application/json", "br, gzip;q=0.5").await, gzip);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn gzip_is_accepted_by_name_or_by_star() {
+    fn gzip_is_accepted_by_name_or_star() {
         let accepts =
             |value: &str| accepts_gzip(&HeaderMap::from_iter([(ACCEPT_ENCODING, value.parse().unwrap())]));
         for accepting in ["gzip", "br, GZIP;q=0.1", "x-gzip", "*", "br;q=1, * ; q=0.5", "*;q=0, gzip"] {

@@ -1,4 +1,4 @@
-//! One connection from its handshake to its end.
+//! Serves one connection from its handshake to its end.
 
 use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -24,10 +24,10 @@ use tower::ServiceExt;
 
 use super::{
     accept::{Fault, OverTls, PeerAddr, Settings},
+    connection_activity::{ConnectionActivity, IdleLimits},
     connection_limit::ConnectionPermit,
     lifecycle::Stopping,
     listen::Bound,
-    pulse::{IdleLimits, Pulse},
     stream::{RequestBody, ResponseBody, Stream},
     tls::Certificates,
 };
@@ -39,8 +39,8 @@ const HTTP1_HEAD_BYTES: usize = 64 * 1024;
 const HTTP2_HEAD_BYTES: u32 = 64 * 1024;
 /// Requests at once on one HTTP/2 connection: the least that RFC 9113 recommends.
 const HTTP2_STREAMS: u32 = 100;
-/// After being told to end, an idle connection has this long to do so politely.
-const FAREWELL: Duration = Duration::from_secs(1);
+/// How long an idle connection has for a graceful shutdown.
+const CLOSE_GRACE: Duration = Duration::from_secs(1);
 
 /// What all connections of a listener share.
 #[derive(Clone)]
@@ -80,7 +80,7 @@ pub(super) async fn run(shared: Connection, socket: TcpStream, peer: SocketAddr,
                     Ok(Ok(stream)) => serve(&shared, stream, peer, &permit).await,
                     Ok(Err(_)) | Err(_) => Err(Fault::Handshake),
                 },
-                () = permit.must_leave() => Err(Fault::GaveWay),
+                () = permit.evicted() => Err(Fault::Evicted),
             }
         }
     };
@@ -108,14 +108,14 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let Settings { header_timeout: head, keep_alive, .. } = shared.settings;
-    let (limits, pulse) = (IdleLimits { head, keep_alive }, permit.pulse());
+    let (limits, activity) = (IdleLimits { head, keep_alive }, permit.activity());
     let mut stopping = shared.stopping.clone();
-    let io = TokioIo::new(Stream::new(stream, Arc::clone(pulse)));
-    let service = service_fn(|request| answer(shared, pulse, peer, request));
+    let io = TokioIo::new(Stream::new(stream, Arc::clone(activity)));
+    let service = service_fn(|request| answer(shared, activity, peer, request));
     let mut connection = std::pin::pin!(shared.builder.serve_connection(io, service));
     // After a refused head, how the connection ends says nothing more.
-    let unless_refused = |fault| pulse.refused_head().unwrap_or(fault);
-    let mut farewell = Duration::ZERO;
+    let unless_refused = |fault| activity.refused_head().unwrap_or(fault);
+    let mut grace = Duration::ZERO;
     let (mut ending, mut idled) = (false, false);
     loop {
         tokio::select! {
@@ -126,18 +126,18 @@ where
                 Ok(()) => Ok(()),
             },
             () = stopping.wait(), if !ending => {},
-            () = permit.must_leave() => {
+            () = permit.evicted() => {
                 connection.as_mut().graceful_shutdown();
-                // Says goodbye as far as that needs no waiting, for another waits for the place.
+                // Shuts down as far as possible without waiting, because another connection waits for the permit.
                 let _ = connection.as_mut().now_or_never();
-                return Err(unless_refused(Fault::GaveWay));
+                return Err(unless_refused(Fault::Evicted));
             }
-            () = pulse.overdue(limits.later(farewell)) => {
+            () = activity.overdue(limits.later(grace)) => {
                 if idled {
                     return Err(unless_refused(Fault::Timeout));
                 }
                 idled = true;
-                farewell = FAREWELL;
+                grace = CLOSE_GRACE;
             }
         }
         if !ending {
@@ -150,17 +150,17 @@ where
 /// Passes a request to the router.
 fn answer(
     shared: &Connection,
-    pulse: &Arc<Pulse>,
+    activity: &Arc<ConnectionActivity>,
     peer: SocketAddr,
     request: Request<Incoming>,
 ) -> impl Future<Output = Result<Response<ResponseBody>, Infallible>> + Send + 'static {
-    let (turn, in_flight) = (pulse.turn(), shared.stopping.request());
-    let pulse = Arc::clone(pulse);
+    let (busy, in_flight) = (activity.begin_work(), shared.stopping.request());
+    let activity = Arc::clone(activity);
     let version = request.version();
     if version == Version::HTTP_2 {
-        pulse.multiplexes();
+        activity.set_multiplexed();
     }
-    let mut request = request.map(|body| Body::new(RequestBody::new(body, Arc::clone(&pulse), version)));
+    let mut request = request.map(|body| Body::new(RequestBody::new(body, Arc::clone(&activity), version)));
     request.extensions_mut().insert(PeerAddr(peer));
     request.extensions_mut().insert(OverTls(shared.tls.is_some()));
     let routed = shared.router.clone().oneshot(request);
@@ -169,12 +169,12 @@ fn answer(
         if version < Version::HTTP_2 && abandons_body(response.status()) {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        drop(turn);
-        Ok(response.map(|body| ResponseBody::new(body, pulse, in_flight)))
+        drop(busy);
+        Ok(response.map(|body| ResponseBody::new(body, activity, in_flight)))
     }
 }
 
-/// After these the rest of the request's body is of no use.
+/// Returns whether the rest of the request's body is useless after this status.
 fn abandons_body(status: StatusCode) -> bool {
     matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::PAYLOAD_TOO_LARGE)
 }

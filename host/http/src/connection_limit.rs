@@ -1,5 +1,5 @@
-//! How many connections are open at once, over all listeners and from one network, and which one gives way where there
-//! is no room for another.
+//! Limits the connections that are open at once, over all listeners and from one network, and chooses the one to close
+//! at the limit.
 
 use std::{
     collections::HashMap,
@@ -14,16 +14,16 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use super::{pulse::Pulse, rate_limit::client_network};
+use super::{connection_activity::ConnectionActivity, rate_limit::client_network};
 
-/// A connection that has been idle for so long gives way to others. Long enough for the head of a request that is on
+/// How long a connection must have been idle to be closed for another one. Long enough for a request head that is on
 /// its way.
-const GRACE: Duration = Duration::from_secs(1);
-/// A connection that has waited for its client for so long, to send a request's body or to take an answer, gives way where
-/// none is idle. Long enough for what is sent and taken over a slow network.
-pub(super) const PATIENCE: Duration = Duration::from_secs(10);
-/// While there is no room, connections that give way are looked for this often.
-const LOOK_ROUND: Duration = Duration::from_millis(50);
+const IDLE_GRACE: Duration = Duration::from_secs(1);
+/// How long a connection must have waited for its client, to send a request's body or to read an answer, to be closed
+/// where none is idle. Long enough for a slow network.
+pub(super) const STALL_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often to look for a connection to close while the limit is reached.
+const RESCAN_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The limit that listeners share.
 #[derive(Debug)]
@@ -31,49 +31,50 @@ pub struct ConnectionLimit {
     most: usize,
     share: usize,
     exempt: Arc<[IpNet]>,
-    /// See [`GRACE`].
-    grace: Duration,
-    /// See [`PATIENCE`]; none where such connections stay.
-    patience: Option<Duration>,
-    table: Mutex<Table>,
+    /// See [`IDLE_GRACE`].
+    idle_grace: Duration,
+    /// See [`STALL_TIMEOUT`]; none where such connections are not closed.
+    stall_timeout: Option<Duration>,
+    table: Mutex<ConnectionTable>,
     /// A connection has ended.
     freed: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Table {
+struct ConnectionTable {
     next: u64,
-    open: HashMap<u64, Open>,
-    /// Connections of each network that has a share, without those that have been asked to leave.
+    open: HashMap<u64, OpenConnection>,
+    /// Connections of each network that has a share, without those that have been asked to close.
     networks: HashMap<u128, usize>,
-    /// Connections that have been asked to leave and are still there.
-    leaving: usize,
+    /// Connections that have been asked to close and are still there.
+    evicting: usize,
 }
 
 #[derive(Debug)]
-struct Open {
-    /// Whose share it counts against.
+struct OpenConnection {
+    /// The network whose share it counts against.
     network: Option<u128>,
-    pulse: Arc<Pulse>,
-    leave: Arc<Notify>,
-    is_leaving: bool,
+    activity: Arc<ConnectionActivity>,
+    evict: Arc<Notify>,
+    is_evicted: bool,
 }
 
 impl ConnectionLimit {
-    /// At most `most` connections at once, and `share` from one address, of IPv6 from one /64; loopback and `exempt`
-    /// count towards no share.
+    /// Makes a limit of `most` connections at once, and of `share` from one address, of IPv6 from one /64. Loopback and
+    /// `exempt` have no share.
     pub fn new(most: usize, share: usize, exempt: Arc<[IpNet]>) -> Self {
         let (table, freed) = (Mutex::default(), Notify::new());
-        Self { most, share, exempt, grace: GRACE, patience: None, table, freed }
+        Self { most, share, exempt, idle_grace: IDLE_GRACE, stall_timeout: None, table, freed }
     }
 
-    /// The same, where connections also give way that have waited for their client for so long.
-    pub(super) fn with_patience(self, patience: Duration) -> Self {
-        Self { patience: Some(patience), ..self }
+    /// Returns the same limit, which also closes connections that have waited for their client for this long.
+    pub(super) fn with_stall_timeout(self, stall_timeout: Duration) -> Self {
+        Self { stall_timeout: Some(stall_timeout), ..self }
     }
 
-    /// A permit for a connection from `peer`, as soon as there is room: idle connections give way, the one that has
-    /// been idle for longest first, then those that wait for their clients. `None` if the peer's network has its share and none of its own is idle.
+    /// Waits for a permit for a connection from `peer`. At the limit the connection that has been idle for longest is
+    /// closed, then those that wait for their clients. `None` if the peer's network has reached its share and none of
+    /// its own connections is idle.
     pub(super) async fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<ConnectionPermit> {
         let peer = peer.to_canonical();
         let is_exempt = peer.is_loopback() || self.exempt.iter().any(|net| net.contains(&peer));
@@ -82,8 +83,8 @@ impl ConnectionLimit {
             match self.try_admit(network) {
                 Attempt::Admitted(permit) => return Some(permit),
                 Attempt::OverShare => return None,
-                // Looks again in time for what has become idle meanwhile.
-                Attempt::Full => drop(timeout(LOOK_ROUND, self.freed.notified()).await),
+                // Looks again for connections that have become idle.
+                Attempt::Full => drop(timeout(RESCAN_INTERVAL, self.freed.notified()).await),
             }
         }
     }
@@ -92,29 +93,34 @@ impl ConnectionLimit {
         let mut table = self.table();
         if let Some(network) = network
             && table.networks.get(&network).is_some_and(|count| *count >= self.share)
-            && !table.ask_longest(Pulse::idle_since, self.grace, Some(network))
+            && !table.evict_longest(ConnectionActivity::idle_since, self.idle_grace, Some(network))
         {
             return Attempt::OverShare;
         }
         if table.open.len() >= self.most {
-            if table.leaving == 0
-                && !table.ask_longest(Pulse::idle_since, self.grace, None)
-                && let Some(patience) = self.patience
+            if table.evicting == 0
+                && !table.evict_longest(ConnectionActivity::idle_since, self.idle_grace, None)
+                && let Some(stall_timeout) = self.stall_timeout
             {
-                table.ask_longest(Pulse::stalled_since, patience, None);
+                table.evict_longest(ConnectionActivity::stalled_since, stall_timeout, None);
             }
             return Attempt::Full;
         }
-        let (pulse, leave) = (Arc::new(Pulse::new()), Arc::new(Notify::new()));
+        let (activity, evict) = (Arc::new(ConnectionActivity::new()), Arc::new(Notify::new()));
         let id = table.next;
         table.next += 1;
-        let open = Open { network, pulse: Arc::clone(&pulse), leave: Arc::clone(&leave), is_leaving: false };
+        let open = OpenConnection {
+            network,
+            activity: Arc::clone(&activity),
+            evict: Arc::clone(&evict),
+            is_evicted: false,
+        };
         table.open.insert(id, open);
         table.count(network);
-        Attempt::Admitted(ConnectionPermit { limit: Arc::clone(self), id, pulse, leave })
+        Attempt::Admitted(ConnectionPermit { limit: Arc::clone(self), id, activity, evict })
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, ConnectionTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -125,27 +131,27 @@ enum Attempt {
     Full,
 }
 
-impl Table {
-    /// Asks the connection to leave that has been so for longest, and for `least` at least, of all or of one network.
+impl ConnectionTable {
+    /// Asks the connection to close whose `since` is earliest, and at least `least` ago, of all or of one network.
     /// Returns whether there is one.
-    fn ask_longest(
+    fn evict_longest(
         &mut self,
-        since: fn(&Pulse) -> Option<Instant>,
+        since: fn(&ConnectionActivity) -> Option<Instant>,
         least: Duration,
         network: Option<u128>,
     ) -> bool {
         let now = Instant::now();
-        let candidates = self.open.values_mut().filter(|open| !open.is_leaving);
+        let candidates = self.open.values_mut().filter(|open| !open.is_evicted);
         let candidates = candidates.filter(|open| network.is_none() || open.network == network);
-        let resting = candidates.filter_map(|open| {
-            let since = since(&open.pulse).filter(|since| now.duration_since(*since) >= least)?;
+        let waiting = candidates.filter_map(|open| {
+            let since = since(&open.activity).filter(|since| now.duration_since(*since) >= least)?;
             Some((since, open))
         });
-        let Some((_, open)) = resting.min_by_key(|(since, _)| *since) else { return false };
-        open.is_leaving = true;
-        open.leave.notify_one();
+        let Some((_, open)) = waiting.min_by_key(|(since, _)| *since) else { return false };
+        open.is_evicted = true;
+        open.evict.notify_one();
         let network = open.network;
-        self.leaving += 1;
+        self.evicting += 1;
         self.discount(network);
         true
     }
@@ -168,40 +174,39 @@ impl Table {
     }
 }
 
-/// The right of one connection to be open; ends when dropped.
+/// The permit of one open connection; released when dropped.
 #[derive(Debug)]
 pub(super) struct ConnectionPermit {
     limit: Arc<ConnectionLimit>,
     id: u64,
-    pulse: Arc<Pulse>,
-    leave: Arc<Notify>,
+    activity: Arc<ConnectionActivity>,
+    evict: Arc<Notify>,
 }
 
 impl ConnectionPermit {
-    /// What the connection does.
-    pub(super) const fn pulse(&self) -> &Arc<Pulse> {
-        &self.pulse
+    /// Returns the connection's activity.
+    pub(super) const fn activity(&self) -> &Arc<ConnectionActivity> {
+        &self.activity
     }
 
-    /// Resolves once the connection has to make room for another; then it must end, at once. One that has work again
-    /// stays.
-    pub(super) async fn must_leave(&self) {
+    /// Resolves once the connection must close at once for another one. A connection that has work again stays open.
+    pub(super) async fn evicted(&self) {
         loop {
-            self.leave.notified().await;
-            let is_stalled = || self.limit.patience.is_some() && self.pulse.stalled_since().is_some();
-            if self.pulse.idle_since().is_some() || is_stalled() {
+            self.evict.notified().await;
+            let is_stalled = || self.limit.stall_timeout.is_some() && self.activity.stalled_since().is_some();
+            if self.activity.idle_since().is_some() || is_stalled() {
                 return;
             }
-            self.stay();
+            self.cancel_eviction();
         }
     }
 
-    fn stay(&self) {
+    fn cancel_eviction(&self) {
         let mut table = self.limit.table();
-        let Some(open) = table.open.get_mut(&self.id).filter(|open| open.is_leaving) else { return };
-        open.is_leaving = false;
+        let Some(open) = table.open.get_mut(&self.id).filter(|open| open.is_evicted) else { return };
+        open.is_evicted = false;
         let network = open.network;
-        table.leaving -= 1;
+        table.evicting -= 1;
         table.count(network);
     }
 }
@@ -210,8 +215,8 @@ impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         let mut table = self.limit.table();
         if let Some(open) = table.open.remove(&self.id) {
-            match open.is_leaving {
-                true => table.leaving -= 1,
+            match open.is_evicted {
+                true => table.evicting -= 1,
                 false => table.discount(open.network),
             }
         }

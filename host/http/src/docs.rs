@@ -1,6 +1,6 @@
-//! API pages: the OpenAPI document of a service in Swagger UI, where a reader can try each call.
+//! Serves API pages: the OpenAPI document of a service in Swagger UI, where a reader can try each call.
 //!
-//! Swagger UI stands in `host/vendor/swagger-ui`, whose `VERSION` names the npm package, its integrity hash and those of
+//! Swagger UI is in `host/vendor/swagger-ui`, whose `VERSION` names the npm package, its integrity hash and those of
 //! the files. A page loads nothing from elsewhere and runs no script but its files, which its policy enforces.
 
 use axum::{Router, http::HeaderMap, routing::get};
@@ -35,7 +35,7 @@ static FILES: [Asset; 7] = [
     Asset::text("NOTICE", TEXT, vendored!(include_str, "NOTICE")),
 ];
 
-/// Returns the routes of the page at `path`, which ends in `/docs` and stands beside the service's `openapi.json`.
+/// Returns the routes of the page at `path`, which ends in `/docs` and is next to the service's `openapi.json`.
 pub fn router<S: Clone + Send + Sync + 'static>(path: &str) -> Router<S> {
     let answer = |headers: HeaderMap| async move { PAGE.answer(&headers, POLICY) };
     let page = Router::new().route(path, get(answer));
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn files_that_the_page_names_are_served() {
+    async fn files_of_the_page_are_served() {
         let page = fetch("/api/docs").await;
         assert_eq!(page.headers()[header::CONTENT_TYPE], HTML);
         let policy = page.headers()[header::CONTENT_SECURITY_POLICY].to_str().unwrap().to_owned();
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn own_files_name_no_other_place() {
+    async fn own_files_name_no_other_origin() {
         for name in ["page.js", "page.css"] {
             let text = String::from_utf8(plain(name).await).unwrap();
             assert!(!text.contains("://") && !text.contains("url("), "{name}");

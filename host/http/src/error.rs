@@ -1,4 +1,4 @@
-//! Answers to what never reached a service, in the host's own shape:
+//! Answers requests that never reached a service, in the host's format:
 //! `{"error":"not_found","message":"..."}`.
 
 use std::any::Any;
@@ -10,17 +10,17 @@ use axum::{
 };
 use serde_json::json;
 
-/// A path that nothing answers today may be answered tomorrow.
-pub(super) const NEVER_KEPT: &str = "no-cache, no-store, must-revalidate";
+/// Prevents caching: a path without a route today may have one tomorrow.
+pub(super) const NO_STORE: &str = "no-cache, no-store, must-revalidate";
 
-/// An error in the host's own shape.
+/// An error in the host's format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostError {
     /// The status.
     pub status: StatusCode,
-    /// A word for programs.
+    /// A code for programs.
     pub code: &'static str,
-    /// A sentence for people; holds nothing that came with the request.
+    /// A sentence for people; contains nothing from the request.
     pub message: &'static str,
 }
 
@@ -63,8 +63,8 @@ impl HostError {
 impl IntoResponse for HostError {
     fn into_response(self) -> Response {
         let body = json!({ "error": self.code, "message": self.message });
-        // Beside the answer, for those who have a shape of their own.
-        (self.status, [(CACHE_CONTROL, NEVER_KEPT)], Extension(self), Json(body)).into_response()
+        // Also an extension, for middleware with its own format.
+        (self.status, [(CACHE_CONTROL, NO_STORE)], Extension(self), Json(body)).into_response()
     }
 }
 
@@ -76,7 +76,7 @@ pub fn with_fallbacks<S: Clone + Send + Sync + 'static>(router: Router<S>) -> Ro
         .method_not_allowed_fallback(async || HostError::METHOD_NOT_ALLOWED)
 }
 
-/// Answers a handler's panic; what it said stays in the log.
+/// Answers a handler's panic, whose message is only logged.
 pub fn answer_panic(panic: Box<dyn Any + Send>) -> Response {
     let message = match (panic.downcast_ref::<String>(), panic.downcast_ref::<&str>()) {
         (Some(message), _) => message,
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_unknown_path_is_404_without_an_echo() {
+    async fn unknown_path_is_404_without_echo() {
         let (response, text) = ask("GET", "/no%3Cscript%3E").await;
         assert_eq!(response.status(), 404);
         let wanted = json!({ "error": "not_found", "message": "nothing is served at this path" });

@@ -1,12 +1,13 @@
-//! Who the client is, behind proxies that are trusted to say so.
+//! Determines the client behind trusted proxies.
 //!
-//! The chain is read from the right, since only what trusted proxies appended can be believed: the first hop that is
-//! not one of them is the client, and nothing left of it matters. Where that hop names no address (`unknown`,
-//! `_hidden`, garbage), the client is nobody (`0.0.0.0`): the proxy's own address may be allow-listed. Scheme and host
-//! come from the header that names the client. Where both `Forwarded` (RFC 7239) and `X-Forwarded-For` do, one of them
-//! may have gone unchecked through the proxy: if client, scheme or host differ, the request is refused, and a scheme or
-//! host that only one names does not count; unless the configuration says which of the two headers does. A `Forwarded`
-//! that is about no client (`proto=https`, which RFC 7239 allows) is not heard beside `X-Forwarded-For`.
+//! The elements are read from the right, since only those that trusted proxies appended can be believed: the first
+//! element whose address is not a trusted proxy is the client, and elements left of it are ignored. Where that element
+//! has no address (`unknown`, `_hidden`, garbage), the client is unspecified (`0.0.0.0`), because the proxy's address
+//! may be allow-listed. Scheme and host come from the header that names the client. Where both `Forwarded` (RFC 7239)
+//! and `X-Forwarded-For` name it, one of them may have passed the proxy unchecked: if client, scheme or host differ,
+//! the request is rejected, and a scheme or host that only one has is ignored; unless the configuration says which of
+//! the two headers counts. A `Forwarded` without a client (`proto=https`, which RFC 7239 allows) is ignored where there
+//! is an `X-Forwarded-For`.
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -33,13 +34,14 @@ const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 
-/// A host has at most 253 characters, and brackets or a port beside them.
+/// A host has at most 253 characters, plus brackets or a port.
 const LONGEST_AUTHORITY: usize = 261;
 
 /// The client as far as it can be known. In every request's extensions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Client {
-    /// Its address, `0.0.0.0` if the proxy names none; IPv4 addresses in IPv6 clothes (`::ffff:192.0.2.1`) are plain IPv4. Never log it.
+    /// Its address, `0.0.0.0` if the proxy names none; IPv4-mapped IPv6 addresses (`::ffff:192.0.2.1`) are plain IPv4.
+    /// Never log it.
     pub address: IpAddr,
     /// `http` or `https`, as the client used it.
     pub scheme: &'static str,
@@ -47,7 +49,7 @@ pub struct Client {
     pub host: Option<String>,
 }
 
-/// Whose word on the client is believed.
+/// The trusted proxies.
 #[derive(Clone, Debug)]
 pub struct Proxies {
     /// The peers.
@@ -57,24 +59,24 @@ pub struct Proxies {
 }
 
 impl Proxies {
-    /// Those that are configured.
+    /// Returns the configured proxies.
     pub fn new(server: &Server) -> Self {
         Self { trusted: server.trusted_proxies.clone().into(), by: server.forwarded }
     }
 
-    /// Nobody's.
+    /// Trusts no proxy.
     #[cfg(test)]
     pub fn none() -> Self {
         Self { trusted: Arc::new([]), by: ForwardedBy::Either }
     }
 
-    fn are(&self, address: IpAddr) -> bool {
+    fn trusts(&self, address: IpAddr) -> bool {
         self.trusted.iter().any(|net| net.contains(&address))
     }
 }
 
-/// `Forwarded` and `X-Forwarded-*` of a trusted proxy name different clients, schemes or hosts. In such a request's extensions, in the
-/// place of the [`Client`].
+/// `Forwarded` and `X-Forwarded-*` of a trusted proxy name different clients, schemes or hosts. In such a request's
+/// extensions, in the place of the [`Client`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Contradicting;
 
@@ -90,8 +92,8 @@ impl Contradicting {
                                              one that counts in server.forwarded";
 }
 
-/// Middleware: puts the [`Client`] into the request's extensions, or [`Contradicting`]. Without a connection (in tests)
-/// the peer is `0.0.0.0`.
+/// Puts the [`Client`] into the request's extensions, or [`Contradicting`] (middleware). Without a connection (in
+/// tests) the peer is `0.0.0.0`.
 pub async fn identify(State(proxies): State<Proxies>, mut request: Request, next: Next) -> Response {
     let peer = request.extensions().get::<PeerAddr>().map_or(unspecified(), |peer| peer.0);
     let over_tls = request.extensions().get::<OverTls>().is_some_and(|tls| tls.0);
@@ -103,8 +105,8 @@ pub async fn identify(State(proxies): State<Proxies>, mut request: Request, next
     next.run(request).await
 }
 
-/// Answers requests of [`Contradicting`] proxies to any of a service's routes in the service's own shape. Every service
-/// does so; else its handlers would find no [`Client`].
+/// Answers [`Contradicting`] requests to a service's routes in the service's format. Every service must use it, since
+/// handlers would find no [`Client`].
 pub fn refuse_contradictions<S>(router: Router<S>, answer: fn(&Uri) -> Response) -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
@@ -123,8 +125,8 @@ const fn unspecified() -> SocketAddr {
     SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0)
 }
 
-/// The client of a request that came from `peer`. `target` is the authority in the request's target, if there is
-/// one: HTTP/2 has no Host header, and in HTTP/1.1 it goes before that (RFC 9112, 3.2.2).
+/// Returns the client of a request that came from `peer`. `target` is the authority in the request's target, if there
+/// is one: HTTP/2 has no Host header, and in HTTP/1.1 it goes before that (RFC 9112, 3.2.2).
 ///
 /// # Errors
 /// Where both headers count and name different clients, schemes or hosts.
@@ -142,40 +144,41 @@ pub fn client(
         scheme: if over_tls { "https" } else { "http" },
         host: asked.and_then(authority),
     };
-    if !proxies.are(peer) {
+    if !proxies.trusts(peer) {
         return Ok(direct);
     }
-    let standard = || rightmost_untrusted(&forwarded_hops(headers), proxies);
-    let customary = || rightmost_untrusted(&x_forwarded_hops(headers), proxies);
-    let hop = match proxies.by {
+    let standard = || rightmost_untrusted(&forwarded_elements(headers), proxies);
+    let customary = || rightmost_untrusted(&x_forwarded_elements(headers), proxies);
+    let element = match proxies.by {
         ForwardedBy::Forwarded => standard(),
         ForwardedBy::XForwarded => customary(),
         ForwardedBy::Either => match (standard(), customary()) {
-            (Some(_), Some(customary)) if is_about_no_client(headers) => Some(customary),
-            (Some(standard), Some(customary)) => Some(standard.agreed(customary)?),
+            (Some(_), Some(customary)) if names_no_client(headers) => Some(customary),
+            (Some(standard), Some(customary)) => Some(standard.merged_with(customary)?),
             (standard, customary) => standard.or(customary),
         },
     };
-    let Some(hop) = hop else { return Ok(direct) };
+    let Some(element) = element else { return Ok(direct) };
     Ok(Client {
-        address: hop.address.unwrap_or(unspecified().ip()),
-        scheme: hop.scheme.unwrap_or(direct.scheme),
-        host: hop.host.or(direct.host),
+        address: element.address.unwrap_or(unspecified().ip()),
+        scheme: element.scheme.unwrap_or(direct.scheme),
+        host: element.host.or(direct.host),
     })
 }
 
-/// What a proxy said of the side that it was asked from.
+/// One element of a forwarded header: a proxy's statement about its client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Hop {
+struct ForwardedElement {
     /// None if it named no address.
     address: Option<IpAddr>,
     scheme: Option<&'static str>,
     host: Option<String>,
 }
 
-impl Hop {
-    /// What this header and the other one say. A scheme or host that only one names may be the client's word.
-    fn agreed(self, other: Self) -> Result<Self, Contradicting> {
+impl ForwardedElement {
+    /// Merges the elements of both headers. A scheme or host that only one has may be sent by the client, and is
+    /// dropped.
+    fn merged_with(self, other: Self) -> Result<Self, Contradicting> {
         let schemes = self.scheme.zip(other.scheme);
         let hosts = self.host.as_ref().zip(other.host.as_ref());
         if self.address != other.address
@@ -189,69 +192,72 @@ impl Hop {
     }
 }
 
-/// The hop that counts: from the right the first that is not a trusted proxy, else the leftmost.
-fn rightmost_untrusted(from_the_right: &[Hop], proxies: &Proxies) -> Option<Hop> {
-    let is_proxy = |hop: &&Hop| hop.address.is_some_and(|address| proxies.are(address));
-    from_the_right.iter().find(|hop| !is_proxy(hop)).or(from_the_right.last()).cloned()
+/// Returns the element that counts: from the right the first that is not a trusted proxy, else the leftmost.
+fn rightmost_untrusted(from_the_right: &[ForwardedElement], proxies: &Proxies) -> Option<ForwardedElement> {
+    let is_proxy =
+        |element: &&ForwardedElement| element.address.is_some_and(|address| proxies.trusts(address));
+    from_the_right.iter().find(|element| !is_proxy(element)).or(from_the_right.last()).cloned()
 }
 
-fn forwarded_hops(headers: &HeaderMap) -> Vec<Hop> {
-    elements(headers, &FORWARDED).map(forwarded_hop).collect()
+fn forwarded_elements(headers: &HeaderMap) -> Vec<ForwardedElement> {
+    list_elements(headers, &FORWARDED).map(parse_element).collect()
 }
 
-fn forwarded_hop(element: &str) -> Hop {
-    let mut hop = Hop::default();
+fn parse_element(element: &str) -> ForwardedElement {
+    let mut parsed = ForwardedElement::default();
     for pair in split_from_the_right(element, ';') {
         let Some((name, value)) = pair.trim().split_once('=') else {
             continue;
         };
         let value = unquote(value);
         match name.to_ascii_lowercase().as_str() {
-            "for" => hop.address = node(&value),
-            "proto" => hop.scheme = scheme(&value),
-            "host" => hop.host = authority(&value),
+            "for" => parsed.address = node(&value),
+            "proto" => parsed.scheme = scheme(&value),
+            "host" => parsed.host = authority(&value),
             _ => {}
         }
     }
-    hop
+    parsed
 }
 
-/// Whether every element of `Forwarded` is well-formed and none has a `for`. What is malformed may be hiding one.
-fn is_about_no_client(headers: &HeaderMap) -> bool {
-    let is_silent = |pair: &str| {
+/// Returns whether every element of `Forwarded` is well-formed and none has a `for`. A malformed element may contain
+/// one.
+fn names_no_client(headers: &HeaderMap) -> bool {
+    let is_other_parameter = |pair: &str| {
         let name = pair.trim().split_once('=').map(|(name, _)| name);
         name.is_some_and(|name| is_token(name) && !name.eq_ignore_ascii_case("for"))
     };
-    elements(headers, &FORWARDED).all(|element| split_from_the_right(element, ';').all(is_silent))
+    list_elements(headers, &FORWARDED)
+        .all(|element| split_from_the_right(element, ';').all(is_other_parameter))
 }
 
-/// RFC 9110, 5.6.2.
+/// Returns whether this is a token (RFC 9110, 5.6.2).
 fn is_token(text: &str) -> bool {
     let is_mark = |byte: u8| b"!#$%&'*+-.^_`|~".contains(&byte);
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || is_mark(byte))
 }
 
-/// `X-Forwarded-For` with the entries of its companions that stand at the same place, or the nearest to it:
-/// some proxies append to them, others leave one entry for the whole chain.
-fn x_forwarded_hops(headers: &HeaderMap) -> Vec<Hop> {
-    let schemes: Vec<_> = elements(headers, &X_FORWARDED_PROTO).collect();
-    let hosts: Vec<_> = elements(headers, &X_FORWARDED_HOST).collect();
-    let hop = |(place, address): (usize, &str)| Hop {
+/// Returns `X-Forwarded-For` with the entries of `X-Forwarded-Proto` and `-Host` at the same position, or the last
+/// ones: some proxies append to them, others leave one entry for the whole chain.
+fn x_forwarded_elements(headers: &HeaderMap) -> Vec<ForwardedElement> {
+    let schemes: Vec<_> = list_elements(headers, &X_FORWARDED_PROTO).collect();
+    let hosts: Vec<_> = list_elements(headers, &X_FORWARDED_HOST).collect();
+    let element = |(place, address): (usize, &str)| ForwardedElement {
         address: node(address),
         scheme: schemes.get(place).or(schemes.last()).and_then(|name| scheme(name)),
         host: hosts.get(place).or(hosts.last()).and_then(|name| authority(name)),
     };
-    elements(headers, &X_FORWARDED_FOR).enumerate().map(hop).collect()
+    list_elements(headers, &X_FORWARDED_FOR).enumerate().map(element).collect()
 }
 
-/// The elements of a list header, last one first.
-fn elements<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
-    // A line that is not text still takes its place, so that it cannot hide.
+/// Returns the elements of a list header, last one first.
+fn list_elements<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
+    // A line that is not text still counts as an element, so that it hides nothing.
     let lines: Vec<_> = headers.get_all(name).iter().map(|line| line.to_str().unwrap_or("")).collect();
     lines.into_iter().rev().flat_map(|line| split_from_the_right(line, ',')).map(str::trim)
 }
 
-/// The parts of `text` between separators outside quotes, last one first. Quotes are paired from the right:
+/// Returns the parts of `text` between separators outside quotes, last one first. Quotes are paired from the right:
 /// a client's unpaired quote on the left must not swallow what a proxy appended.
 fn split_from_the_right(text: &str, separator: char) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
@@ -293,7 +299,7 @@ fn unquote(value: &str) -> String {
         .collect()
 }
 
-/// The address in `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:80`.
+/// Returns the address in `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:80`.
 pub fn node(text: &str) -> Option<IpAddr> {
     let text = text.trim();
     let bracketed = || text.strip_prefix('[')?.strip_suffix(']')?.parse().ok().map(IpAddr::V6);
@@ -308,9 +314,9 @@ fn scheme(text: &str) -> Option<&'static str> {
     ["http", "https"].into_iter().find(|scheme| text.trim().eq_ignore_ascii_case(scheme))
 }
 
-/// `text` if it can stand in a URL as host and port.
+/// Returns `text` if it is valid as host and port of a URL.
 pub(super) fn authority(text: &str) -> Option<String> {
-    // One entry of a header may count for thousands of hops: it is read, and kept, for each.
+    // One entry of a header may be parsed and stored for thousands of elements.
     if text.trim().len() > LONGEST_AUTHORITY {
         return None;
     }

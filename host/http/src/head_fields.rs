@@ -1,4 +1,4 @@
-//! The number of fields of a request head, which hyper limits in HTTP/1 alone.
+//! Limits the number of fields of a request head, which hyper limits in HTTP/1 only.
 
 use axum::{
     extract::Request,
@@ -12,7 +12,7 @@ use super::error::HostError;
 /// Most fields of a head: hyper's default for HTTP/1.
 const MOST: usize = 100;
 
-/// Middleware: answers 431 to an HTTP/2 request with more fields than an HTTP/1 request may have.
+/// Answers 431 to an HTTP/2 request with more fields than an HTTP/1 request may have (middleware).
 pub async fn limit(request: Request, next: Next) -> Response {
     if request.version() == Version::HTTP_2 && count(request.headers()) > MOST {
         return HostError::HEAD_TOO_LARGE.into_response();
@@ -20,8 +20,8 @@ pub async fn limit(request: Request, next: Next) -> Response {
     next.run(request).await
 }
 
-/// How many fields the same head has in HTTP/1. A browser splits its cookies into a field each in HTTP/2 (RFC 9113,
-/// section 8.2.3), which are one field there.
+/// Returns how many fields the same head has in HTTP/1. A browser splits its cookies into a field each in HTTP/2 (RFC
+/// 9113, section 8.2.3), which are one field there.
 fn count(headers: &HeaderMap) -> usize {
     let cookies = headers.get_all(COOKIE).iter().count();
     headers.len() - cookies.saturating_sub(1)

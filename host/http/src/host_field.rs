@@ -1,5 +1,5 @@
-//! The Host field, of which HTTP/1.1 demands exactly one (RFC 9112, section 3.2): of two, a proxy may
-//! believe one and a service here the other.
+//! Checks the Host field, of which HTTP/1.1 requires exactly one (RFC 9112, section 3.2): of two, a proxy may use one
+//! and a service here the other.
 
 use axum::{
     extract::Request,
@@ -10,7 +10,7 @@ use axum::{
 
 use super::{error::HostError, forwarded};
 
-/// Middleware: answers 400 when the field is missing, doubled, empty or malformed.
+/// Answers 400 when the field is missing, doubled, empty or malformed (middleware).
 pub async fn check(request: Request, next: Next) -> Response {
     if is_sound(request.version(), request.headers()) {
         next.run(request).await

@@ -1,4 +1,4 @@
-//! JSON objects, read one level deep; each service says in its own shape what is wrong with one.
+//! Reads JSON objects one level deep; each service reports faults in its own format.
 
 use std::{fmt, marker::PhantomData};
 
@@ -9,7 +9,7 @@ use serde::{
 };
 use serde_json::{Value, value::RawValue};
 
-/// Why a body is not the object that it should be. Displays as the reason, for the client.
+/// Why a body is not the expected object. Displays as the reason, for the client.
 #[derive(Debug)]
 pub enum Fault {
     /// It is JSON of another kind.
@@ -27,7 +27,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// What an object says; other members than `T`'s are its reader's business.
+/// Reads an object as `T`, which decides about unknown members.
 ///
 /// # Errors
 /// See [`Fault`].
@@ -36,7 +36,7 @@ pub fn object<T: DeserializeOwned>(text: &[u8]) -> Result<T, Fault> {
     serde_json::from_slice(text).map_err(Fault::Unreadable)
 }
 
-/// An object's members in their order, also those that come twice.
+/// Returns an object's members in their order, duplicates included.
 ///
 /// # Errors
 /// See [`Fault`].
@@ -50,11 +50,12 @@ pub fn members<'de, V: Deserialize<'de>>(text: &'de [u8]) -> Result<Vec<(String,
     read.map(|()| members).map_err(Fault::Unreadable)
 }
 
-/// Hands an object's members to `take` in their order, until it refuses one. A member that is refused counts before what
-/// is wrong after it.
+/// Passes an object's members to `take` in their order, until it rejects one. A rejected member is reported before
+/// faults after it.
 ///
 /// # Errors
-/// One of data where the text begins as JSON of another kind, or a member is refused; any other where it is not JSON.
+/// A data error where the text begins as JSON of another kind or a member is rejected; any other error where it is not
+/// JSON.
 pub fn each<'de, V: Deserialize<'de>>(
     text: &'de [u8],
     take: impl FnMut(String, V) -> bool,
@@ -64,7 +65,7 @@ pub fn each<'de, V: Deserialize<'de>>(
     reader.end()
 }
 
-/// A component's text as JSON, as it is written, where it is an object of which every name and text can be read:
+/// Returns a component's text as raw JSON, if it is an object whose names and texts can all be decoded:
 /// `{"\ud800":1}` is JSON by its grammar only.
 ///
 /// # Errors
@@ -74,7 +75,7 @@ pub fn as_written(text: String) -> serde_json::Result<Box<RawValue>> {
     RawValue::from_string(text)
 }
 
-/// A derived reader would take an array for an object's members in order.
+/// Rejects other kinds, because a derived reader accepts an array as an object's members in order.
 fn expect_object(text: &[u8]) -> Result<(), Fault> {
     if text.trim_ascii_start().starts_with(b"{") {
         return Ok(());
@@ -130,14 +131,14 @@ mod tests {
     }
 
     #[test]
-    fn members_keep_their_order_and_their_twins() {
+    fn members_keep_their_order_and_duplicates() {
         let read = members::<Value>(br#" {"b":1,"a":null,"\u0062":"c"} "#).unwrap();
         let read: Vec<_> = read.into_iter().map(|(name, value)| format!("{name} {value}")).collect();
         assert_eq!(read, ["b 1", "a null", "b \"c\""]);
     }
 
     #[test]
-    fn what_is_refused_counts_before_what_follows() {
+    fn rejected_member_precedes_later_faults() {
         let read =
             |text: &'static str| each(text.as_bytes(), |name, _: &'static RawValue| name != "b").unwrap_err();
         for text in [r#"{"a":1,"b":2"#, r#"{"b":{},"#, "[", "1"] {
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_kept_as_it_is_written() {
+    fn raw_object_is_kept_as_written() {
         let text = r#"{"b":1.50, "a":{}}"#;
         assert_eq!(as_written(text.into()).unwrap().get(), text);
     }

@@ -1,4 +1,4 @@
-//! What every request passes on its way to a service, outermost first: request id, security headers,
+//! Builds the middleware of every request, outermost first: request id, security headers,
 //! access log, number of fields, Host field, client address, panic guard, compression, what a
 //! listener adds, fallbacks.
 
@@ -20,32 +20,32 @@ use super::{
     head_fields, host_field, request_id,
 };
 
-/// What the layers need to know.
+/// Settings of the layers.
 #[derive(Clone)]
 pub struct Layers {
     /// Compress answers for clients that accept gzip.
     pub compression: bool,
-    /// Whose word on the client's address is believed.
+    /// The trusted proxies.
     pub proxies: Proxies,
     /// Counts requests.
     pub observer: Arc<dyn RequestObserver>,
-    /// What a listener puts around its routes and their fallbacks, inside of all the rest.
+    /// A listener's own layer around its routes and their fallbacks, inside of all others.
     pub innermost: Option<fn(Router) -> Router>,
 }
 
 impl Layers {
-    /// The layers of public listeners.
+    /// Returns the layers of public listeners.
     pub fn new(server: &Server, observer: Arc<dyn RequestObserver>) -> Self {
         let proxies = Proxies::new(server);
         Self { compression: server.compression, proxies, observer, innermost: None }
     }
 }
 
-/// Puts the layers around all of `router`'s routes. Call it last.
-pub fn around(router: Router, layers: Layers) -> Router {
+/// Adds the layers to all of `router`'s routes. Call it last.
+pub fn with_layers(router: Router, layers: Layers) -> Router {
     let router = error::with_fallbacks(router);
     let router = match layers.innermost {
-        Some(put_around) => put_around(router),
+        Some(wrap) => wrap(router),
         None => router,
     };
     let router = if layers.compression {
@@ -65,7 +65,7 @@ pub fn around(router: Router, layers: Layers) -> Router {
     ))
 }
 
-/// Browsers must take the declared content type at its word.
+/// Makes browsers use the declared content type.
 pub async fn forbid_sniffing(mut response: Response) -> Response {
     response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response

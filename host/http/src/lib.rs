@@ -1,4 +1,4 @@
-//! What is of HTTP whichever service answers: listeners, what every request passes, and what answers are made of.
+//! HTTP for all services: listeners, middleware of every request, and building blocks of answers.
 
 pub mod accept;
 pub mod access_log;
@@ -7,6 +7,7 @@ pub mod bearer;
 pub mod body;
 pub mod compression;
 mod connection;
+mod connection_activity;
 pub mod connection_limit;
 pub mod docs;
 pub mod error;
@@ -20,7 +21,6 @@ pub mod listen;
 mod metering;
 pub mod openapi;
 pub mod path;
-mod pulse;
 pub mod rate_limit;
 mod refused_head;
 pub mod request_id;

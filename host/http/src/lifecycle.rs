@@ -1,4 +1,4 @@
-//! Starting, ready, draining, stopped: a latch that only moves forward, and the signals that move it.
+//! Tracks the phase of the process, starting, ready, draining or stopped, and installs its signals.
 
 use std::{
     io,
@@ -14,44 +14,44 @@ use tokio::{
     sync::watch,
 };
 
-/// Where the process stands. Ordered; a later phase is never left for an earlier one.
+/// The phase of the process. Ordered; it never goes back to an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     /// Not yet fit to answer.
     Starting,
     /// Answers.
     Ready,
-    /// Answers still, but asks load balancers to look elsewhere.
+    /// Still answers, but reports not ready to load balancers.
     Draining,
     /// Takes no new connections and ends those that are open.
     Stopped,
 }
 
-/// The latch. Clones share it.
+/// The phase of the process. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Lifecycle {
     phase: Arc<watch::Sender<Phase>>,
     requests: Arc<Requests>,
 }
 
-/// Requests of all listeners that share the latch.
+/// Requests of all listeners that share the phase.
 #[derive(Debug, Default)]
 struct Requests {
     in_flight: AtomicUsize,
     cut_off: AtomicBool,
 }
 
-/// How a drain has ended.
+/// The result of a drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drain {
-    /// Every request has had its answer.
+    /// Every request was answered.
     Complete,
-    /// Requests that were in flight when the time was over have had none.
+    /// Requests were in flight when the time was over, and got no answer.
     CutOff,
 }
 
 impl Drain {
-    /// How both drains have ended: complete where each is.
+    /// Returns the result of both drains: complete if each is.
     pub const fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Complete, Self::Complete) => Self::Complete,
@@ -61,17 +61,17 @@ impl Drain {
 }
 
 impl Lifecycle {
-    /// A process that starts.
+    /// Returns the phase of a starting process.
     pub fn new() -> Self {
         Self { phase: Arc::new(watch::Sender::new(Phase::Starting)), requests: Arc::default() }
     }
 
-    /// The present phase.
+    /// Returns the current phase.
     pub fn phase(&self) -> Phase {
         *self.phase.borrow()
     }
 
-    /// How the drain has ended, once it has.
+    /// Returns the result of the drain, once it has ended.
     pub fn drain(&self) -> Drain {
         match self.requests.cut_off.load(Ordering::Acquire) {
             true => Drain::CutOff,
@@ -79,7 +79,7 @@ impl Lifecycle {
         }
     }
 
-    /// Everything is loaded and listens. Without effect once draining.
+    /// Enters [`Phase::Ready`]: everything is loaded and listens. Has no effect once draining.
     pub fn ready(&self) {
         self.advance(Phase::Ready);
     }
@@ -97,7 +97,7 @@ impl Lifecycle {
         self.advance(Phase::Stopped);
     }
 
-    /// A handle that tells when listeners must close.
+    /// Returns a handle that resolves when listeners must close.
     pub fn stopping(&self) -> Stopping {
         Stopping { phase: self.phase.subscribe(), requests: Arc::clone(&self.requests) }
     }
@@ -139,7 +139,7 @@ impl Drop for InFlight {
 impl Stopping {
     /// Waits for [`Phase::Stopped`], or for the last [`Lifecycle`] to be gone. Safe to cancel.
     pub async fn wait(&mut self) {
-        // An error means that nobody is left who could say so.
+        // An error means that no sender is left.
         let _ = self.phase.wait_for(|phase| *phase == Phase::Stopped).await;
     }
 
@@ -149,7 +149,7 @@ impl Stopping {
         InFlight(Arc::clone(&self.requests))
     }
 
-    /// Notes that connections are closed now, whatever is in flight on them; the number of requests that are.
+    /// Records that connections are closed despite requests in flight, and returns the number of those.
     pub fn cut_off(&self) -> usize {
         let requests = self.requests.in_flight.load(Ordering::Acquire);
         self.requests.cut_off.fetch_or(requests > 0, Ordering::AcqRel);
@@ -173,7 +173,7 @@ impl Signals {
         Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 
-    /// The name of the next signal. A second one usually means that the operator will not wait.
+    /// Returns the name of the next signal. A second one usually means that the operator will not wait.
     pub async fn next(&mut self) -> &'static str {
         tokio::select! {
             _ = self.terminate.recv() => "SIGTERM",
@@ -182,7 +182,7 @@ impl Signals {
     }
 }
 
-/// The signal that asks for the configuration to be read anew. Installed before anything else: unheard, it ends the process.
+/// The signal that reloads the configuration (SIGHUP). Installed first, because without a handler it ends the process.
 #[derive(Debug)]
 pub struct HangUps(Signal);
 
@@ -195,7 +195,7 @@ impl HangUps {
         signal(SignalKind::hangup()).map(Self)
     }
 
-    /// Waits for the next one; some that come at once are one.
+    /// Waits for the next one; several at once count as one.
     pub async fn next(&mut self) {
         // It ends with the process.
         let _ = self.0.recv().await;
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_phase_is_never_left_for_an_earlier_one() {
+    async fn phase_never_goes_back() {
         let lifecycle = Lifecycle::new();
         assert_eq!(lifecycle.phase(), Phase::Starting);
         lifecycle.ready();
@@ -236,13 +236,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_latch_that_is_gone_counts_as_stopped() {
+    async fn dropped_lifecycle_counts_as_stopped() {
         let mut stopping = Lifecycle::new().stopping();
         stopping.wait().await;
     }
 
     #[test]
-    fn a_drain_is_cut_off_only_with_requests_in_flight() {
+    fn drain_without_requests_is_complete() {
         let lifecycle = Lifecycle::new();
         let stopping = lifecycle.stopping();
         drop(stopping.request());
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_signal_is_kept_until_it_is_asked_for() {
+    async fn early_signal_is_kept() {
         let mut signals = Signals::install().unwrap();
         let own = rustix::process::getpid();
         rustix::process::kill_process(own, rustix::process::Signal::TERM).unwrap();

@@ -1,4 +1,4 @@
-//! Binding an address, with errors that say how to mend.
+//! Binds listen addresses, with errors that say how to fix them.
 
 use std::{io, net::SocketAddr, sync::Arc};
 
@@ -17,12 +17,12 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// The address, with port 0 resolved.
+    /// Returns the address, with port 0 resolved.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// The base of this listener's URLs.
+    /// Returns the base of this listener's URLs.
     pub fn url(&self) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         format!("{scheme}://{}", self.address)
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_taken_port_is_named_with_its_setting_and_remedy() {
+    async fn taken_port_error_names_the_remedy() {
         let first = bind("server.listen", "127.0.0.1:0".parse().unwrap(), None).unwrap();
         let error = bind("services.things.listen", first.local_addr(), None).err().unwrap().to_string();
         assert!(error.contains(&first.local_addr().to_string()), "{error}");
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_foreign_address_is_told_apart() {
+    async fn foreign_address_has_its_own_remedy() {
         let error = bind("server.listen", "192.0.2.1:0".parse().unwrap(), None).err().unwrap();
         assert!(error.to_string().contains("no interface of this machine"), "{error}");
     }

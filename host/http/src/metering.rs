@@ -1,4 +1,4 @@
-//! The host's metrics watch connections and requests.
+//! Records connections and requests in the host's metrics.
 
 use bulkhead_telemetry::metrics::{Answered, Metrics};
 
@@ -27,7 +27,7 @@ impl RequestObserver for Metrics {
     }
 
     fn end(&self, exchange: &Exchange<'_>) {
-        // A request that its client gave up has no answer to count.
+        // A request whose client has gone has no answer to count.
         let Some(status) = exchange.status else { return };
         self.http.answered(&Answered {
             service: exchange.served.service,

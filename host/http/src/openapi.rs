@@ -1,8 +1,8 @@
-//! Pieces of OpenAPI 3.1 documents.
+//! Builds parts of OpenAPI 3.1 documents.
 
 use serde_json::{Map, Value, json};
 
-/// The whole of a service below `prefix`, which is empty or `/something`.
+/// Returns the document of a service below `prefix`, which is empty or `/something`.
 pub fn document(
     (title, description): (&str, &str),
     prefix: &str,
@@ -25,7 +25,7 @@ pub fn document(
     })
 }
 
-/// The same, with a key asked for by every operation that is not [`public`].
+/// Returns the document with a required key for every operation that is not [`public`].
 pub fn guarded(mut document: Value) -> Value {
     let scheme = json!({ "key": { "type": "http", "scheme": "bearer" } });
     if let Some(components) = document.get_mut("components").and_then(Value::as_object_mut) {
@@ -34,7 +34,7 @@ pub fn guarded(mut document: Value) -> Value {
     insert(document, "security", json!([{ "key": [] }]))
 }
 
-/// An operation that asks for no key.
+/// Marks an operation that needs no key.
 pub fn public(operation: Value) -> Value {
     insert(operation, "security", json!([]))
 }
@@ -46,22 +46,22 @@ fn insert(mut value: Value, name: &str, member: Value) -> Value {
     value
 }
 
-/// A schema of the document, by name.
+/// Returns a schema of the document, by name.
 pub fn reference(schema: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{schema}") })
 }
 
-/// The schema of an object.
+/// Returns the schema of an object.
 pub fn object(properties: Value, required: &[&str]) -> Value {
     json!({ "type": "object", "properties": properties, "required": required })
 }
 
-/// A request body in JSON.
+/// Returns a request body in JSON.
 pub fn body(schema: &str) -> Value {
     json!({ "required": true, "content": { "application/json": { "schema": reference(schema) } } })
 }
 
-/// The answers of an operation: 200 with a schema, and errors by status.
+/// Returns the answers of an operation: 200 with a schema, and errors by status.
 pub fn answers(schema: &str, errors: &[&str]) -> Map<String, Value> {
     let content = json!({ "application/json": { "schema": reference(schema) } });
     let mut responses = Map::new();
@@ -73,13 +73,13 @@ pub fn answers(schema: &str, errors: &[&str]) -> Map<String, Value> {
     responses
 }
 
-/// An operation that answers 200 with text of another media type and has no errors.
+/// Returns an operation that answers 200 with text of another media type and has no errors.
 pub fn page(summary: &str, media: &str) -> Value {
     let ok = json!({ "description": "OK", "content": { media: {} } });
     public(json!({ "summary": summary, "responses": { "200": ok } }))
 }
 
-/// Error answers: status, what it means, its schema.
+/// Returns error answers of status, meaning and schema.
 pub fn responses(described: &[(&str, &str, &str)]) -> Value {
     let described = described.iter().map(|(status, description, schema)| {
         let content = json!({ "application/json": { "schema": reference(schema) } });
@@ -96,7 +96,7 @@ pub fn responses(described: &[(&str, &str, &str)]) -> Value {
     Value::Object(described.collect())
 }
 
-/// The references of a document that lead nowhere, for the tests of those who write one.
+/// Returns the references of a document without a target, for tests.
 pub fn dangling(document: &Value) -> Vec<String> {
     fn walk(value: &Value, found: &mut Vec<String>) {
         match value {

@@ -1,4 +1,4 @@
-//! What a path may be.
+//! Checks the paths of requests.
 
 use axum::{
     extract::Request,
@@ -9,7 +9,7 @@ use percent_encoding::percent_decode_str;
 
 use super::error::HostError;
 
-/// Middleware for routes that read parts of the path: one that is not UTF-8 names nothing.
+/// Answers 404 to a path that is not UTF-8, for routes that read parts of the path (middleware).
 pub async fn readable(request: Request, next: Next) -> Response {
     let path = request.uri().path();
     if path.contains('%') && percent_decode_str(path).decode_utf8().is_err() {

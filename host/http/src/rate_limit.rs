@@ -1,8 +1,8 @@
-//! How often one client may do something: call a site's widget endpoints, say, or come with a wrong token or password.
+//! Limits how often one client may do something, such as call a site's widget endpoints or send a wrong password.
 //!
-//! A generic cell rate algorithm: a client's state is one point in time, up to which its allowance is
-//! spent. Whoever has been silent for a whole window has it all back, so that two generations of
-//! tables, swapped once a window, forget nothing that matters and need no clean-up.
+//! It uses the generic cell rate algorithm: a client's state is one point in time, up to which its allowance is spent.
+//! A client that is silent for a whole window has all of it back, so two generations of tables, rotated once a window,
+//! lose nothing that matters and need no cleanup.
 
 use std::{
     collections::HashMap,
@@ -15,27 +15,28 @@ use std::{
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-/// The allowance is counted over this time where nothing else is said.
+/// The default window of an allowance.
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// Clients in one generation. Beyond it generations swap early: memory stays bounded (about 3 MB for
 /// both), and some clients get their allowance back too soon.
 const GENERATION_CLIENTS: usize = 32_768;
 
-/// The part of an IPv6 address that stands for one client: whoever has an address has its /64.
+/// The prefix of an IPv6 address that identifies a client, since a client has its whole /64.
 const IPV6_CLIENT_BITS: u32 = 64;
 
-/// Counts calls by client and what they are for, such as a site. Clients are kept under a MAC whose key dies with the process.
+/// Counts calls by client and what they are for, such as a site. Clients are kept under a MAC whose key dies with the
+/// process.
 pub struct RateLimiter {
     key: [u8; 32],
     /// An allowance is spent in, and comes back over, this time.
     window: Duration,
     started: Instant,
-    tables: Mutex<Tables>,
+    generations: Mutex<Generations>,
 }
 
 #[derive(Default)]
-struct Tables {
+struct Generations {
     /// When the current generation began.
     since: Duration,
     current: HashMap<u128, Duration>,
@@ -43,56 +44,56 @@ struct Tables {
 }
 
 impl RateLimiter {
-    /// A limiter that has seen nobody, with allowances a minute. Fails when the operating system gives no random bytes.
+    /// Makes an empty limiter with allowances per minute. Fails when the operating system gives no random bytes.
     pub fn new() -> Result<Self, getrandom::Error> {
         Self::over(MINUTE)
     }
 
-    /// The same with allowances in another time.
+    /// Makes an empty limiter with allowances per `window`.
     pub fn over(window: Duration) -> Result<Self, getrandom::Error> {
         let mut key = [0; 32];
         getrandom::fill(&mut key)?;
-        Ok(Self { key, window, started: Instant::now(), tables: Mutex::default() })
+        Ok(Self { key, window, started: Instant::now(), generations: Mutex::default() })
     }
 
-    /// Whether a client has taken a call within the window; it may be remembered for as long again.
-    pub fn remembers(&self, site: &str, client: IpAddr, now: Instant) -> bool {
+    /// Returns whether a client has taken a call within the window; it may be remembered for as long again.
+    pub fn has_recent_call(&self, site: &str, client: IpAddr, now: Instant) -> bool {
         let now = now.saturating_duration_since(self.started);
         let client = self.fingerprint(site, client);
-        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        tables.turn(now, self.window);
-        tables.spent_until(client).is_some()
+        let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
+        generations.rotate(now, self.window);
+        generations.spent_until(client).is_some()
     }
 
     /// Takes one call out of a client's `allowance` in the window, all of which may come at once.
-    /// Refused: the seconds after which one more call fits.
+    /// The error is the number of seconds after which one more call fits.
     pub fn take(&self, site: &str, client: IpAddr, allowance: u32, now: Instant) -> Result<(), u32> {
         let now = now.saturating_duration_since(self.started);
         let client = self.fingerprint(site, client);
-        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        tables.turn(now, self.window);
+        let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
+        generations.rotate(now, self.window);
         let Some(step) = self.window.checked_div(allowance) else {
             return Err(seconds(self.window));
         };
-        let spent_until = tables.spent_until(client).unwrap_or(now).max(now) + step;
+        let spent_until = generations.spent_until(client).unwrap_or(now).max(now) + step;
         match spent_until.checked_sub(now + self.window) {
             Some(wait) if !wait.is_zero() => Err(seconds(wait)),
             _ => {
-                tables.current.insert(client, spent_until);
+                generations.current.insert(client, spent_until);
                 Ok(())
             }
         }
     }
 
-    /// Gives a call back that was taken and is not to count.
-    pub fn give_back(&self, site: &str, client: IpAddr, allowance: u32, now: Instant) {
+    /// Returns a call that was taken and does not count after all.
+    pub fn refund(&self, site: &str, client: IpAddr, allowance: u32, now: Instant) {
         let now = now.saturating_duration_since(self.started);
         let client = self.fingerprint(site, client);
-        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        tables.turn(now, self.window);
+        let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
+        generations.rotate(now, self.window);
         let step = self.window.checked_div(allowance);
-        if let (Some(step), Some(spent_until)) = (step, tables.spent_until(client)) {
-            tables.current.insert(client, spent_until.saturating_sub(step));
+        if let (Some(step), Some(spent_until)) = (step, generations.spent_until(client)) {
+            generations.current.insert(client, spent_until.saturating_sub(step));
         }
     }
 
@@ -108,7 +109,7 @@ impl RateLimiter {
     }
 }
 
-/// What stands for one client: an IPv4 address, or the network of an IPv6 address.
+/// Returns what identifies a client: an IPv4 address, or the network of an IPv6 address.
 pub(super) const fn client_network(client: IpAddr) -> u128 {
     match client.to_canonical() {
         IpAddr::V4(address) => address.to_ipv6_mapped().to_bits(),
@@ -116,8 +117,8 @@ pub(super) const fn client_network(client: IpAddr) -> u128 {
     }
 }
 
-impl Tables {
-    fn turn(&mut self, now: Duration, window: Duration) {
+impl Generations {
+    fn rotate(&mut self, now: Duration, window: Duration) {
         let age = now.saturating_sub(self.since);
         if age < window && self.current.len() < GENERATION_CLIENTS {
             return;
@@ -134,7 +135,7 @@ impl Tables {
     }
 }
 
-/// Whole seconds, rounded up, at least one.
+/// Returns whole seconds, rounded up, at least one.
 fn seconds(wait: Duration) -> u32 {
     u32::try_from(wait.as_millis().div_ceil(1000)).unwrap_or(u32::MAX).max(1)
 }
@@ -156,8 +157,8 @@ mod tests {
             assert_eq!(limiter.take("s", A, 3, at(0)), Ok(()));
         }
         assert_eq!(limiter.take("s", A, 3, at(0)), Err(20));
-        limiter.give_back("s", A, 3, at(0));
-        limiter.give_back("s", B, 3, at(0));
+        limiter.refund("s", A, 3, at(0));
+        limiter.refund("s", B, 3, at(0));
         assert_eq!(limiter.take("s", A, 3, at(0)), Ok(()));
         assert_eq!(limiter.take("s", A, 3, at(0)), Err(20));
         assert_eq!(limiter.take("s", A, 3, at(19_001)), Err(1));
@@ -203,12 +204,12 @@ mod tests {
     fn another_window_has_its_own_pace() {
         let limiter = RateLimiter::over(Duration::from_secs(3600)).unwrap();
         let at = |seconds| limiter.started + Duration::from_secs(seconds);
-        assert!(!limiter.remembers("s", A, at(0)));
+        assert!(!limiter.has_recent_call("s", A, at(0)));
         assert_eq!(limiter.take("s", A, 2, at(0)), Ok(()));
         assert_eq!(limiter.take("s", A, 2, at(0)), Ok(()));
         assert_eq!(limiter.take("s", A, 2, at(0)), Err(1800));
-        assert!(limiter.remembers("s", A, at(3600)) && !limiter.remembers("t", A, at(3600)));
-        assert!(!limiter.remembers("s", A, at(3600 * 4)));
+        assert!(limiter.has_recent_call("s", A, at(3600)) && !limiter.has_recent_call("t", A, at(3600)));
+        assert!(!limiter.has_recent_call("s", A, at(3600 * 4)));
     }
 
     #[test]
@@ -217,8 +218,8 @@ mod tests {
         for client in 0..100_000_u32 {
             let _ = limiter.take("s", IpAddr::V4(client.into()), 1, limiter.started);
         }
-        let tables = limiter.tables.lock().unwrap();
-        assert!(tables.current.len() <= GENERATION_CLIENTS);
-        assert!(tables.previous.len() <= GENERATION_CLIENTS);
+        let generations = limiter.generations.lock().unwrap();
+        assert!(generations.current.len() <= GENERATION_CLIENTS);
+        assert!(generations.previous.len() <= GENERATION_CLIENTS);
     }
 }

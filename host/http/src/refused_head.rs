@@ -1,7 +1,7 @@
-//! Answers to request heads that the HTTP/1 parser refuses, with a JSON body and a request id.
+//! Answers request heads that the HTTP/1 parser refuses, with a JSON body and a request id.
 //!
-//! hyper answers such a head without asking a service: a status line, `connection: close` and no body. The stream of the
-//! connection recognises that answer and writes the one from here in its place.
+//! hyper answers such a head without asking a service: a status line, `connection: close` and no body. The stream of
+//! the connection recognises that answer and replaces it by this one.
 
 use std::time::SystemTime;
 
@@ -12,7 +12,7 @@ use tracing::field;
 
 use super::{
     accept::Fault,
-    error::{HostError, NEVER_KEPT},
+    error::{HostError, NO_STORE},
     request_id::RequestId,
 };
 
@@ -21,8 +21,8 @@ use super::{
 pub(super) struct RefusedHead(HostError);
 
 impl RefusedHead {
-    /// The refusal that `written` is the beginning of: the parser's own answers have one of two statuses. (A target that is
-    /// too long for it makes the head too large first.)
+    /// Returns the refusal that `written` is the beginning of: the parser's own answers have one of two statuses. (A
+    /// target that is too long for it makes the head too large first.)
     pub(super) fn of(written: &[u8]) -> Option<Self> {
         let rest = written.strip_prefix(b"HTTP/1.")?;
         let status = rest.strip_prefix(b"1 ").or_else(|| rest.strip_prefix(b"0 "))?.get(..3)?;
@@ -34,7 +34,7 @@ impl RefusedHead {
         Some(Self(error))
     }
 
-    /// The fault of the connection.
+    /// Returns the fault of the connection.
     pub(super) fn fault(self) -> Fault {
         match self.0.status {
             StatusCode::BAD_REQUEST => Fault::Malformed,
@@ -42,7 +42,7 @@ impl RefusedHead {
         }
     }
 
-    /// The whole answer, whose request id is in the log.
+    /// Returns the whole answer, whose request id is in the log.
     pub(super) fn answer(self) -> Bytes {
         let Self(HostError { status, code, message }) = self;
         let id = RequestId::random();
@@ -52,7 +52,7 @@ impl RefusedHead {
         let head = [
             ("content-type", "application/json"),
             ("content-length", body.len().to_string().as_str()),
-            ("cache-control", NEVER_KEPT),
+            ("cache-control", NO_STORE),
             ("x-content-type-options", "nosniff"),
             ("x-request-id", id.as_str()),
             ("connection", "close"),

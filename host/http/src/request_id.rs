@@ -1,4 +1,4 @@
-//! The name of a request, in its answer and in every log line that it causes.
+//! Gives each request an id, for its answer and for every log line that it causes.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use tracing::{Instrument, field};
 pub const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// W3C Trace Context's header.
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
-/// Longest id that is taken over from a client.
+/// Longest id that is accepted from a client.
 const LONGEST: usize = 64;
 
 /// A request's id. In every request's extensions.
@@ -22,12 +22,12 @@ const LONGEST: usize = 64;
 pub struct RequestId(Arc<str>);
 
 impl RequestId {
-    /// 1 to 64 visible ASCII characters.
+    /// Returns the id: 1 to 64 visible ASCII characters.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// A fresh id.
+    /// Makes a new id.
     pub fn random() -> Self {
         Self(uuid::Uuid::new_v4().to_string().into())
     }
@@ -45,8 +45,8 @@ fn is_acceptable(id: &str) -> bool {
     (1..=LONGEST).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Middleware: gives the request an id, or takes over the client's, and runs the rest inside the span
-/// `request{id, traceparent}`.
+/// Gives the request an id, or accepts the client's, and runs the rest inside the span `request{id, traceparent}`
+/// (middleware).
 pub async fn identify(mut request: Request, next: Next) -> Response {
     let id = RequestId::of(request.headers());
     // At the level of errors, so that no log level switches the span off while it lets lines through.
@@ -62,7 +62,7 @@ pub async fn identify(mut request: Request, next: Next) -> Response {
     response
 }
 
-/// `traceparent`, if it has the form of <https://www.w3.org/TR/trace-context/>.
+/// Returns `traceparent`, if it has the form of <https://www.w3.org/TR/trace-context/>.
 fn traceparent(headers: &HeaderMap) -> Option<&str> {
     let text = headers.get(TRACEPARENT)?.to_str().ok()?;
     let mut parts = text.splitn(5, '-');
@@ -101,13 +101,13 @@ mod tests {
     }
 
     #[test]
-    fn a_client_s_id_is_kept_up_to_64_visible_characters() {
+    fn client_id_of_64_characters_is_kept() {
         assert_eq!(id_for("a-1_Z~!"), "a-1_Z~!");
         assert_eq!(id_for(&"x".repeat(64)), "x".repeat(64));
     }
 
     #[test]
-    fn any_other_id_is_replaced_by_a_fresh_one() {
+    fn invalid_id_is_replaced() {
         for bad in ["", "two words", "tab\there", &"x".repeat(65)] {
             let id = id_for(bad);
             assert_eq!(uuid::Uuid::parse_str(&id).unwrap().get_version_num(), 4, "{bad:?}");

@@ -1,5 +1,5 @@
-//! The byte stream and the bodies of a connection, each of which tells its [`Pulse`] what goes on. The stream also
-//! replaces the parser's own answer to a refused request head.
+//! Wraps the byte stream and the bodies of a connection, and records their progress in its [`ConnectionActivity`]. The
+//! stream also replaces the parser's answer to a refused request head.
 
 use std::{
     io::{self, IoSlice},
@@ -15,47 +15,47 @@ use hyper::{Version, body::Incoming};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::{
+    connection_activity::{BusyGuard, ConnectionActivity},
     lifecycle::InFlight,
-    pulse::{Pulse, Turn},
     refused_head::RefusedHead,
 };
 
-/// Bytes thrown away in one go while a client still sends what nobody will read.
+/// Bytes discarded at a time while a client still sends a body that is not read.
 const DISCARD_BYTES: usize = 16 * 1024;
 
-/// A socket that notes progress, and that closes so that the last answer arrives.
+/// A socket that records progress, and that closes so that the last answer arrives.
 pub(super) struct Stream<S> {
     inner: S,
-    pulse: Arc<Pulse>,
-    /// What is left to write of the answer to a refused head.
+    activity: Arc<ConnectionActivity>,
+    /// The rest of the answer to a refused head.
     refusal: Bytes,
     write_closed: bool,
 }
 
 impl<S> Stream<S> {
-    pub(super) fn new(inner: S, pulse: Arc<Pulse>) -> Self {
-        Self { inner, pulse, refusal: Bytes::new(), write_closed: false }
+    pub(super) fn new(inner: S, activity: Arc<ConnectionActivity>) -> Self {
+        Self { inner, activity, refusal: Bytes::new(), write_closed: false }
     }
 
     fn note(&self, written: &Poll<io::Result<usize>>) {
-        self.pulse.set_blocked(written.is_pending());
+        self.activity.set_blocked(written.is_pending());
         if matches!(written, Poll::Ready(Ok(bytes)) if *bytes > 0) {
-            self.pulse.wrote();
+            self.activity.record_write();
         }
     }
 
-    /// Takes the parser's own answer to a refused head, of which `written` is the beginning, and keeps another one to be
-    /// written in its place. The parser's is the last thing written on a connection, and whole at once.
+    /// Replaces the parser's answer to a refused head, of which `written` is the beginning, by another one. The
+    /// parser's answer is the last thing written on a connection, and is written at once.
     fn replaces(&mut self, written: &[u8]) -> bool {
         // An answer of a service may have such a status, too. While one that its client does not take in waits in
         // hyper's buffer, an answer of the parser's waits behind it and goes out as it is.
-        if self.pulse.is_answering() {
+        if self.activity.is_answering() {
             return false;
         }
         let Some(refused) = RefusedHead::of(written) else {
             return false;
         };
-        self.pulse.refuse_head(refused.fault());
+        self.activity.refuse_head(refused.fault());
         self.refusal = refused.answer();
         true
     }
@@ -84,7 +84,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Stream<S> {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.inner).poll_read(cx, buffer);
         if buffer.filled().len() > before {
-            self.pulse.read();
+            self.activity.record_read();
         }
         read
     }
@@ -119,10 +119,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         // hyper flushes only when it has no bytes left to write.
-        self.pulse.flush_answers();
+        self.activity.flush_answers();
         ready!(self.poll_refusal(cx))?;
         let flushed = Pin::new(&mut self.inner).poll_flush(cx);
-        self.pulse.set_blocked(flushed.is_pending());
+        self.activity.set_blocked(flushed.is_pending());
         flushed
     }
 
@@ -135,7 +135,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<S> {
             self.write_closed = true;
         }
         let mut discarded = [0; DISCARD_BYTES];
-        while self.pulse.unread() {
+        while self.activity.unread() {
             let mut buffer = ReadBuf::new(&mut discarded);
             let read = ready!(Pin::new(&mut self.inner).poll_read(cx, &mut buffer));
             if read.is_err() || buffer.filled().is_empty() {
@@ -146,10 +146,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<S> {
     }
 }
 
-/// A request body that notes whether it is waited for, and whether it was read to its end.
+/// A request body that records whether it is waited for, and whether it was read to its end.
 pub(super) struct RequestBody {
     inner: Incoming,
-    pulse: Arc<Pulse>,
+    activity: Arc<ConnectionActivity>,
     /// In HTTP/2 an unread body concerns its own stream only.
     multiplexed: bool,
     awaited: bool,
@@ -157,19 +157,19 @@ pub(super) struct RequestBody {
 }
 
 impl RequestBody {
-    pub(super) fn new(inner: Incoming, pulse: Arc<Pulse>, version: Version) -> Self {
+    pub(super) fn new(inner: Incoming, activity: Arc<ConnectionActivity>, version: Version) -> Self {
         let multiplexed = version == Version::HTTP_2;
         if !multiplexed {
-            pulse.set_unread(false);
+            activity.set_unread(false);
         }
-        Self { inner, pulse, multiplexed, awaited: false, ended: false }
+        Self { inner, activity, multiplexed, awaited: false, ended: false }
     }
 
-    /// Notes that the body is waited for, from the first time on and until all of it has come.
+    /// Records that the body is waited for, from the first wait until it is complete.
     fn set_awaited(&mut self, awaited: bool) {
         match (self.awaited, awaited) {
-            (false, true) => self.pulse.begin_wait(),
-            (true, false) => self.pulse.end_wait(),
+            (false, true) => self.activity.begin_wait(),
+            (true, false) => self.activity.end_wait(),
             _ => {}
         }
         self.awaited = awaited;
@@ -208,30 +208,30 @@ impl Drop for RequestBody {
     fn drop(&mut self) {
         self.set_awaited(false);
         if !self.multiplexed {
-            self.pulse.set_unread(!self.ended && !self.inner.is_end_stream());
+            self.activity.set_unread(!self.ended && !self.inner.is_end_stream());
         }
     }
 }
 
-/// An answer's body. While its source is slow the connection is at work; while the client is slow it is
-/// not, so that a client that never reads is let go.
+/// An answer's body. The connection is busy while the body's source is slow, and not while the client is slow, so that
+/// a client that never reads is disconnected.
 pub(super) struct ResponseBody {
     inner: Body,
-    pulse: Arc<Pulse>,
-    waiting: Option<Turn>,
+    activity: Arc<ConnectionActivity>,
+    waiting: Option<BusyGuard>,
     _in_flight: InFlight,
 }
 
 impl ResponseBody {
-    pub(super) fn new(inner: Body, pulse: Arc<Pulse>, in_flight: InFlight) -> Self {
-        pulse.begin_answer();
-        Self { inner, pulse, waiting: None, _in_flight: in_flight }
+    pub(super) fn new(inner: Body, activity: Arc<ConnectionActivity>, in_flight: InFlight) -> Self {
+        activity.begin_answer();
+        Self { inner, activity, waiting: None, _in_flight: in_flight }
     }
 }
 
 impl Drop for ResponseBody {
     fn drop(&mut self) {
-        self.pulse.end_answer();
+        self.activity.end_answer();
     }
 }
 
@@ -246,7 +246,7 @@ impl HttpBody for ResponseBody {
         match Pin::new(&mut self.inner).poll_frame(cx) {
             Poll::Pending => {
                 if self.waiting.is_none() {
-                    self.waiting = Some(self.pulse.turn());
+                    self.waiting = Some(self.activity.begin_work());
                 }
                 Poll::Pending
             }

@@ -1,4 +1,4 @@
-//! A listener's certificate, reloaded while serving.
+//! Loads a listener's certificate, and reloads it while serving.
 
 use std::{
     fs::{self, Metadata},
@@ -20,7 +20,7 @@ use rustls::{
 
 use super::lifecycle::Stopping;
 
-/// How often the files are looked at. Certificates are renewed days before they expire.
+/// How often the files are checked. Certificates are renewed days before they expire.
 const POLL: Duration = Duration::from_secs(30);
 
 /// A certificate that cannot be used.
@@ -83,7 +83,7 @@ impl Certificates {
         }))
     }
 
-    /// What a new connection is to use.
+    /// Returns the certificate for new connections.
     pub fn current(&self) -> Arc<ServerConfig> {
         self.current.load_full()
     }
@@ -125,7 +125,7 @@ impl Certificates {
     }
 }
 
-/// What tells one state of the two files from another. Links are followed, as in mounted secrets.
+/// Identifies a state of the two files. Links are followed, as in mounted secrets.
 #[derive(PartialEq, Eq)]
 struct Stamp([Option<(u64, u64, i64, i64)>; 2]);
 

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use axum::http::HeaderValue;
 use bulkhead_config::{
-    forms,
+    formats,
     reader::Reader,
     secret::Secret,
     tables::{Context, ServiceTable},
@@ -93,7 +93,7 @@ impl ServiceTable for Embedding {
             index_url: r
                 .key("index_url", "Package index that `bulkhead model pull` asks")
                 .default_text("pip's own")
-                .optional("URL", |text| forms::web_url(text).map(String::from)),
+                .optional("URL", |text| formats::web_url(text).map(String::from)),
             models_dir: r
                 .key("models_dir", "Folder of pulled models")
                 .default_text("models in data_dir")
@@ -169,7 +169,7 @@ fn alias(text: &str) -> Result<(String, String), String> {
 }
 
 fn origin(text: &str) -> Result<HeaderValue, String> {
-    let origin = forms::web_origin(text)?;
+    let origin = formats::web_origin(text)?;
     HeaderValue::from_str(&origin).map_err(|_| format!("must be an origin, not `{text}`"))
 }
 

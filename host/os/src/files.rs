@@ -1,4 +1,4 @@
-//! Files: plain ones are read, and nothing else is waited for; what is written is whole or not there, whatever ends the
+//! Reads plain files without waiting for pipes, and writes files completely or not at all, even after a crash of the
 //! process or the machine.
 
 use std::{
@@ -13,13 +13,13 @@ use rustix::fs::OFlags;
 /// Largest file of settings, such as secrets and keys, bytes.
 const SETTINGS_BYTES: usize = 64 << 20;
 
-/// Makes the data folder where it is missing, whichever command is the first to need it: only this user can look into it.
+/// Creates a missing data folder, which only this user can read.
 ///
 /// # Errors
-/// What the operating system says, with the folder and the key that names it.
+/// The operating system's error, with the folder and the key that names it.
 pub fn make_data_folder(path: &Path) -> io::Result<()> {
     let make = || {
-        // Those above it are not the host's own.
+        // The folders above do not belong to the host.
         path.parent().map_or(Ok(()), fs::create_dir_all)?;
         match fs::DirBuilder::new().mode(0o700).create(path) {
             Err(_) if path.is_dir() => Ok(()),
@@ -32,10 +32,10 @@ pub fn make_data_folder(path: &Path) -> io::Result<()> {
     })
 }
 
-/// Reads a plain file of at most `cap` bytes. A pipe is never waited for.
+/// Reads a plain file of at most `cap` bytes. Never waits for a pipe.
 ///
 /// # Errors
-/// When it cannot be read, is no plain file, or has more bytes: [`io::ErrorKind::FileTooLarge`].
+/// When it cannot be read, is not a plain file, or has more bytes: [`io::ErrorKind::FileTooLarge`].
 pub fn read(path: &Path, cap: usize) -> io::Result<Vec<u8>> {
     read_with(path, cap, OFlags::empty())
 }
@@ -43,7 +43,7 @@ pub fn read(path: &Path, cap: usize) -> io::Result<Vec<u8>> {
 /// Reads as [`read`] does, with more flags for opening.
 ///
 /// # Errors
-/// As [`read`] has them.
+/// As [`read`].
 pub fn read_with(path: &Path, cap: usize, flags: OFlags) -> io::Result<Vec<u8>> {
     refuse_special(&fs::metadata(path)?)?;
     let flags = (flags | OFlags::NONBLOCK).bits().cast_signed();
@@ -71,7 +71,7 @@ fn refuse_special(metadata: &fs::Metadata) -> io::Result<()> {
 /// Reads a plain file of settings.
 ///
 /// # Errors
-/// As [`read`] has them.
+/// As [`read`].
 pub fn read_settings(path: &Path) -> io::Result<Vec<u8>> {
     read(path, SETTINGS_BYTES)
 }
@@ -79,32 +79,32 @@ pub fn read_settings(path: &Path) -> io::Result<Vec<u8>> {
 /// Reads a plain file of settings that is text.
 ///
 /// # Errors
-/// As [`read`] has them, and when it is not UTF-8.
+/// As [`read`], and when it is not UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
     String::from_utf8(read_settings(path)?)
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
-/// Writes `parts` beside `path` and renames: readers, and whoever comes after a crash, see the old file or the
-/// whole new one. Only this user can read it.
+/// Writes `parts` to a temporary file next to `path` and renames it: readers, also after a crash, see the old file or
+/// the complete new one. Only this user can read it.
 ///
 /// # Errors
-/// What the operating system says; the old file is then still there.
+/// The operating system's error; the old file then still exists.
 pub fn replace(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
     replace_with(path, parts, |_| Ok(()))
 }
 
-/// Writes as [`replace`] does, into the plain file that a link leads to, and keeps the mode of the file that is there, and
-/// its owner where this user may.
+/// Writes as [`replace`] does, to the plain file that a link leads to, and keeps the existing file's mode, and its
+/// owner where this user may.
 ///
 /// # Errors
-/// As [`replace`] has them, and when no plain file is there.
+/// As [`replace`], and when no plain file is there.
 pub fn rewrite(path: &Path, text: &str) -> io::Result<()> {
     let path = fs::canonicalize(path)?;
     let old = fs::metadata(&path)?;
     refuse_special(&old)?;
     replace_with(&path, &[text.as_bytes()], |file| {
-        // Not everybody may give files away.
+        // Changing the owner may need more rights.
         let _ = fchown(&*file, Some(old.uid()), Some(old.gid()));
         file.set_permissions(old.permissions())
     })
@@ -115,7 +115,7 @@ fn replace_with(
     parts: &[&[u8]],
     prepare: impl Fn(&mut File) -> io::Result<()>,
 ) -> io::Result<()> {
-    let beside = path.with_extension(format!("{}.tmp", uuid::Uuid::new_v4()));
+    let temporary = path.with_extension(format!("{}.tmp", uuid::Uuid::new_v4()));
     let write = |file: &mut File| {
         prepare(file)?;
         parts.iter().try_for_each(|part| file.write_all(part))?;
@@ -125,14 +125,14 @@ fn replace_with(
         .write(true)
         .create_new(true)
         .mode(0o600)
-        .open(&beside)
+        .open(&temporary)
         .and_then(|mut file| write(&mut file))
-        .and_then(|()| fs::rename(&beside, path));
+        .and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
-        let _ = fs::remove_file(&beside);
+        let _ = fs::remove_file(&temporary);
     }
     written?;
-    // A rename is in the folder's own pages.
+    // A rename is durable once the folder is synchronized.
     path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_replaced_whole_and_nothing_stays_beside_it() {
+    fn file_is_replaced_without_leftovers() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state.json");
         for text in ["first", "second, longer"] {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rewritten_file_keeps_its_mode_and_its_links() {
+    fn rewritten_file_keeps_mode_and_links() {
         let folder = tempfile::tempdir().unwrap();
         let (path, link) = (folder.path().join("real.toml"), folder.path().join("link.toml"));
         fs::write(&path, "old").unwrap();
@@ -187,13 +187,13 @@ mod tests {
     }
 
     #[test]
-    fn only_plain_files_are_read_up_to_the_cap_and_rewritten() {
+    fn only_plain_files_are_read_and_rewritten() {
         let folder = tempfile::tempdir().unwrap();
         let (path, pipe) = (folder.path().join("plain"), folder.path().join("pipe"));
         fs::write(&path, b"12345").unwrap();
         assert_eq!(read(&path, 5).unwrap(), b"12345");
         assert_eq!(read(&path, 4).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
-        // Nobody writes to it, so that to open it would take for ever.
+        // No process writes to it, so opening it would never return.
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(folder.path().join("socket")).unwrap();
         for special in [&pipe, &folder.path().join("socket"), folder.path(), Path::new("/dev/zero")] {
@@ -206,12 +206,12 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_leaves_the_old_file() {
+    fn failure_leaves_the_old_file() {
         let folder = tempfile::tempdir().unwrap();
         replace(&folder.path().join("none/state.json"), &[b"x"]).unwrap_err();
         let taken = folder.path().join("taken");
         fs::create_dir(&taken).unwrap();
         replace(&taken, &[b"x"]).unwrap_err();
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing stays beside it");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file stays");
     }
 }

@@ -1,4 +1,4 @@
-//! What the host asks of the operating system: files that are written whole or not at all, and the time.
+//! Access to the operating system: files that are written completely or not at all, and the time.
 
 pub mod clock;
 pub mod files;

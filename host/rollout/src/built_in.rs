@@ -21,7 +21,7 @@ pub struct Exported {
 }
 
 impl<W: World> Deployment<W> {
-    /// Returns the version that a name stands for. For [`EMBEDDED`] that is the remembered version of the built-in
+    /// Returns the version that a name refers to. For [`EMBEDDED`] that is the remembered version of the built-in
     /// component, or a new one that has passed its trial.
     pub(super) async fn resolve_name(&self, name: &str, actor: &str) -> Result<String, DeployError> {
         if name != EMBEDDED {

@@ -219,8 +219,8 @@ impl<W: World> Deployment<W> {
         }
     }
 
-    /// Waits in the background for the last call of a version that no longer answers, and then retires it. Its twin
-    /// that is held for a rollback has answered no call.
+    /// Waits in the background for the last call of a version that no longer answers, and then retires it. The
+    /// copy that is held for a rollback has answered no call.
     pub(super) fn drain(&self, version: Arc<Version<W>>, id: VersionId) {
         let freed = version.freed();
         drop(version);

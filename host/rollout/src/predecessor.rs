@@ -15,7 +15,7 @@ use super::{DeployError, Deployment, SlotState, Stage, VersionId, VersionRecord}
 /// The loaded code of the version that a rollback returns to.
 pub(super) struct HeldPredecessor<W: World> {
     id: VersionId,
-    /// A twin that has answered no call yet.
+    /// A fresh copy of it that has answered no call yet.
     version: Arc<Version<W>>,
     until: Instant,
     release: AbortHandle,

@@ -42,7 +42,8 @@ impl<W: World> Deployment<W> {
             // Otherwise a push with a bad signature would remove an old version from the history.
             return Err(self.refuse_known(&record, actor, reason.clone()).await);
         }
-        let reason = if Reference::is_one(source) { format!("pulled from {source}") } else { String::new() };
+        let reason =
+            if Reference::is_reference(source) { format!("pulled from {source}") } else { String::new() };
         record.step(Move::now(Stage::Received, actor, &reason));
         self.record(Some(blob), |state| state.receive(record.clone())).await?;
         report(Stage::Received);

@@ -93,7 +93,7 @@ impl Registries {
 
     async fn pull_from(&self, registry: &Registry, reference: &Reference) -> Result<Pulled, Fault> {
         let mut session = Session::new(registry, reference)?;
-        let (digest, mut manifest) = fetch(&mut session, reference.wanted()).await?;
+        let (digest, mut manifest) = fetch(&mut session, reference.tag_or_digest()).await?;
         if let Manifest::Index(component) = &manifest {
             (_, manifest) = fetch(&mut session, component).await?;
         }
@@ -107,7 +107,7 @@ impl Registries {
         }
         let blob = session.get(&format!("blobs/{}", layer.digest), "*/*").await?;
         let wasm = layer::receive(blob, &layer, &self.folder).await?;
-        Ok(Pulled { wasm, reference: reference.pinned(&digest), signature })
+        Ok(Pulled { wasm, reference: reference.with_digest(&digest), signature })
     }
 }
 

@@ -229,7 +229,7 @@ impl<W: World> Deployment<W> {
         let settings = self.slot.settings();
         let ComponentSource::Registry(wanted) = &settings.component else { return None };
         let is_it = |record: &&VersionRecord| {
-            Reference::parse(&record.source).is_ok_and(|known| wanted.is_met_by(&known))
+            Reference::parse(&record.source).is_ok_and(|known| wanted.matches_resolved(&known))
         };
         let mut known: Vec<VersionRecord> = state.versions.iter().filter(is_it).cloned().collect();
         // Prefer what the configuration led to over what was pushed later with the same tag.
@@ -265,7 +265,7 @@ impl<W: World> Deployment<W> {
         }
         let candidate = self.restore_candidate(&mut state).await;
         self.monitor_candidate(candidate.as_ref(), &version);
-        let is_pulled = Reference::is_one(&record.source);
+        let is_pulled = Reference::is_reference(&record.source);
         // Hosts that share their state read the component from the database.
         let is_file = self.shared.is_none()
             && record.configured

@@ -116,7 +116,7 @@ impl SharedState {
         let heads = self.store.heads().await;
         let unreachable = heads.as_ref().err().map(ToString::to_string);
         let detail = heads.as_ref().err().and_then(SharedStoreError::detail);
-        self.metrics.sharing.reached(unreachable.is_none());
+        self.metrics.sharing.set_reachable(unreachable.is_none());
         self.heads.send_modify(|known| {
             match (&known.unreachable, &unreachable) {
                 (None, Some(reason)) => tracing::error!(

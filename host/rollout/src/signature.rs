@@ -21,7 +21,7 @@ pub enum Proof {
     BuiltIn,
     /// The text of its `.minisig` file.
     Signature(String),
-    /// There is none.
+    /// The component is not signed.
     None,
 }
 

@@ -1,13 +1,13 @@
-//! Debian's packages.
+//! Installs Debian packages.
 
 use crate::command::{Outcome, capture, find, program, succeeds};
 
-/// True on systems whose packages come through apt.
+/// Returns whether the system uses apt.
 pub fn is_here() -> bool {
     find("apt-get").is_some() && find("dpkg-query").is_some()
 }
 
-/// The packages of these that are not installed.
+/// Returns those of these packages that are not installed.
 pub fn missing<'a>(packages: &[&'a str]) -> Vec<&'a str> {
     let installed = |package: &&str| {
         let query = ["-W", "-f=${db:Status-Status}", package];
@@ -16,8 +16,8 @@ pub fn missing<'a>(packages: &[&'a str]) -> Vec<&'a str> {
     packages.iter().copied().filter(|package| !installed(package)).collect()
 }
 
-/// Installs packages for a step, as root or through sudo where it asks no password; otherwise the
-/// error is the line to run. Nothing is removed to make room: a package that conflicts stays.
+/// Installs packages for a step, as root or through sudo without a password; otherwise the error is the line to run.
+/// Conflicting packages are not removed.
 pub fn install(step: &str, packages: &[&str]) -> Outcome {
     let install = ["apt-get", "install", "-y", "--no-remove", "--no-install-recommends"];
     let by_hand = [&install, packages].concat().join(" ");

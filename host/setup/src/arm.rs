@@ -1,9 +1,9 @@
-//! `just arm`: the tests of the embedding engine on 64-bit ARM, emulated by qemu where this machine is none.
+//! Runs `just arm`: tests of the embedding engine on 64-bit ARM, emulated by qemu on other machines.
 
 use crate::command::{Outcome, cargo, run};
 use crate::rustc::Rustc;
 use crate::target_std::{self, ARM};
-use crate::{apt, files, places};
+use crate::{apt, files, paths};
 
 /// The linker with its libraries, and the emulator.
 const PACKAGES: [&str; 3] = ["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "qemu-user"];
@@ -23,17 +23,17 @@ pub fn test(filters: &[String]) -> Outcome {
     command
         .args(CRATES.into_iter().flat_map(|name| ["-p", name]))
         .args(["--target", ARM.name, "--target-dir"])
-        .arg(places::target().join("arm"))
+        .arg(paths::target().join("arm"))
         .arg("--")
         .args(filters)
-        .current_dir(places::workspace())
+        .current_dir(paths::workspace())
         .env("RUSTC", &compiler.rustc.program)
         .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc")
         .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", RUNNER);
     if let Some(sysroot) = &compiler.sysroot {
         command.env("CARGO_ENCODED_RUSTFLAGS", format!("--sysroot={}", sysroot.display()));
     }
-    let kernels = places::target().join("arm").join(ARM.name).join("release/kernels.txt");
+    let kernels = paths::target().join("arm").join(ARM.name).join("release/kernels.txt");
     // The file does not exist before the first run.
     let _ = std::fs::remove_file(&kernels);
     run(&mut command)?;

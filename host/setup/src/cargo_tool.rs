@@ -1,4 +1,4 @@
-//! Tools that cargo itself installs.
+//! Installs tools through cargo.
 
 use crate::command::{Outcome, cargo, run, succeeds};
 

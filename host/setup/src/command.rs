@@ -1,21 +1,21 @@
-//! Running other programs: silent when they succeed, with their output in the error when not.
+//! Runs other programs: silent on success, with their output in the error on failure.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// What a step gives back: the error is the text to print.
+/// The result of a step; the error is the text to print.
 pub type Outcome<T = ()> = Result<T, String>;
 
-/// A program whose name is looked up in `PATH`.
+/// Returns the command of a program that is looked up in `PATH`.
 pub fn program<S: AsRef<OsStr>>(name: &str, args: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(name);
     command.args(args);
     command
 }
 
-/// A `cargo` that forgets what the cargo around this program told it: its build settings, its
-/// compiler and its library path would otherwise leak into the inner build.
+/// Returns a `cargo` command without the variables of the cargo that runs this program: its build settings, compiler
+/// and library path would otherwise leak into the inner build.
 pub fn cargo<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
     let mut command = program("cargo", args);
     for (name, _) in std::env::vars_os() {
@@ -26,8 +26,8 @@ pub fn cargo<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
     command
 }
 
-/// True for variables that change what a build produces; where crates come from, how the network
-/// is reached and what the terminal shows stay as the user set them.
+/// Returns whether a variable changes what a build produces; settings of registries, network and terminal stay as the
+/// user set them.
 fn steers_a_build(name: &str) -> bool {
     const KEPT: [&str; 7] = [
         "CARGO_HOME",
@@ -49,7 +49,7 @@ pub fn run(command: &mut Command) -> Outcome {
     if status.success() { Ok(()) } else { Err(format!("{} failed: {status}", shown(command))) }
 }
 
-/// Runs to the end and gives back its standard output; on failure all it printed is the error.
+/// Runs to the end and returns its standard output; on failure the error is all it printed.
 pub fn capture(command: &mut Command) -> Outcome<String> {
     let Output { status, stdout, stderr } = command.output().map_err(|error| not_started(command, &error))?;
     let stdout = String::from_utf8_lossy(&stdout).into_owned();
@@ -60,12 +60,12 @@ pub fn capture(command: &mut Command) -> Outcome<String> {
     Err(format!("{stdout}{stderr}\n{} failed: {status}", shown(command)))
 }
 
-/// True when the program can be started and ends well.
+/// Returns whether the program starts and succeeds.
 pub fn succeeds(command: &mut Command) -> bool {
     capture(command).is_ok()
 }
 
-/// Where `PATH` has a program of this name.
+/// Returns the path of the program of this name in `PATH`.
 pub fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn build_settings_are_dropped_and_network_settings_kept() {
+    fn only_build_settings_are_dropped() {
         for name in ["CARGO", "CARGO_MANIFEST_DIR", "CARGO_TARGET_DIR", "CARGO_ENCODED_RUSTFLAGS"] {
             assert!(steers_a_build(name), "{name}");
         }
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_carries_the_output_and_the_command() {
+    fn failure_contains_output_and_command() {
         let failure = capture(&mut program("sh", ["-c", "echo lost; exit 3"]));
         let text = failure.unwrap_err();
         assert!(text.starts_with("lost\n") && text.contains("`sh -c"), "{text}");

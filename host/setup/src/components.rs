@@ -1,4 +1,4 @@
-//! Builds the components of this workspace and leaves them where the host embeds them from.
+//! Builds the components of this workspace into the folder from which the host embeds them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,49 +7,48 @@ use crate::command::{Outcome, cargo, run};
 use crate::manifest::{self, Names};
 use crate::rustc::Rustc;
 use crate::target_std::{self, Compiler, WEBASSEMBLY};
-use crate::{files, places};
+use crate::{files, paths};
 
-/// How every component begins, as opposed to a core module, which has 1 and 0 for 0x0d and 1.
+/// The header of every component; a core module has 1 and 0 instead of 0x0d and 1.
 const COMPONENT_HEADER: [u8; 8] = *b"\0asm\x0d\0\x01\0";
 
 /// One component's sources.
 struct Source {
-    /// Its folder's name, which is its own.
+    /// The name of its folder.
     name: String,
     names: Names,
 }
 
-/// Builds each component; one whose bytes did not change keeps its file, so that the host is not
-/// built again for it.
+/// Builds each component. One whose bytes did not change keeps its file, so that the host is not built again.
 pub fn build() -> Outcome {
-    let _lock = files::lock(&places::target())?;
+    let _lock = files::lock(&paths::target())?;
     let active = Rustc::ask("rustc")?;
     let linkers = linkers(&active)?;
     let compiler = target_std::find(active, WEBASSEMBLY)?;
-    let guests = places::target().join("guests");
-    start_afresh_for(&compiler.rustc, &guests)?;
+    let guests = paths::target().join("guests");
+    clear_for_new_compiler(&compiler.rustc, &guests)?;
     let mut changed = Vec::new();
     let sources = sources()?;
     for source in &sources {
         run(&mut cargo_rustc(source, &compiler, &linkers, &guests))?;
-        if place(source, &guests)? {
+        if copy_if_changed(source, &guests)? {
             changed.push(source.name.as_str());
         }
     }
-    let news = if changed.is_empty() { "none".to_owned() } else { changed.join(", ") };
+    let changed = if changed.is_empty() { "none".to_owned() } else { changed.join(", ") };
     let std = if compiler.sysroot.is_some() { "built from source" } else { "the toolchain's" };
     println!(
-        "components: {} built with rustc {} and std {std}; changed: {news}",
+        "components: {} built with rustc {} and std {std}; changed: {changed}",
         sources.len(),
         compiler.rustc.release
     );
     Ok(())
 }
 
-/// Every folder under `components/` whose crate is a component; the others are built into those.
+/// Returns every folder under `components/` whose crate is a component; the others are dependencies of those.
 fn sources() -> Outcome<Vec<Source>> {
     let mut sources = Vec::new();
-    for folder in files::entries(&places::workspace().join("components")) {
+    for folder in files::entries(&paths::workspace().join("components")) {
         let manifest = folder.join("Cargo.toml");
         if manifest.is_file() {
             let names = manifest::names(&files::read(&manifest)?)
@@ -63,7 +62,7 @@ fn sources() -> Outcome<Vec<Source>> {
     Ok(sources)
 }
 
-/// The folder with the linkers that make a component.
+/// Returns the folder with the linkers that make a component.
 fn linkers(active: &Rustc) -> Outcome<PathBuf> {
     let folder = active.linkers();
     for linker in ["wasm-component-ld", "gcc-ld/wasm-ld"] {
@@ -77,8 +76,8 @@ fn linkers(active: &Rustc) -> Outcome<PathBuf> {
     Ok(folder)
 }
 
-/// Empties the build folder when the compiler changed, since cargo does not watch a sysroot.
-fn start_afresh_for(rustc: &Rustc, guests: &Path) -> Outcome {
+/// Empties the build folder when the compiler changed, since cargo does not track a sysroot.
+fn clear_for_new_compiler(rustc: &Rustc, guests: &Path) -> Outcome {
     let stamp = guests.join("rustc-commit");
     if files::holds(&stamp, rustc.commit.as_bytes()) {
         return Ok(());
@@ -88,15 +87,15 @@ fn start_afresh_for(rustc: &Rustc, guests: &Path) -> Outcome {
     files::write(&stamp, rustc.commit.as_bytes())
 }
 
-/// The build of one component. `cargo rustc` because a crate that is an rlib too would be built
-/// without LTO; paths are mapped so that the bytes do not depend on where the clone lies.
+/// Returns the command that builds one component. It is `cargo rustc` because a crate that is an rlib too would be
+/// built without LTO. Paths are mapped so that the bytes do not depend on the clone's path.
 fn cargo_rustc(source: &Source, compiler: &Compiler, linkers: &Path, guests: &Path) -> Command {
-    let workspace = places::workspace();
+    let workspace = paths::workspace();
     let mut flags = vec![
         format!("-Clink-arg=--wasm-ld-path={}", linkers.join("gcc-ld/wasm-ld").display()),
         format!("--remap-path-prefix={}=/bulkhead", workspace.display()),
     ];
-    if let Some(home) = places::cargo_home() {
+    if let Some(home) = paths::cargo_home() {
         flags.push(format!("--remap-path-prefix={}=/cargo", home.display()));
     }
     if let Some(sysroot) = &compiler.sysroot {
@@ -114,17 +113,17 @@ fn cargo_rustc(source: &Source, compiler: &Compiler, linkers: &Path, guests: &Pa
     command
 }
 
-/// Copies a built component to its place; true when it differs from what lay there.
-fn place(source: &Source, guests: &Path) -> Outcome<bool> {
+/// Copies a built component to its target, and returns whether it changed.
+fn copy_if_changed(source: &Source, guests: &Path) -> Outcome<bool> {
     let built = guests.join(WEBASSEMBLY.name).join("guest").join(format!("{}.wasm", source.names.library));
     let bytes = std::fs::read(&built).map_err(|error| format!("cannot read {}: {error}", built.display()))?;
     if !bytes.starts_with(&COMPONENT_HEADER) {
         return Err(format!("{} is no component", built.display()));
     }
-    let place = places::target().join("components").join(format!("{}.wasm", source.name));
-    if files::holds(&place, &bytes) {
+    let target = paths::target().join("components").join(format!("{}.wasm", source.name));
+    if files::holds(&target, &bytes) {
         return Ok(false);
     }
-    files::write(&place, &bytes)?;
+    files::write(&target, &bytes)?;
     Ok(true)
 }

@@ -1,4 +1,4 @@
-//! Files, with errors that name them, and the lock that keeps two set-ups apart.
+//! Accesses files with errors that name them, and locks out a second setup.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ pub fn write(path: &Path, content: &[u8]) -> Outcome {
     fs::write(path, content).map_err(|error| failed("write", path, &error))
 }
 
-/// True when the file holds exactly this content.
+/// Returns whether the file has exactly this content.
 pub fn holds(path: &Path, content: &[u8]) -> bool {
     fs::read(path).is_ok_and(|present| present == content)
 }
@@ -28,7 +28,7 @@ pub fn create_folder(path: &Path) -> Outcome {
     fs::create_dir_all(path).map_err(|error| failed("create", path, &error))
 }
 
-/// Removes a folder with all it holds; one that is not there is fine.
+/// Removes a folder with all its content; a missing one is no error.
 pub fn remove_folder(path: &Path) -> Outcome {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed("remove", path, &error)),
@@ -36,7 +36,7 @@ pub fn remove_folder(path: &Path) -> Outcome {
     }
 }
 
-/// Moves a finished folder to its place in one step, so that no half-filled one is ever found.
+/// Moves a finished folder in one step, so that an incomplete one is never found.
 pub fn rename(from: &Path, to: &Path) -> Outcome {
     fs::rename(from, to).map_err(|error| failed("move", from, &error))
 }
@@ -48,7 +48,7 @@ pub fn copy_into(file: &Path, folder: &Path) -> Outcome {
     Ok(())
 }
 
-/// What a folder holds, sorted by name; nothing when it is not there.
+/// Returns the entries of a folder, sorted by name; none for a missing folder.
 pub fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
@@ -56,7 +56,7 @@ pub fn entries(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Waits until no other set-up holds this folder; the lock ends with the returned file.
+/// Waits until no other setup holds this folder; the lock ends with the returned file.
 pub fn lock(folder: &Path) -> Outcome<File> {
     create_folder(folder)?;
     let path = folder.join(".setup-lock");

@@ -1,28 +1,28 @@
-//! `just fuzz`: each target of `tests/fuzz` for a while, with AddressSanitizer.
+//! Runs `just fuzz`: each target of `tests/fuzz` for a while, with AddressSanitizer.
 
 use std::path::PathBuf;
 
 use crate::command::{Outcome, cargo, run};
-use crate::{cargo_tool, files, places};
+use crate::{cargo_tool, files, paths};
 
 /// Drives libFuzzer.
 const CARGO_FUZZ: &str = "^0.13";
-/// How long each target runs when nothing is said.
+/// How long each target runs by default.
 const SECONDS: u32 = 60;
 
-/// Where the targets are.
+/// Returns the folder of the targets.
 pub fn folder() -> PathBuf {
-    places::workspace().join("tests/fuzz")
+    paths::workspace().join("tests/fuzz")
 }
 
 /// Locks the targets' crates: the workspace's versions, and what only the targets use.
 pub fn lock() -> Outcome {
     let folder = folder();
-    files::copy_into(&places::workspace().join("Cargo.lock"), &folder)?;
+    files::copy_into(&paths::workspace().join("Cargo.lock"), &folder)?;
     run(cargo(["update", "--quiet", "--workspace", "--manifest-path"]).arg(folder.join("Cargo.toml")))
 }
 
-/// Runs the target that `arguments` name first, else every one, for as many seconds as they say next.
+/// Runs the target that the first argument names, else every one, for the seconds of the second argument.
 pub fn fuzz(arguments: &[String]) -> Outcome {
     const USAGE: &str = "Usage: just fuzz [TARGET|all] [SECONDS]";
     let (one, seconds) = match arguments {
@@ -46,13 +46,13 @@ pub fn fuzz(arguments: &[String]) -> Outcome {
     let mut failed = Vec::new();
     for target in chosen {
         println!("fuzz: {target}, {seconds} seconds");
-        // What a run finds worth keeping stays out of the samples, which are chosen by hand.
-        let corpus = places::target().join("fuzz/corpus").join(target);
+        // The corpus of a run is separate from the samples, which are chosen by hand.
+        let corpus = paths::target().join("fuzz/corpus").join(target);
         files::create_folder(&corpus)?;
         let ran = run(cargo(["fuzz", "run", "--fuzz-dir"])
             .arg(&folder)
             .arg("--target-dir")
-            .arg(places::target().join("fuzz"))
+            .arg(paths::target().join("fuzz"))
             .arg(target)
             .arg(corpus)
             .arg(folder.join("samples").join(target))
@@ -70,6 +70,6 @@ pub fn fuzz(arguments: &[String]) -> Outcome {
     }
     let failed = failed.join(", ");
     Err(format!(
-        "failed: {failed}; copy the input that is named above to tests/fuzz/samples and mend what it shows"
+        "failed: {failed}; copy the input that is named above to tests/fuzz/samples and fix what it shows"
     ))
 }

@@ -1,4 +1,4 @@
-//! What `just lint` runs beside the toolchain's own tools.
+//! Installs the tools that `just lint` needs besides the toolchain's own.
 
 use crate::command::{Outcome, cargo, succeeds};
 use crate::{cargo_tool, fuzz};
@@ -6,7 +6,8 @@ use crate::{cargo_tool, fuzz};
 /// Checks licences, sources and advisories; pinned to the line that the configuration is for.
 const CARGO_DENY: &str = "^0.20";
 
-/// Installs cargo-deny where it is missing, locks what the fuzz targets use, and checks that rustfmt and clippy are here.
+/// Installs cargo-deny where it is missing, locks what the fuzz targets use, and checks that rustfmt and clippy are
+/// here.
 pub fn install() -> Outcome {
     for (tool, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
         if !succeeds(&mut cargo([tool, "--version"])) {

@@ -1,5 +1,4 @@
-//! Prepares a machine to build and test Bulkhead. Each step says in one line what it does, and a
-//! step that finds its work done does nothing.
+//! Prepares a machine to build and test Bulkhead. Each step prints one line, and does nothing if its work is done.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -12,7 +11,7 @@ mod files;
 mod fuzz;
 mod lint;
 mod manifest;
-mod places;
+mod paths;
 mod rustc;
 mod target_std;
 mod test_tools;

@@ -1,6 +1,6 @@
-//! What in a component's `Cargo.toml` decides what to build and what comes out.
+//! Reads the names of a component's package and library from its `Cargo.toml`.
 
-/// What a crate is called, and what it is.
+/// The names of a crate, and whether it is a component.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Names {
     /// The package, as `cargo build -p` takes it.

@@ -1,10 +1,10 @@
-//! What a Rust compiler says about itself.
+//! Reads version and folders of a Rust compiler.
 
 use std::path::{Path, PathBuf};
 
 use crate::command::{Outcome, capture, program};
 
-/// A compiler and the facts that decide what it can be used for.
+/// A compiler and the properties that decide what it can be used for.
 #[derive(Debug)]
 pub struct Rustc {
     /// The program: a path, or `rustc` for the active toolchain's.
@@ -41,23 +41,23 @@ impl Rustc {
         })
     }
 
-    /// The folder for the libraries of one target.
+    /// Returns the folder for the libraries of one target.
     pub fn libraries(&self, target: &str) -> PathBuf {
         libraries(&self.sysroot, target)
     }
 
-    /// The folder for the linkers that rustup's toolchains ship.
+    /// Returns the folder for the linkers that rustup's toolchains ship.
     pub fn linkers(&self) -> PathBuf {
         self.sysroot.join("lib/rustlib").join(&self.host).join("bin")
     }
 
-    /// True when this compiler is the given version or later, compared by major and minor number.
+    /// Returns whether this compiler has the given version or a later one, by major and minor number.
     pub fn is_at_least(&self, wanted: &str) -> bool {
         major_minor(&self.release) >= major_minor(wanted)
     }
 }
 
-/// Where a sysroot keeps the libraries of one target.
+/// Returns the folder of a sysroot for the libraries of one target.
 pub fn libraries(sysroot: &Path, target: &str) -> PathBuf {
     sysroot.join("lib/rustlib").join(target).join("lib")
 }
@@ -93,7 +93,7 @@ LLVM version: 22.1.8
     }
 
     #[test]
-    fn a_compiler_without_a_commit_goes_by_its_release() {
+    fn missing_commit_is_replaced_by_release() {
         let version = VERSION.replace("ac68faa20c58cbccd01ee7208bf3b6e93a7d7f96", "unknown");
         assert_eq!(Rustc::parse("rustc", &version, "/usr").unwrap().commit, "1.96.0");
     }

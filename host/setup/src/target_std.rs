@@ -1,11 +1,11 @@
-//! Rust's standard library for targets other than this machine. The active toolchain's is used where it has
+//! Provides Rust's standard library for targets other than this machine. The active toolchain's is used where it has
 //! one; on Debian it is built once from packaged sources, since rustup's server may be out of reach.
 
 use std::path::{Path, PathBuf};
 
 use crate::command::{Outcome, capture, cargo, program};
 use crate::rustc::{self, Rustc};
-use crate::{apt, files, places};
+use crate::{apt, files, paths};
 
 /// What to compile for.
 #[derive(Clone, Copy)]
@@ -33,7 +33,7 @@ const OLDEST_RUSTC: &str = env!("CARGO_PKG_RUST_VERSION");
 #[derive(Debug)]
 pub struct Compiler {
     pub rustc: Rustc,
-    /// Where std lies when it is not in the compiler's own folder.
+    /// The sysroot with std, when it is not in the compiler's own folder.
     pub sysroot: Option<PathBuf>,
 }
 
@@ -67,9 +67,9 @@ fn packaged(target: Target) -> Outcome<Compiler> {
     Ok(Compiler { rustc, sysroot: Some(sysroot) })
 }
 
-/// The sysroot that holds std as built by this compiler, built first if this is the first time.
+/// Returns the sysroot with std of this compiler, and builds it the first time.
 fn cached(rustc: &Rustc, target: Target) -> Outcome<PathBuf> {
-    let cache = places::cache().join("std").join(target.name);
+    let cache = paths::cache().join("std").join(target.name);
     let sysroot = cache.join(&rustc.commit);
     let _lock = files::lock(&cache)?;
     if !has_std(&rustc::libraries(&sysroot, target.name)) {
@@ -88,9 +88,9 @@ fn cached(rustc: &Rustc, target: Target) -> Outcome<PathBuf> {
     Ok(sysroot)
 }
 
-/// Builds std as the dependency of an empty crate, with bitcode so that what is built on it can link with LTO
-/// and without network, since the package carries std's own dependencies. Gives back a finished
-/// sysroot inside the scratch folder.
+/// Builds std as the dependency of an empty crate, with bitcode so that what is built on it can link with LTO and
+/// without network, since the package carries std's own dependencies. Returns a finished sysroot inside the scratch
+/// folder.
 fn build(rustc: &Rustc, target: Target, scratch: &Path) -> Outcome<PathBuf> {
     const EMPTY: &str = "[package]\nname = \"empty\"\nedition = \"2024\"\n[workspace]\n";
     files::write(&scratch.join("Cargo.toml"), EMPTY.as_bytes())?;
@@ -122,7 +122,7 @@ fn is_library(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension == "rlib")
 }
 
-/// True when a folder of libraries holds std.
+/// Returns whether a folder of libraries contains std.
 fn has_std(libraries: &Path) -> bool {
     let is_std = |file: &PathBuf| {
         let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();

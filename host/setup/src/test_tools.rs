@@ -1,27 +1,28 @@
-//! What the test suite drives beside the host: a browser, servers, npm and Python packages.
+//! Installs the programs that the test suite uses: a browser, servers, npm and Python packages.
 
 mod python;
 
 use std::path::Path;
 
 use crate::command::{Outcome, capture, find, program};
-use crate::{apt, files, places};
+use crate::{apt, files, paths};
 
 /// The npm packages, pinned exactly, since the tests compare with what these very versions do: `altcha`, the captcha
-/// widget that the browser test solves with; `altcha-lib`, the Node server that the benchmark compares with; `openai`, a
-/// client of the embedding service, whose next major release wants Node.js 22; `playwright-core`, which drives the
+/// widget that the browser test solves with; `altcha-lib`, the Node server that the benchmark compares with; `openai`,
+/// a client of the embedding service, whose next major release wants Node.js 22; `playwright-core`, which drives the
 /// installed Chromium and brings no browser of its own.
 const NPM_MANIFEST: &str = include_str!("test_tools/package.json");
 
-/// Them and all that they need by digest, without addresses, so that any registry may serve them. After a change to the
-/// manifest run `npm install --package-lock-only --omit-lockfile-registry-resolved` in its folder to update this file.
+/// The packages and their dependencies by digest, without addresses, so that any registry may serve them. After a
+/// change to the manifest run `npm install --package-lock-only --omit-lockfile-registry-resolved` in its folder to
+/// update this file.
 const NPM_LOCK: &str = include_str!("test_tools/package-lock.json");
 
 /// Installs what is missing.
 pub fn install() -> Outcome {
     system_packages()?;
-    npm_packages(&places::target().join("test-tools/node"))?;
-    python::install(&places::target().join("test-tools/python"))
+    npm_packages(&paths::target().join("test-tools/node"))?;
+    python::install(&paths::target().join("test-tools/python"))
 }
 
 fn system_packages() -> Outcome {
@@ -59,18 +60,18 @@ fn system_packages() -> Outcome {
     apt::install("test tools", &wanted)
 }
 
-/// True when a program is in `PATH`, or where Debian keeps servers, which an ordinary user's `PATH` leaves out.
+/// Returns whether a program is in `PATH`, or in Debian's folder of servers, which an ordinary user's `PATH` lacks.
 fn has(name: &str) -> bool {
     find(name).is_some() || Path::new("/usr/sbin").join(name).is_file()
 }
 
-/// True when the server's programs are here; Debian keeps them out of `PATH`, a folder a version.
+/// Returns whether the server's programs are installed; Debian has them outside of `PATH`, in a folder per version.
 fn has_postgresql() -> bool {
     let versions = files::entries(Path::new("/usr/lib/postgresql"));
     find("initdb").is_some() || versions.iter().any(|version| version.join("bin/initdb").is_file())
 }
 
-/// Installs the npm packages; the lock file of last time tells whether they are the same.
+/// Installs the npm packages, unless the stored lock file is the same.
 fn npm_packages(folder: &Path) -> Outcome {
     let stamp = folder.join("installed.json");
     let count = NPM_LOCK.matches("\"integrity\": ").count();

@@ -109,7 +109,7 @@ fn token(name: &str, scope: Scope) -> anyhow::Result<()> {
     let (hash, scope) = (hex::encode(Sha256::digest(&token)), scope.as_str());
     // The line break ends a last line that has none, so that all this can be added to a file.
     output::text(format_args!("\n[admin.tokens.{name}]\nscope = \"{scope}\"\nhash = \"sha256:{hash}\"\n"))?;
-    logs::end(&format!("the token, which is not shown again: {token}\n"));
+    logs::write_last(&format!("the token, which is not shown again: {token}\n"));
     Ok(())
 }
 

@@ -112,7 +112,7 @@ fn named() -> impl TypedValueParser<Value = PathBuf> {
 
 /// The reference that stands where a file may.
 fn reference(file: &Path) -> Option<&str> {
-    file.to_str().filter(|name| Reference::is_one(name))
+    file.to_str().filter(|name| Reference::is_reference(name))
 }
 
 /// A component and the reference that it goes by from now on.

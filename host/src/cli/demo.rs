@@ -4,7 +4,7 @@ use clap::Subcommand;
 
 use super::{Configuration, make_data_folder, output};
 use crate::{
-    appointments::{Clock, Demo, Place},
+    appointments::{Clock, DatabaseLocation, Demo},
     config::Flag,
     services::status::config::{AppointmentDatabase, Status, embedded_appointments},
 };
@@ -47,13 +47,15 @@ impl Command {
         let config = configuration.load(folder.into_iter().chain(database).collect())?.config;
         let status: &Status = config.table()?;
         let place = match &status.database {
-            _ if !is_named => Place::Sqlite(file.unwrap_or_else(|| embedded_appointments(&config))),
-            AppointmentDatabase::Embedded => Place::Sqlite(embedded_appointments(&config)),
-            AppointmentDatabase::Sqlite(path) => Place::Sqlite(path.clone()),
-            AppointmentDatabase::MariaDb(url) => Place::MariaDb(url.expose().to_owned()),
-            AppointmentDatabase::Postgres(url) => Place::Postgres(url.expose().to_owned()),
+            _ if !is_named => {
+                DatabaseLocation::Sqlite(file.unwrap_or_else(|| embedded_appointments(&config)))
+            }
+            AppointmentDatabase::Embedded => DatabaseLocation::Sqlite(embedded_appointments(&config)),
+            AppointmentDatabase::Sqlite(path) => DatabaseLocation::Sqlite(path.clone()),
+            AppointmentDatabase::MariaDb(url) => DatabaseLocation::MariaDb(url.expose().to_owned()),
+            AppointmentDatabase::Postgres(url) => DatabaseLocation::Postgres(url.expose().to_owned()),
         };
-        if matches!(&place, Place::Sqlite(file) if file.starts_with(&config.data_dir)) {
+        if matches!(&place, DatabaseLocation::Sqlite(file) if file.starts_with(&config.data_dir)) {
             make_data_folder(&config.data_dir);
         }
         let clock = Clock::new(&status.time_zone)
@@ -63,8 +65,8 @@ impl Command {
         runtime.block_on(demo.create(&place))?;
         // Not the URL, which may hold a password.
         let filled = match &place {
-            Place::Sqlite(file) => file.display().to_string(),
-            Place::MariaDb(_) | Place::Postgres(_) => "the database".to_owned(),
+            DatabaseLocation::Sqlite(file) => file.display().to_string(),
+            DatabaseLocation::MariaDb(_) | DatabaseLocation::Postgres(_) => "the database".to_owned(),
         };
         Ok(output::line(format_args!("{rows} appointments in {filled}"))?)
     }

@@ -2,10 +2,10 @@
 
 use std::cmp::Reverse;
 
-/// The offer that the client likes best, the earlier offer where it likes several alike.
+/// Returns the offer that the client prefers; of equally preferred ones the earliest.
 ///
-/// No header, or a blank one, takes the first offer; `None` when nothing on offer is accepted. Of the
-/// media types' parameters only `version` counts, for it alone tells our offers apart.
+/// No header, or a blank one, takes the first offer; `None` when no offer is accepted. Of the media types' parameters
+/// only `version` counts, because no other one distinguishes our offers.
 pub fn negotiate<'a>(accept: Option<&str>, offers: &[&'a str]) -> Option<&'a str> {
     let Some(accept) = accept.filter(|accept| !accept.trim().is_empty()) else {
         return offers.first().copied();
@@ -24,7 +24,7 @@ pub fn negotiate<'a>(accept: Option<&str>, offers: &[&'a str]) -> Option<&'a str
 /// Thousandths of quality, then how exactly the client named the offer, then how early.
 type Rank = (u16, u8, Reverse<usize>);
 
-/// The rank that the most exact range gives to `offer`; `None` when it is not accepted.
+/// Returns the rank that the most exact range gives to `offer`; `None` when it is not accepted.
 fn rank(ranges: &[Range<'_>], offer: &str) -> Option<Rank> {
     let matching = ranges.iter().enumerate().filter(|(_, range)| range.covers(offer));
     let (_, Reverse(at), range) = matching
@@ -73,7 +73,7 @@ impl<'a> Range<'a> {
     }
 }
 
-/// `0` to `1` with up to three decimals, in thousandths.
+/// Parses `0` to `1` with up to three decimals, in thousandths.
 fn quality(text: &str) -> Option<u16> {
     let value: f32 = text.parse().ok()?;
     (0.0..=1.0).contains(&value).then(|| (value * 1_000.0).round() as u16)
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn no_wish_takes_the_first_offer() {
+    fn missing_header_takes_the_first_offer() {
         assert_eq!(negotiate(None, &OFFERS), Some(OFFERS[0]));
         for accept in ["", " ", "*/*", "*", "text/html, */*;q=0.8", "application/*"] {
             assert_eq!(picked(accept), Some(OFFERS[0]), "{accept}");

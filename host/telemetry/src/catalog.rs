@@ -1,8 +1,8 @@
-//! Every metric name of the platform, in one list; services bring their own.
+//! Lists every metric of the platform; services bring their own.
 //!
 //! # Names kept for existing dashboards
-//! The `jvm_*`, `process_*`, `disk_*` and `hikaricp_*` families carry the names that dashboards for
-//! the replaced Java service know, each with an honest figure of this process:
+//! The `jvm_*`, `process_*`, `disk_*` and `hikaricp_*` families carry the names that dashboards of the replaced Java
+//! service use, each with a true figure of this process:
 //!
 //! | name | figure |
 //! | --- | --- |
@@ -27,7 +27,7 @@ use crate::{
     family::{Family, Kind, families},
 };
 
-/// Bounds for times of calls, seconds: from an empty one to the longest deadline that a slot may have.
+/// Bounds for times of calls, seconds: from an empty call to the longest deadline of a slot.
 const CALL_TIMES: &[f64] = &[
     0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1,
     0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 600.0,
@@ -48,21 +48,21 @@ families! {
     CALL: Kind::Histogram(CALL_TIMES), "bulkhead_call_seconds" ["slot"] "seconds",
         "Time of a call from admission to outcome.";
     QUEUE: Kind::Histogram(TIMES), "bulkhead_queue_seconds" ["slot"] "seconds",
-        "Time that a call waited for a place.";
+        "Time that a call waited for a permit.";
     MEMORY_HIGH_WATER: Kind::Gauge, "bulkhead_memory_high_water_bytes" ["slot"] "bytes",
         "Most memory that one call used since the start.";
     IN_FLIGHT: Kind::Gauge, "bulkhead_in_flight" ["slot"] "",
         "Calls running now.";
     QUEUE_DEPTH: Kind::Gauge, "bulkhead_queue_depth" ["slot"] "",
-        "Calls waiting for a place now.";
+        "Calls waiting for a permit now.";
     POOL_SLOTS: Kind::Gauge, "bulkhead_pool_slots_in_use" ["kind"] "",
-        "Places of the pooling allocator in use.";
+        "Slots of the pooling allocator in use.";
     VERSION_INFO: Kind::Gauge, "bulkhead_version_info" ["slot", "role", "version", "component", "source"] "",
         "The versions that are loaded: the active one, and the candidate.";
     CANDIDATE_WEIGHT: Kind::Gauge, "bulkhead_candidate_weight_percent" ["slot"] "",
         "Share of the calls that a candidate answers.";
     CIRCUIT_REFUSED: Kind::Counter, "bulkhead_circuit_refused_total" ["slot"] "",
-        "Calls kept from a component that failed call after call.";
+        "Calls that an open circuit breaker refused.";
     SHADOW: Kind::Counter, "bulkhead_shadow_calls_total" ["slot", "result"] "",
         "Copies of calls for a candidate in shadow, by how its answer compares.";
     ROLLOUTS: Kind::Counter, "bulkhead_rollouts_total" ["slot", "change"] "",
@@ -72,13 +72,13 @@ families! {
     SHARED_REACHABLE: Kind::Gauge, "bulkhead_shared_state_reachable" [] "",
         "Whether the database of the hosts' shared state answers: 1 or 0.";
     SHARED_FOLLOWS: Kind::Counter, "bulkhead_shared_state_follows_total" ["slot", "result"] "",
-        "Times that a slot has followed the hosts' shared state, or published to it, by result.";
+        "Synchronizations of a slot with the hosts' shared state, by result.";
     PULLS: Kind::Counter, "bulkhead_registry_pulls_total" ["outcome"] "",
         "Components pulled from registries, and attempts at it, by outcome.";
     PULL_TIME: Kind::Histogram(REMOTE_TIMES), "bulkhead_registry_pull_seconds" [] "seconds",
         "Time of a pull from a registry.";
     LOG_DROPPED: Kind::Counter, "bulkhead_log_lines_dropped_total" [] "",
-        "Log lines that nobody read fast enough, not written.";
+        "Log lines dropped because their reader was too slow.";
     GUEST_LOG_DROPPED: Kind::Counter, "bulkhead_guest_log_dropped_bytes_total" ["slot"] "bytes",
         "Log text of components beyond their rate, not written.";
     GUEST_LOG_LINES: Kind::Counter, "bulkhead_guest_log_lines_total" ["slot", "level"] "",
@@ -210,9 +210,9 @@ mod tests {
         }
     }
 
-    /// `slots.NAME.deadline_ms`: ten minutes at most.
+    /// `slots.NAME.deadline_ms` is ten minutes at most.
     #[test]
-    fn what_may_take_long_has_a_bucket_for_it() {
+    fn long_times_have_a_bucket() {
         fn reaches(bounds: &[f64]) -> bool {
             bounds.is_sorted() && bounds.contains(&20.0) && bounds.last() == Some(&600.0)
         }

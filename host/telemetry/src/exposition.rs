@@ -1,4 +1,4 @@
-//! The text formats in which a scraper reads metrics, and which one it gets.
+//! Encodes metrics in the text formats of scrapers, and negotiates the format.
 
 use prometheus::{Result, TextEncoder, proto::MetricFamily};
 
@@ -17,7 +17,7 @@ impl Format {
     /// The formats, the default first.
     pub const ALL: [Self; 2] = [Self::Text, Self::OpenMetrics];
 
-    /// The media type with its parameters.
+    /// Returns the media type with its parameters.
     pub const fn content_type(self) -> &'static str {
         match self {
             Self::Text => "text/plain; version=0.0.4; charset=utf-8",
@@ -25,7 +25,7 @@ impl Format {
         }
     }
 
-    /// The format that an `Accept` header asks for; `None` when it accepts neither.
+    /// Returns the format that an `Accept` header asks for; `None` when it accepts neither.
     pub fn negotiate(accept: Option<&str>) -> Option<Self> {
         let picked = accept::negotiate(accept, &Self::ALL.map(Self::content_type))?;
         Self::ALL.into_iter().find(|format| format.content_type() == picked)

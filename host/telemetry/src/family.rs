@@ -1,8 +1,8 @@
-//! One metric family: its name, type, unit and labels, under Prometheus' and under Micrometer's name.
+//! Describes a metric family: its names in Prometheus and Micrometer, its type, unit and labels.
 
 use prometheus::proto::{Gauge, Metric, MetricFamily, MetricType};
 
-/// What a family's numbers are.
+/// The type of a family.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// Only rises; the name ends in `_total`.
@@ -11,7 +11,7 @@ pub enum Kind {
     Gauge,
     /// Observations by size, with the buckets' upper bounds.
     Histogram(&'static [f64]),
-    /// The same of times, and the greatest of the last two minutes as a gauge `NAME_max`.
+    /// A histogram of times, and the greatest of the last two minutes as a gauge `NAME_max`.
     Timer(&'static [f64]),
     /// Count and sum of observations, and the greatest of the last two minutes as a gauge `NAME_max`.
     Summary,
@@ -24,7 +24,7 @@ pub enum Kind {
 pub struct Family {
     /// Prometheus' name, with unit and `_total`.
     pub name: &'static str,
-    /// What its numbers are.
+    /// Its type.
     pub kind: Kind,
     /// Unit as the name spells it, empty for a plain number.
     pub unit: &'static str,
@@ -58,7 +58,7 @@ macro_rules! families {
 pub use families;
 
 impl Family {
-    /// The names under which the family is exposed, each a family of its own in an exposition.
+    /// Returns the names under which the family is exposed, each a separate family in an exposition.
     pub fn exposed(&self) -> Vec<String> {
         match self.kind {
             Kind::Counter | Kind::Gauge | Kind::Histogram(_) => vec![self.name.to_owned()],
@@ -67,7 +67,7 @@ impl Family {
         }
     }
 
-    /// Micrometer's name: Prometheus' without `_total` and unit, with dots
+    /// Returns Micrometer's name: Prometheus' name without `_total` and unit, with dots
     /// (`jvm_memory_used_bytes` is `jvm.memory.used`).
     pub fn meter_name(&self) -> String {
         let name = self.name.strip_suffix("_total").unwrap_or(self.name);
@@ -78,7 +78,7 @@ impl Family {
         name.replace('_', ".")
     }
 
-    /// The type's name in a table.
+    /// Returns the type's name in a table.
     pub const fn kind_name(&self) -> &'static str {
         match self.kind {
             Kind::Counter => "counter",
@@ -127,19 +127,19 @@ impl Family {
     }
 }
 
-/// A gauge beside each of `series`, with the same labels.
+/// Returns a gauge for each of `series`, with the same labels.
 fn gauges(series: &[Metric], value: impl Fn(&Metric) -> f64) -> Vec<Metric> {
     let gauge = |metric: &Metric| {
         let mut gauge = Gauge::default();
         gauge.set_value(value(metric));
-        let mut beside = Metric::from_gauge(gauge);
-        beside.set_label(metric.get_label().to_vec());
-        beside
+        let mut metric_gauge = Metric::from_gauge(gauge);
+        metric_gauge.set_label(metric.get_label().to_vec());
+        metric_gauge
     };
     series.iter().map(gauge).collect()
 }
 
-/// The maximum that a series carries as quantile 1.
+/// Returns the maximum that a series carries as quantile 1.
 fn greatest(metric: &Metric) -> f64 {
     metric.get_summary().get_quantile().first().map_or(0.0, |quantile| quantile.value())
 }

@@ -1,6 +1,6 @@
-//! What the host tells its operators: metrics and log lines. Plain types, no logic above them.
+//! Metrics and log lines of the host, as plain types.
 //!
-//! The platform's metrics are listed in [`catalog`]. Services bring a [`MetricSet`] each, and are not known here.
+//! [`catalog`] lists the platform's metrics. Each service brings its own [`MetricSet`], which this crate does not know.
 //! [`reference()`] prints a list.
 
 pub mod accept;

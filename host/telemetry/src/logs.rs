@@ -1,8 +1,8 @@
-//! Log lines on standard error, and guests' text in them. Whoever logs does not wait for the reader.
+//! Writes log lines to standard error, and escapes guests' text in them. Logging never waits for the reader.
 
+mod background_writer;
 mod guest;
 mod json;
-mod pipe;
 
 use std::{
     backtrace::Backtrace,
@@ -12,8 +12,8 @@ use std::{
     time::Duration,
 };
 
+use background_writer::BackgroundWriter;
 use bulkhead_config::server::{Log, LogFormat};
-use pipe::Pipe;
 use tracing::{Level, Subscriber, subscriber::SetGlobalDefaultError};
 use tracing_subscriber::{
     Layer,
@@ -26,73 +26,73 @@ use tracing_subscriber::{
 
 pub use guest::{escape_guest, guest_lines, one_line, quoted, shortened};
 
-/// The end waits this long for a reader of the last lines; longer, and it would look hung.
-const LAST_LINES: Duration = Duration::from_secs(1);
+/// How long the end of the process waits for a reader of the last lines; longer would look hung.
+const FINAL_FLUSH: Duration = Duration::from_secs(1);
 
-/// Where this process's log lines go, once they do.
-static PIPE: OnceLock<Pipe> = OnceLock::new();
+/// The writer of this process's log lines, once logging has started.
+static WRITER: OnceLock<BackgroundWriter> = OnceLock::new();
 
-/// What this process's log lines are picked by, once there are any.
-static PICKED: OnceLock<reload::Handle<Targets, Registry>> = OnceLock::new();
+/// The filter of this process's log lines, once logging has started.
+static FILTER: OnceLock<reload::Handle<Targets, Registry>> = OnceLock::new();
 
 /// Why log lines cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum InitError {
-    /// They are already.
+    /// Logging has started already.
     #[error("log lines are written already")]
     Twice(#[from] SetGlobalDefaultError),
-    /// No thread for them.
+    /// The thread that writes them cannot start.
     #[error("cannot start the thread that writes log lines: {0}")]
     Thread(#[from] io::Error),
 }
 
-/// Writes this process's log lines to standard error from now on, panics among them. Fails when called twice.
+/// Starts writing this process's log lines, panics included, to standard error. Fails when called twice.
 pub fn init(log: Log) -> Result<(), InitError> {
-    let pipe = Pipe::start(io::stderr())?;
-    let writer = pipe.clone();
-    let (picked, handle) = reload::Layer::new(levels(log.level));
+    let lines = BackgroundWriter::start(io::stderr())?;
+    let writer = lines.clone();
+    let (filter, handle) = reload::Layer::new(levels(log.level));
     tracing::subscriber::set_global_default(subscriber(
         log.format,
-        picked,
+        filter,
         move || writer.clone(),
         io::stderr().is_terminal(),
     ))?;
-    let _ = (PIPE.set(pipe), PICKED.set(handle));
+    let _ = (WRITER.set(lines), FILTER.set(handle));
     // The standard hook writes to standard error itself, and would wait.
     panic::set_hook(Box::new(|panic| tracing::error!(backtrace = %Backtrace::capture(), "{panic}")));
     Ok(())
 }
 
-/// Writes lines from `level` up from now on; where none are written it is nobody's business.
+/// Changes the lowest level that is logged; does nothing before logging has started.
 pub fn set_level(level: Level) {
-    if let Some(picked) = PICKED.get() {
+    if let Some(filter) = FILTER.get() {
         // Fails only where the subscriber is gone, which lasts as long as the process.
-        let _ = picked.reload(levels(level));
+        let _ = filter.reload(levels(level));
     }
 }
 
-/// Log lines that were dropped because nobody read them fast enough.
+/// Returns the number of log lines that were dropped because their reader was too slow.
 pub fn dropped() -> u64 {
-    PIPE.get().map_or(0, Pipe::dropped)
+    WRITER.get().map_or(0, BackgroundWriter::dropped)
 }
 
-/// The process's last words on standard error, one or more whole lines; everything logged before is written first. Waits
-/// for a slow reader for a second at most.
-pub fn end(last_words: &str) {
-    match PIPE.get() {
-        Some(pipe) => {
-            pipe.hand_over(last_words.as_bytes());
-            pipe.flush(LAST_LINES);
+/// Writes the process's last lines to standard error, after everything logged before. Waits for a slow reader for a
+/// second at most.
+pub fn write_last(last_lines: &str) {
+    match WRITER.get() {
+        Some(writer) => {
+            writer.enqueue(last_lines.as_bytes());
+            writer.flush(FINAL_FLUSH);
         }
-        // A closed standard error leaves nobody to tell.
-        None => drop(io::Write::write_all(&mut io::stderr(), last_words.as_bytes())),
+        // A closed standard error cannot be reported.
+        None => drop(io::Write::write_all(&mut io::stderr(), last_lines.as_bytes())),
     }
 }
 
-/// What writes the `picked` log lines to `writer`, with colours for a terminal.
+/// Returns the subscriber that writes the lines that pass `filter` to `writer`, with colours for a terminal.
 fn subscriber<W>(
     format: LogFormat,
-    picked: impl Filter<Registry> + Send + Sync + 'static,
+    filter: impl Filter<Registry> + Send + Sync + 'static,
     writer: W,
     terminal: bool,
 ) -> impl Subscriber + Send + Sync
@@ -109,14 +109,14 @@ where
                 .with_writer(writer),
         ),
     };
-    Registry::default().with(lines.with_filter(picked))
+    Registry::default().with(lines.with_filter(filter))
 }
 
 /// Targets of our own lines, guests' among them.
 const OURS: [&str; 2] = ["bulkhead", "guest"];
 
-/// Our own lines from `level` up. Those of libraries from `WARN` up, for below that they tell of their
-/// own workings; `TRACE` asks for everything.
+/// Returns a filter for our own lines from `level` up and those of libraries from `WARN` up, since lower ones are about
+/// their internals. `TRACE` lets everything pass.
 fn levels(level: Level) -> Targets {
     let libraries = if level == Level::TRACE { level } else { level.min(Level::WARN) };
     Targets::new()
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn json_lines_carry_the_fields_of_their_spans() {
+    fn json_lines_carry_span_fields() {
         let text = written(LogFormat::Json, Level::INFO, || {
             let span = tracing::info_span!(target: "bulkhead", "request", request_id = "r-1", slot = "none");
             let _entered = span.enter();
@@ -194,11 +194,11 @@ mod tests {
     }
 
     #[test]
-    fn the_level_can_change_while_lines_are_written() {
+    fn level_can_change_while_logging() {
         let sink = Sink::default();
         let writer = sink.clone();
-        let (picked, handle) = reload::Layer::new(levels(Level::WARN));
-        let lines = subscriber(LogFormat::Human, picked, move || writer.clone(), false);
+        let (filter, handle) = reload::Layer::new(levels(Level::WARN));
+        let lines = subscriber(LogFormat::Human, filter, move || writer.clone(), false);
         tracing::subscriber::with_default(lines, || {
             for (number, level) in [Level::WARN, Level::INFO, Level::ERROR].into_iter().enumerate() {
                 handle.reload(levels(level)).unwrap();

@@ -1,4 +1,4 @@
-//! A host's metrics: typed handles over one registry of its own, so that hosts in one process keep apart.
+//! Holds a host's metrics: typed handles over its own registry, so that hosts in one process are separate.
 
 mod http;
 mod pool;
@@ -30,13 +30,13 @@ pub use sets::MetricSet;
 pub use sharing::Sharing;
 pub use slot::{SlotMetrics, SlotReading, VersionLabels};
 
-/// Runs before each scrape and sets what is only read then.
+/// A hook that runs before each scrape and sets figures that are only read then.
 type Hook = dyn Fn(&Metrics) + Send + Sync;
 
 /// Results of a look-up in the compiled-code cache.
 const CACHE_RESULTS: [&str; 3] = ["hit", "miss", "fault"];
 
-/// A kind of place in the pooling allocator.
+/// A kind of slot in the pooling allocator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PoolKind {
     /// Component instances.
@@ -55,7 +55,7 @@ impl PoolKind {
     const ALL: [Self; 5] =
         [Self::ComponentInstances, Self::CoreInstances, Self::Memories, Self::Tables, Self::Stacks];
 
-    /// The label.
+    /// Returns the label.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ComponentInstances => "component_instances",
@@ -95,7 +95,7 @@ impl fmt::Debug for Metrics {
 
 impl Metrics {
     /// Returns metrics at zero for a host that keeps its data in `data_dir` and has these slots: their series exist
-    /// from the start. Fails only when the list of names is at fault.
+    /// from the start. Fails only when the list of names is wrong.
     pub fn new(data_dir: PathBuf, slots: impl IntoIterator<Item = SlotId>) -> Result<Self> {
         let registry = Registry::new();
         Series::<Gauge, 1>::register(&catalog::BUILD_INFO, &registry)?
@@ -130,7 +130,7 @@ impl Metrics {
     /// Returns a set of metrics, and registers it the first time: from then on its families are shown.
     ///
     /// # Errors
-    /// Only when the set's families are at fault, see [`MetricSet::register`].
+    /// Only when the set's families are wrong, see [`MetricSet::register`].
     pub fn set<T: MetricSet>(&self) -> Result<Arc<T>> {
         self.sets.get(&self.registry)
     }
@@ -152,64 +152,64 @@ impl Metrics {
         self.slots.keys().copied()
     }
 
-    /// Log text that a slot wrote beyond its rate, bytes.
+    /// Counts log text that a slot wrote beyond its rate, bytes.
     pub fn guest_log_dropped(&self, slot: &str, bytes: usize) {
         self.slot_families.log_dropped(slot, bytes as u64);
     }
 
-    /// A log line that a slot wrote.
+    /// Counts a log line that a slot wrote.
     pub fn guest_log_line(&self, slot: &str, level: &'static str) {
         self.slot_families.log_line(slot, level);
     }
 
-    /// A look-up in the compiled-code cache: `hit`, `miss` or `fault`.
+    /// Counts a look-up in the compiled-code cache: `hit`, `miss` or `fault`.
     pub fn compile_cache(&self, result: &'static str) {
         self.compile_cache.get([result]).inc();
     }
 
-    /// The time that compiling a component took.
+    /// Records the time that compiling a component took.
     pub fn compiled(&self, elapsed: Duration) {
         self.compile.observe(elapsed.as_secs_f64());
     }
 
-    /// Places of the pooling allocator in use.
+    /// Sets the number of slots of the pooling allocator in use.
     pub fn set_pool_slots(&self, kind: PoolKind, in_use: u64) {
         self.pool_slots.get([kind.as_str()]).set(in_use as f64);
     }
 
-    /// Linear memory of running components.
+    /// Sets the linear memory of running components.
     pub fn set_wasm_memory(&self, memory: WasmMemory) {
         self.process.set_wasm_memory(memory);
     }
 
-    /// The services are built.
+    /// Records that the services are built.
     pub fn started(&self) {
         self.process.started();
     }
 
-    /// The host answers.
+    /// Records that the host answers.
     pub fn ready(&self) {
         self.process.ready();
     }
 
-    /// The state of a database connection pool.
+    /// Sets the state of a database connection pool.
     pub fn set_pool_stats(&self, pool: &str, stats: &PoolStats) {
         self.pools.set(pool, stats);
     }
 
-    /// The file system that holds the data folder; `None` when it cannot be read.
+    /// Returns the file system that holds the data folder; `None` when it cannot be read.
     pub fn disk_space(&self) -> Option<DiskSpace> {
         self.process.disk_space()
     }
 
-    /// Has `hook` set what is only read at a scrape. It is given these metrics, so that it need not
-    /// hold them; it must not wait.
+    /// Registers `hook`, which sets figures that are only read at a scrape. It gets these metrics as an argument, and
+    /// must not block.
     pub fn before_scrape(&self, hook: impl Fn(&Self) + Send + Sync + 'static) {
         let mut hooks = self.before_scrape.write().unwrap_or_else(PoisonError::into_inner);
         hooks.push(Arc::new(hook));
     }
 
-    /// All families with their present figures, sorted by name.
+    /// Returns all families with their present figures, sorted by name.
     pub fn gather(&self) -> Vec<MetricFamily> {
         self.process.refresh();
         let hooks = self.before_scrape.read().unwrap_or_else(PoisonError::into_inner).clone();
@@ -219,7 +219,7 @@ impl Metrics {
         self.registry.gather()
     }
 
-    /// These families alone, for a page that anybody may read.
+    /// Returns these families only, for a page without access control.
     pub fn gather_only(&self, families: &[&Family]) -> Vec<MetricFamily> {
         let mut gathered = self.gather();
         gathered.retain(|gathered| families.iter().any(|family| family.name == gathered.name()));

@@ -1,8 +1,8 @@
-//! OpenMetrics 1.0.0 text over the metric families of `prometheus`, which writes text 0.0.4 only.
+//! Writes OpenMetrics 1.0.0 text of the metric families of `prometheus`, which writes text 0.0.4 only.
 //!
-//! Format: the OpenMetrics specification, version 1.0.0, section "Text format". What differs from
-//! 0.0.4: a counter's family has no `_total`, a gauge `*_info` that is always 1 becomes an info, units
-//! stand in `# UNIT`, help escapes quotes, bounds are written as floats, and `# EOF` ends it all.
+//! Format: the OpenMetrics specification, version 1.0.0, section "Text format". What differs from 0.0.4: a counter's
+//! family has no `_total`, a gauge `*_info` that is always 1 becomes an info, units are in `# UNIT`, help escapes
+//! quotes, bounds are written as floats, and `# EOF` ends it all.
 
 use std::fmt::Write as _;
 
@@ -139,7 +139,7 @@ fn number(value: f64) -> String {
     }
 }
 
-/// A bound: always with a decimal point, so that `1` and `1.0` are one series.
+/// Formats a bound: always with a decimal point, so that `1` and `1.0` are one series.
 fn float(value: f64) -> String {
     if value.is_finite() && value.fract() == 0.0 { format!("{value:.1}") } else { number(value) }
 }
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_loses_total_in_its_family_only() {
+    fn counter_loses_total_in_family_only() {
         let family = Family {
             name: "log_dropped_bytes_total",
             kind: Listed::Counter,

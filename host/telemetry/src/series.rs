@@ -1,4 +1,4 @@
-//! A family's series: one cell of numbers for each combination of label values.
+//! Holds a family's series: one cell of numbers for each combination of label values.
 //!
 //! The crate's own vectors key a series by a hash of its label values run together, so that
 //! (`a1`, `0`) and (`a`, `10`) are one; here the key holds the values themselves.
@@ -28,7 +28,7 @@ pub use timer::Timer;
 
 /// The numbers of one series. Clones share them.
 pub trait Cell: Metric + 'static {
-    /// A fresh cell for `family`; fails on a name or bucket list that Prometheus does not allow.
+    /// Creates a cell for `family`; fails on a name or bucket list that Prometheus does not allow.
     fn create(family: &Family) -> Result<Self>;
 }
 
@@ -60,9 +60,9 @@ pub struct Series<T, const N: usize>(Arc<Inner<T>>);
 struct Inner<T> {
     family: &'static Family,
     descs: Vec<Desc>,
-    /// Stands in should creating a cell fail after [`Series::register`] saw it succeed.
-    spare: T,
-    /// By the label values, each ended by a byte that UTF-8 has not.
+    /// Used where creating a cell fails although [`Series::register`] has created one.
+    fallback: T,
+    /// Cells by their label values, each terminated by a byte that does not occur in UTF-8.
     cells: RwLock<HashMap<Vec<u8>, Labelled<T>>>,
 }
 
@@ -78,13 +78,13 @@ impl<T: Cell, const N: usize> Series<T, N> {
             return Err(Error::InconsistentCardinality { expect: N, got: family.labels.len() });
         }
         let inner =
-            Inner { family, descs: descs(family)?, spare: T::create(family)?, cells: RwLock::default() };
+            Inner { family, descs: descs(family)?, fallback: T::create(family)?, cells: RwLock::default() };
         let series = Self(Arc::new(inner));
         registry.register(Box::new(series.clone()))?;
         Ok(series)
     }
 
-    /// The cell for these label values, created at zero when new. Values must come from a bounded
+    /// Returns the cell for these label values, created at zero when new. Values must come from a bounded
     /// set, never from a client.
     pub fn get(&self, values: [&str; N]) -> T {
         let key = key(&values);
@@ -97,7 +97,7 @@ impl<T: Cell, const N: usize> Series<T, N> {
         cells.entry(key).or_insert_with(|| self.create(&values)).cell.clone()
     }
 
-    /// Forgets a series.
+    /// Removes a series.
     pub fn remove(&self, values: [&str; N]) {
         let mut cells = self.0.cells.write().unwrap_or_else(PoisonError::into_inner);
         cells.remove(&key(&values));
@@ -112,7 +112,7 @@ impl<T: Cell, const N: usize> Series<T, N> {
         };
         let mut labels: Vec<LabelPair> = self.0.family.labels.iter().zip(values).map(pair).collect();
         labels.sort_by(|a, b| a.name().cmp(b.name()));
-        let cell = T::create(self.0.family).unwrap_or_else(|_| self.0.spare.clone());
+        let cell = T::create(self.0.family).unwrap_or_else(|_| self.0.fallback.clone());
         Labelled { labels, cell }
     }
 }
@@ -133,7 +133,7 @@ impl<T: Cell, const N: usize> Collector for Series<T, N> {
     }
 }
 
-/// What a registry knows a family by: a description for each exposed name.
+/// Returns a description for each exposed name of a family, by which a registry identifies it.
 pub(super) fn descs(family: &Family) -> Result<Vec<Desc>> {
     let labels: Vec<String> = family.labels.iter().map(|label| (*label).to_owned()).collect();
     let desc = |name| Desc::new(name, family.help.to_owned(), labels.clone(), HashMap::new());

@@ -1,16 +1,16 @@
-//! Points in time as text: RFC 3339 in UTC.
+//! Formats points in time: RFC 3339 in UTC.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const SECONDS_PER_DAY: u64 = 86_400;
 
-/// With milliseconds, as in `2026-08-08T09:31:39.000Z`. Times before 1970 become 1970.
+/// Formats with milliseconds, as in `2026-08-08T09:31:39.000Z`. Times before 1970 become 1970.
 pub fn rfc3339_millis(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     format!("{}.{:03}Z", date_time(since.as_secs()), since.subsec_millis())
 }
 
-/// As in `2026-08-08T09:31:39Z`, from Unix seconds.
+/// Formats Unix seconds as in `2026-08-08T09:31:39Z`.
 pub fn rfc3339_seconds(unix_seconds: u64) -> String {
     format!("{}Z", date_time(unix_seconds))
 }
@@ -21,7 +21,7 @@ fn date_time(unix_seconds: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60)
 }
 
-/// The Gregorian date of a day counted from 1970-01-01. Years are counted from 1 March, so that the
+/// Returns the Gregorian date of a day counted from 1970-01-01. Years are counted from 1 March, so that the
 /// leap day is a year's last and a month's start is linear in its number.
 fn civil(days: u64) -> (u64, u64, u64) {
     const DAYS_FROM_0000_03_01: u64 = 719_468;

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use bulkhead::appointments::{Clock, Collector, Options as Settings, Place};
+use bulkhead::appointments::{Clock, Collector, DatabaseLocation, Options as Settings};
 use bulkhead_tests::{host::load, servers::mariadb::MariaDb};
 use sqlx::{Connection as _, Executor as _, MySqlConnection, mysql::MySqlConnectOptions};
 
@@ -128,7 +128,7 @@ async fn collections(options: &Options, server: &MariaDb) -> (Vec<f64>, Vec<f64>
 
 fn collector(server: &MariaDb) -> Collector {
     let settings = Settings {
-        place: Place::MariaDb(server.url()),
+        location: DatabaseLocation::MariaDb(server.url()),
         clock: Clock::new("Europe/Berlin").unwrap(),
         statement_timeout: Duration::from_secs(60),
         max_age: Duration::from_secs(3600),

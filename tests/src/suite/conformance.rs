@@ -32,7 +32,7 @@ mod rotation;
 
 use std::{path::Path, time::Duration};
 
-use bulkhead::clock::{ClockHands, HostClock};
+use bulkhead::clock::{ClockControl, HostClock};
 use bulkhead_tests::TestHost;
 use reqwest::{StatusCode, header};
 use serde_json::{Value, json};
@@ -69,7 +69,7 @@ impl Service {
     }
 
     /// A service whose clock can be moved.
-    async fn start_movable(config: &str) -> (Self, ClockHands) {
+    async fn start_movable(config: &str) -> (Self, ClockControl) {
         let (clock, hands) = HostClock::movable();
         (Self(TestHost::builder().config(config).clock(clock).start().await), hands)
     }

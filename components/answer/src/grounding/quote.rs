@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::source::{Known, Source};
 use crate::references::GAP;
-use crate::terms::said;
+use crate::terms::match_score;
 
 /// Maximum number of sentences quoted for one statement: two that were joined.
 const QUOTED: usize = 2;

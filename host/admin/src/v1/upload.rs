@@ -125,7 +125,7 @@ async fn uploaded(
 ) -> Result<Received, ApiError> {
     let source = escape_guest(source.as_deref().unwrap_or("upload"), SOURCE_BYTES);
     // Only what was pulled by a digest has been seen to have it.
-    if Reference::is_one(&source) {
+    if Reference::is_reference(&source) {
         let text = "source says where a file was; to have a component pulled, send {\"reference\": ...} as application/json";
         return Err(ApiError::invalid(text));
     }

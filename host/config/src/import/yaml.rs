@@ -1,4 +1,4 @@
-//! YAML as a tree. Aliases stand for what their anchors name, and `<<` takes over the members of other tables.
+//! Parses YAML into a tree. Aliases are replaced by their anchors' values, and `<<` merges the members of other tables.
 
 #[cfg(test)]
 mod tests;
@@ -11,13 +11,13 @@ use super::ImportError;
 
 /// Deeper than any configuration, shallower than the stack.
 const MOST_DEEP: usize = 64;
-/// Values that aliases may stand for altogether: more than any configuration repeats, and some megabytes at most.
+/// Most values that aliases may expand to: more than any configuration repeats, and some megabytes at most.
 const MOST_COPIED: usize = 100_000;
 
 /// A value and where it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Its line, from 1; of what an alias stands for, that of the anchor.
+    /// Its line, from 1; for an alias, the line of its anchor.
     pub line: usize,
     /// What was written.
     pub value: Value,
@@ -29,7 +29,7 @@ pub struct Node {
     depth: usize,
 }
 
-/// What was written, before anybody asks for a type.
+/// What was written, before it is converted to a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// Anything that is neither list nor table; `plain` without quotes, so that it may be a number or nothing.
@@ -75,7 +75,7 @@ impl Node {
         Self::new(line, Value::Table(members), measured)
     }
 
-    /// Whether nothing was written, or a word for it.
+    /// Returns whether nothing was written, or a word that means nothing.
     pub fn is_nothing(&self) -> bool {
         matches!(&self.value, Value::Scalar { text, plain: true } if matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL"))
     }
@@ -104,9 +104,9 @@ pub fn documents(text: &str) -> Result<Vec<Node>, ImportError> {
 
 struct Reader<'t> {
     parser: Parser<'t, StrInput<'t>>,
-    /// What has been read whole, by the number of its anchor.
+    /// Complete values by the number of their anchor.
     anchors: HashMap<usize, Node>,
-    /// Values that aliases have stood for so far.
+    /// Values that aliases have expanded to so far.
     copied: usize,
 }
 
@@ -133,7 +133,7 @@ impl<'t> Reader<'t> {
             Event::Alias(anchor) => return self.alias(anchor, line, depth),
             _ => return Err(ImportError::at(line, "ends too early")),
         };
-        // 0 where there is none.
+        // 0 means no anchor.
         if anchor != 0 {
             self.anchors.insert(anchor, node.clone());
         }
@@ -142,17 +142,14 @@ impl<'t> Reader<'t> {
 
     fn alias(&mut self, anchor: usize, line: usize, depth: usize) -> Result<Node, ImportError> {
         let Some(node) = self.anchors.get(&anchor) else {
-            return Err(ImportError::at(
-                line,
-                "an alias stands inside of what it stands for; write that out",
-            ));
+            return Err(ImportError::at(line, "an alias is inside of its own anchor; write the value out"));
         };
         if depth + node.depth > MOST_DEEP + 1 {
             return Err(too_deep(line));
         }
         self.copied += node.size;
         if self.copied > MOST_COPIED {
-            let text = format!("aliases stand for more than {MOST_COPIED} values; use fewer");
+            let text = format!("aliases expand to more than {MOST_COPIED} values; use fewer");
             return Err(ImportError::at(line, text));
         }
         Ok(node.clone())
@@ -185,12 +182,12 @@ impl<'t> Reader<'t> {
                 false => own.push((name, Node { is_name_quoted: !plain, ..node })),
             }
         }
-        // What a table says itself counts for more than what it takes over.
+        // A table's own members win over merged ones.
         Ok(Node::table(line, merged.into_iter().chain(own)))
     }
 }
 
-/// Takes over the members of one table, or of several, of which the first counts for most.
+/// Merges the members of one table, or of several, of which the first wins.
 fn merge(members: &mut Vec<(String, Node)>, node: Node, line: usize) -> Result<(), ImportError> {
     match node.value {
         Value::Table(others) => members.extend(others),
@@ -198,10 +195,7 @@ fn merge(members: &mut Vec<(String, Node)>, node: Node, line: usize) -> Result<(
             nodes.into_iter().rev().try_for_each(|node| merge(members, node, line))?;
         }
         _ => {
-            return Err(ImportError::at(
-                line,
-                "<< takes over a table, or a list of tables, and nothing else",
-            ));
+            return Err(ImportError::at(line, "<< merges a table or a list of tables, and nothing else"));
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! One key: its name, what it is for, and the type it asks for.
+//! Reads one key with its name, explanation and type.
 
 use std::{fmt::Display, ops::RangeInclusive, path::PathBuf, time::Duration};
 
@@ -8,7 +8,7 @@ use crate::{
     tree::{Node, Value},
 };
 
-/// A key about to be read. Ends with a method that names the type.
+/// A key about to be read. The last method of the chain names the type and reads the value.
 pub struct Key<'r> {
     reader: &'r mut Reader,
     name: &'static str,
@@ -24,37 +24,37 @@ impl<'r> Key<'r> {
         Self { reader, name, doc, aliases: &[], unit: None, default: None, required: false }
     }
 
-    /// Other names for the same key.
+    /// Sets other names for the same key.
     pub fn aliases(self, aliases: &'static [&'static str]) -> Self {
         Self { aliases, ..self }
     }
 
-    /// The unit in the reference.
+    /// Sets the unit in the reference.
     pub fn unit(self, unit: &'static str) -> Self {
         Self { unit: Some(unit), ..self }
     }
 
-    /// What the reference says of a default that depends on other keys.
+    /// Sets the reference's text for a default that depends on other keys.
     pub fn default_text(self, default: &'static str) -> Self {
         Self { default: Some(default), ..self }
     }
 
-    /// Makes its absence a problem.
+    /// Makes a missing value a problem.
     pub fn required(self) -> Self {
         Self { required: true, ..self }
     }
 
-    /// `true` or `false`.
+    /// Reads `true` or `false`.
     pub fn flag(self, default: bool) -> bool {
         self.read("true or false", default.to_string(), parse::boolean).unwrap_or(default)
     }
 
-    /// `true`, `false` or nothing.
+    /// Reads `true`, `false` or nothing.
     pub fn optional_flag(self) -> Option<bool> {
         self.read("true or false", String::new(), parse::boolean)
     }
 
-    /// A whole number within a range.
+    /// Reads a whole number within a range.
     pub fn integer<T>(self, range: RangeInclusive<i64>, default: T) -> T
     where
         T: TryFrom<i64> + Display,
@@ -63,7 +63,7 @@ impl<'r> Key<'r> {
         self.number(range, shown).unwrap_or(default)
     }
 
-    /// A whole number within a range, or nothing.
+    /// Reads a whole number within a range, or nothing.
     pub fn optional_integer<T>(self, range: RangeInclusive<i64>) -> Option<T>
     where
         T: TryFrom<i64>,
@@ -71,24 +71,24 @@ impl<'r> Key<'r> {
         self.number(range, String::new())
     }
 
-    /// A duration in whole seconds.
+    /// Reads a duration in whole seconds.
     pub fn seconds(self, range: RangeInclusive<i64>, default: Duration) -> Duration {
         let shown = default.as_secs().to_string();
         self.unit("seconds").number(range, shown).map_or(default, Duration::from_secs)
     }
 
-    /// A duration in whole milliseconds.
+    /// Reads a duration in whole milliseconds.
     pub fn millis(self, range: RangeInclusive<i64>, default: Duration) -> Duration {
         let shown = default.as_millis().to_string();
         self.unit("milliseconds").number(range, shown).map_or(default, Duration::from_millis)
     }
 
-    /// Free text, or nothing.
+    /// Reads free text, or nothing.
     pub fn text(self) -> Option<String> {
         self.optional("text", |text| Ok(text.to_owned()))
     }
 
-    /// A path, or nothing.
+    /// Reads a path, or nothing.
     pub fn path(self) -> Option<PathBuf> {
         self.optional("path", |text| match text {
             "" => Err("must not be empty".to_owned()),
@@ -96,7 +96,7 @@ impl<'r> Key<'r> {
         })
     }
 
-    /// Text of some form.
+    /// Reads text of a format.
     pub fn parsed<T: Display>(
         self,
         form: &str,
@@ -107,12 +107,12 @@ impl<'r> Key<'r> {
         self.read(form, shown, |value| parse(&parse::text(value)?)).unwrap_or(default)
     }
 
-    /// Text of some form, or nothing.
+    /// Reads text of a format, or nothing.
     pub fn optional<T>(self, form: &str, parse: impl FnOnce(&str) -> Result<T, String>) -> Option<T> {
         self.read(form, String::new(), |value| parse(&parse::text(value)?))
     }
 
-    /// One of a few words.
+    /// Reads one of a few words.
     pub fn choice<T: Copy + PartialEq>(self, words: &[(&'static str, T)], default: T) -> T {
         let shown = words.iter().find(|(_, value)| *value == default).map_or("", |(word, _)| word);
         let known = words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
@@ -125,17 +125,17 @@ impl<'r> Key<'r> {
         self.read(&format!("one of {known}"), shown.to_owned(), pick).unwrap_or(default)
     }
 
-    /// A list of texts of some form, each judged on its own; `None` when left out or wrong.
+    /// Reads a list of texts of a format, each checked separately; `None` when it is left out or wrong.
     pub fn list<T>(self, form: &str, parse: impl Fn(&str) -> Result<T, String>) -> Option<Vec<T>> {
         self.entries(&format!("list of {form}"), true, |value| parse(&parse::text(value)?))
     }
 
-    /// A secret or `file:PATH`.
+    /// Reads a secret or `file:PATH`.
     pub fn secret(self) -> Option<Secret> {
         self.read("text or file:PATH", String::new(), parse::secret).map(Secret::new)
     }
 
-    /// Secrets of at least some characters, each as text or `file:PATH`.
+    /// Reads secrets of at least `least` characters, each as text or `file:PATH`.
     pub fn secrets(self, least: usize) -> Vec<Secret> {
         let parse = |value| {
             let secret = parse::secret(value)?;
@@ -147,7 +147,7 @@ impl<'r> Key<'r> {
         self.entries("list of text or file:PATH", true, parse).unwrap_or_default()
     }
 
-    /// One secret or a list of them, where text is always one.
+    /// Reads one secret or a list of them; text is always one secret.
     pub fn secret_or_list(self) -> Option<Vec<String>> {
         self.entries("text or file:PATH, or a list", false, parse::secret)
     }
@@ -212,7 +212,7 @@ impl<'r> Key<'r> {
 
     fn take(&mut self, form: &str, default: String) -> Option<Node> {
         self.reader.document(KeyDoc {
-            path: super::join(&self.reader.frame.label, self.name),
+            path: super::join(&self.reader.scope.label, self.name),
             default: self.default.map_or(default, str::to_owned),
             unit: self.unit.map_or(form.to_owned(), |unit| format!("{unit}, {form}")),
             doc: self.doc,
@@ -229,7 +229,7 @@ impl<'r> Key<'r> {
                 found = Some(node);
             }
         }
-        if found.is_none() && self.required && !self.reader.rehearsal {
+        if found.is_none() && self.required && !self.reader.is_documenting {
             self.reader.problem(self.name, "must be given");
         }
         found

@@ -1,4 +1,4 @@
-//! Untyped values into plain ones.
+//! Converts untyped values into plain ones.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ pub(super) fn boolean(value: Value) -> Result<bool, String> {
     }
 }
 
-/// The entries of a list: a list, an indexed table, or text with commas.
+/// Returns the entries of a list: a list, an indexed table, or text with commas.
 pub(super) fn items(value: Value, origin: &Origin) -> Result<Vec<Node>, String> {
     match value {
         Value::List(nodes) => Ok(nodes),
@@ -50,7 +50,7 @@ pub(super) fn items(value: Value, origin: &Origin) -> Result<Vec<Node>, String> 
     }
 }
 
-/// The entries of a table whose keys are `0`, `1` and so on.
+/// Returns the entries of a table whose keys are `0`, `1` and so on.
 pub(super) fn indexed(table: Table) -> Result<Vec<Node>, String> {
     let mut nodes = Vec::with_capacity(table.len());
     for (key, node) in table {
@@ -63,7 +63,7 @@ pub(super) fn indexed(table: Table) -> Result<Vec<Node>, String> {
     Ok(nodes.into_iter().map(|(_, node)| node).collect())
 }
 
-/// A secret, or the file that holds it as `file:PATH`; error texts never show it.
+/// Returns a secret, which may be in the file of `file:PATH`; error texts never show it.
 pub(super) fn secret(value: Value) -> Result<String, String> {
     let written = text(value)?;
     let secret = match written.strip_prefix("file:") {

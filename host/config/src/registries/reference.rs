@@ -1,17 +1,17 @@
-//! The name of an artifact in an OCI registry.
+//! Parses the reference of an artifact in an OCI registry.
 
 use std::fmt;
 
 use url::Url;
 
-/// Longest host and repository together: what registries take (OCI distribution specification, "Pulling manifests").
+/// Longest host and repository together that registries accept (OCI distribution specification, "Pulling manifests").
 const NAME_BYTES: usize = 255;
 /// Longest tag.
 const TAG_BYTES: usize = 128;
 /// Hex digits of a SHA-256.
 const DIGITS: usize = 64;
 
-/// `oci://HOST[:PORT]/REPOSITORY` with `:TAG`, `@sha256:DIGEST` or both, of which the digest counts then.
+/// `oci://HOST[:PORT]/REPOSITORY` with `:TAG`, `@sha256:DIGEST` or both; with both, the digest decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
     host: String,
@@ -21,18 +21,18 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// What every reference begins with.
+    /// The prefix of every reference.
     pub const SCHEME: &'static str = "oci://";
 
-    /// Whether `text` is meant to be a reference.
-    pub fn is_one(text: &str) -> bool {
+    /// Returns whether `text` has the scheme of a reference.
+    pub fn is_reference(text: &str) -> bool {
         text.starts_with(Self::SCHEME)
     }
 
-    /// Reads a reference, which names nothing but what it says: no step up, no query, no user, no escapes.
+    /// Parses a reference, which may not contain `..`, a query, a user or escapes.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A message that says what is wrong.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = || {
             "must be oci://HOST[:PORT]/REPOSITORY:TAG or oci://HOST[:PORT]/REPOSITORY@sha256:DIGEST, the repository in \
@@ -69,33 +69,34 @@ impl Reference {
         })
     }
 
-    /// The registry's host, with its port where that is not the scheme's own.
+    /// Returns the registry's host, with its port unless that is the scheme's default.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// The repository.
+    /// Returns the repository.
     pub fn repository(&self) -> &str {
         &self.repository
     }
 
-    /// `sha256:` and the hex digits of its manifest, where they are known.
+    /// Returns `sha256:` and the hex digits of its manifest, where they are known.
     pub fn digest(&self) -> Option<&str> {
         self.digest.as_deref()
     }
 
-    /// What the registry is asked for: the digest, or else the tag.
-    pub fn wanted(&self) -> &str {
+    /// Returns what the registry is asked for: the digest, or else the tag.
+    pub fn tag_or_digest(&self) -> &str {
         self.digest.as_deref().or(self.tag.as_deref()).unwrap_or_default()
     }
 
-    /// The same with the digest that its tag has led to.
-    pub fn pinned(&self, digest: &str) -> Self {
+    /// Returns the same reference with the digest that its tag was resolved to.
+    pub fn with_digest(&self, digest: &str) -> Self {
         Self { digest: Some(digest.to_owned()), ..self.clone() }
     }
 
-    /// Whether `known`, which a registry once gave, is what this one names. A tag means what it meant then.
-    pub fn is_met_by(&self, known: &Self) -> bool {
+    /// Returns whether `known`, which was resolved earlier, is what this reference names. A tag keeps its earlier
+    /// meaning.
+    pub fn matches_resolved(&self, known: &Self) -> bool {
         let same = self.host == known.host && self.repository == known.repository && known.digest.is_some();
         same && match &self.digest {
             Some(_) => self.digest == known.digest,
@@ -112,13 +113,13 @@ impl fmt::Display for Reference {
     }
 }
 
-/// A name or an address with or without a port, in the one form that URLs have for it.
+/// Returns whether this is a name or an address with or without a port, in the normal form of URLs.
 pub(super) fn is_host(host: &str) -> bool {
     let url = format!("https://{host}/");
     !host.contains('@') && Url::parse(&url).is_ok_and(|parsed| parsed.as_str() == url && parsed.has_host())
 }
 
-/// Segments of lower-case letters and digits; between these `.`, `_`, `__` or any number of `-`.
+/// Returns whether this is a repository: segments of lower-case letters and digits, joined by `.`, `_`, `__` or dashes.
 pub(super) fn is_repository(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let joins = |run: &str| matches!(run, "" | "." | "_" | "__") || run.bytes().all(|byte| byte == b'-');
@@ -134,7 +135,7 @@ fn is_tag(tag: &str) -> bool {
         && tag.bytes().all(|byte| plain(byte) || b".-".contains(&byte))
 }
 
-/// Whether this is `sha256:` and its hex digits in lower case.
+/// Returns whether this is `sha256:` and 64 hex digits in lower case.
 pub fn is_digest(digest: &str) -> bool {
     let hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     digest.strip_prefix("sha256:").is_some_and(|digits| digits.len() == DIGITS && digits.bytes().all(hex))
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn references_are_read_and_written_alike() {
+    fn reference_is_printed_as_parsed() {
         let pinned = format!("oci://oci.example/town/captcha:2.1@{}", digest('a'));
         for text in [
             "oci://oci.example/town/captcha:2.1",
@@ -168,12 +169,12 @@ mod tests {
         }
         let reference = parse(&pinned);
         assert_eq!((reference.host(), reference.repository()), ("oci.example", "town/captcha"));
-        assert_eq!(reference.wanted(), digest('a'), "the digest counts");
-        assert_eq!(parse("oci://oci.example/a:b").wanted(), "b");
+        assert_eq!(reference.tag_or_digest(), digest('a'), "the digest counts");
+        assert_eq!(parse("oci://oci.example/a:b").tag_or_digest(), "b");
     }
 
     #[test]
-    fn names_that_mean_something_else_are_refused() {
+    fn ambiguous_names_are_rejected() {
         let (digest, long) = (digest('a'), "a".repeat(300));
         for text in [
             "",
@@ -219,15 +220,17 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_means_what_it_meant_once_and_a_digest_itself() {
+    fn tag_matches_once_resolved_and_digest_itself() {
         let (known, other) =
-            (parse("oci://r/a:1").pinned(&digest('a')), parse("oci://r/a:1").pinned(&digest('b')));
-        assert!(parse("oci://r/a:1").is_met_by(&known) && parse("oci://r/a:1").is_met_by(&other));
+            (parse("oci://r/a:1").with_digest(&digest('a')), parse("oci://r/a:1").with_digest(&digest('b')));
+        assert!(
+            parse("oci://r/a:1").matches_resolved(&known) && parse("oci://r/a:1").matches_resolved(&other)
+        );
         let named = parse(&format!("oci://r/a@{}", digest('a')));
-        assert!(named.is_met_by(&known) && !named.is_met_by(&other));
+        assert!(named.matches_resolved(&known) && !named.matches_resolved(&other));
         for text in ["oci://r/a:2", "oci://r/b:1", "oci://s/a:1"] {
-            assert!(!parse(text).is_met_by(&known), "{text}");
+            assert!(!parse(text).matches_resolved(&known), "{text}");
         }
-        assert!(!parse("oci://r/a:1").is_met_by(&parse("oci://r/a:1")), "it has not been resolved");
+        assert!(!parse("oci://r/a:1").matches_resolved(&parse("oci://r/a:1")), "it has not been resolved");
     }
 }

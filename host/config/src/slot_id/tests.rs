@@ -1,3 +1,5 @@
+//! Tests of slot ids: rules, interning and serialization.
+
 #![allow(clippy::unwrap_used)]
 
 use super::*;
@@ -5,7 +7,7 @@ use super::*;
 const ID: SlotId = SlotId::new("my-app2");
 
 #[test]
-fn text_that_keeps_the_rules_is_an_id() {
+fn valid_text_is_an_id() {
     let longest = "a".repeat(MAX_BYTES);
     for text in ["a", "captcha", "my-app", "a1", "a-1", "x2-3-y", longest.as_str()] {
         assert_eq!(SlotId::parse(text).unwrap().as_str(), text);

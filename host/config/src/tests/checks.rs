@@ -1,3 +1,5 @@
+//! Tests of checks between keys.
+
 use super::{each_refused, loaded};
 
 #[test]

@@ -1,3 +1,5 @@
+//! Tests of the layers and their precedence.
+
 use std::{path::Path, time::Duration};
 
 use super::{SHORT, captcha_slot, load, loaded, refused, slot, sources, tables::Shop, with_flag};
@@ -8,7 +10,7 @@ use crate::{
 };
 
 #[test]
-fn nothing_written_gives_the_defaults() {
+fn empty_sources_give_the_defaults() {
     let config = load(Sources { root: true, ..Sources::default() }).unwrap().config;
     assert_eq!(config.data_dir, Path::new("/var/lib/bulkhead"));
     assert_eq!(config.server.listen, server::LISTEN);
@@ -23,7 +25,7 @@ fn nothing_written_gives_the_defaults() {
 }
 
 #[test]
-fn data_goes_to_the_users_folder_unless_root() {
+fn data_dir_defaults_to_users_folder() {
     let user = |environment: &[(&str, &str)]| {
         let sources = Sources { root: false, file: None, ..sources("", environment) };
         load(sources).map(|loaded| loaded.config.data_dir)
@@ -91,7 +93,7 @@ fn environment_types_follow_the_key() {
 }
 
 #[test]
-fn lists_come_as_toml_comma_text_or_indexes() {
+fn lists_are_toml_comma_text_or_indexes() {
     let toml = "[server]\ntrusted_proxies = ['10.0.0.0/8', '::1']";
     let cases: [(&str, &[(&str, &str)]); 4] = [
         (toml, &[]),
@@ -128,7 +130,7 @@ fn indexes_sort_by_number() {
 }
 
 #[test]
-fn variables_of_kubernetes_are_ignored_with_one_warning() {
+fn kubernetes_variables_are_ignored_with_one_warning() {
     let environment = [
         ("BULKHEAD_PORT", "tcp://10.0.0.1:8080"),
         ("BULKHEAD_PORT_8080_TCP_ADDR", "10.0.0.1"),
@@ -146,7 +148,7 @@ fn variables_of_kubernetes_are_ignored_with_one_warning() {
 }
 
 #[test]
-fn slots_and_services_keep_the_order_of_the_list() {
+fn slots_and_services_keep_their_order() {
     let config = loaded("[services.tickets]\nenabled = false", &[]).config;
     let ids: Vec<&str> = config.slots.ids().map(SlotId::as_str).collect();
     assert_eq!(ids, ["triage", "answer", "status", "captcha"]);
@@ -157,7 +159,7 @@ fn slots_and_services_keep_the_order_of_the_list() {
 }
 
 #[test]
-fn slot_with_a_dash_is_set_by_a_variable() {
+fn variable_sets_slot_with_a_dash() {
     const SLOTS: &[SlotSpec] = &[slot("my-app-2", "apps", &Limits::DEFAULT)];
     let services = &[ServiceSpec { name: "apps", slots: SLOTS }];
     let spec = HostSpec { services, ..HostSpec::default() };
@@ -167,7 +169,7 @@ fn slot_with_a_dash_is_set_by_a_variable() {
 }
 
 #[test]
-fn more_slots_than_a_host_takes_are_refused() {
+fn too_many_slots_are_rejected() {
     let slots: Vec<SlotSpec> = (0..=MAX_SLOTS)
         .map(|number| SlotSpec {
             id: SlotId::parse(&format!("slot{number}")).unwrap(),

@@ -1,3 +1,5 @@
+//! Tests of rejected configurations and their texts.
+
 use super::{each_refused, loaded, refused};
 
 #[test]
@@ -55,7 +57,7 @@ fn a_byte_order_mark_is_skipped() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_named() {
+fn unreadable_file_is_named() {
     for (file, fault) in [
         ("/does/not/exist.toml", "is not there; check the path given with --config"),
         ("/", "cannot be read: "),

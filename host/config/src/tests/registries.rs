@@ -1,3 +1,5 @@
+//! Tests of registries and references to them.
+
 use super::{captcha_slot, each_refused, loaded};
 use crate::{
     registries::{Reference, allowed},
@@ -7,7 +9,7 @@ use crate::{
 const TOWN: &str = "[registries.town]\nhost = 'registry.example.org'\n";
 
 #[test]
-fn nothing_is_allowed_that_is_not_named() {
+fn only_named_repositories_are_allowed() {
     let reference = |text: &str| Reference::parse(text).unwrap();
     let none = loaded("", &[]).config.registries;
     let refused = allowed(&none, &reference("oci://registry.example.org/a:1")).unwrap_err();
@@ -40,7 +42,7 @@ fn a_slot_may_name_an_allowed_registry() {
 }
 
 #[test]
-fn registries_are_checked_and_secrets_not_told() {
+fn registries_are_checked_without_showing_secrets() {
     each_refused(&[
         ("[registries.a]\nplain_http = true", "registries.a.host: must be given"),
         ("[registries.a]\nhost = 'https://r'", "registries.a.host: must be a host such as"),
@@ -52,11 +54,11 @@ fn registries_are_checked_and_secrets_not_told() {
         ),
         (
             &format!("{TOWN}username = 'eva'\npassword = 'p'\nauth_file = 'config.json'"),
-            "registries.town.auth_file: is another place for credentials",
+            "registries.town.auth_file: gives credentials a second time",
         ),
         (
             &format!("{TOWN}[registries.village]\nhost = 'registry.example.org'"),
-            "registries.village.host: registry.example.org stands under another name",
+            "registries.village.host: registry.example.org is already configured under another name",
         ),
     ]);
     let environment =

@@ -1,4 +1,4 @@
-//! Tables of services, by two that are made up.
+//! Tests of services' tables, with two invented ones.
 
 use std::{collections::BTreeMap, fs, net::SocketAddr, path::PathBuf};
 
@@ -6,7 +6,7 @@ use super::{each_refused, loaded};
 use crate::{
     HostSpec, Origin, Problem,
     alias::{Aliases, Layer, SecretAlias},
-    forms,
+    formats,
     reader::Reader,
     reference,
     secret::Secret,
@@ -19,8 +19,8 @@ pub(super) const TABLES: &[TableSpec] = &[TableSpec::of::<Shop>(), TableSpec::of
 pub(super) const ALIASES: &[Aliases] = &[Aliases {
     plain: &[("SHOP_OPEN", "shop.hours.open")],
     secrets: &[
-        SecretAlias { variable: "SHOP_KEY", key: "shop.keys", is_one_more: true },
-        SecretAlias { variable: "SHOP_ONLY_KEY", key: "shop.keys", is_one_more: false },
+        SecretAlias { variable: "SHOP_KEY", key: "shop.keys", appends: true },
+        SecretAlias { variable: "SHOP_ONLY_KEY", key: "shop.keys", appends: false },
     ],
     others: |layer: &mut Layer<'_>| {
         for (name, text) in layer.environment {
@@ -34,7 +34,7 @@ pub(super) const ALIASES: &[Aliases] = &[Aliases {
     },
 }];
 
-/// A table with what tables may have.
+/// A table with every kind of key.
 #[derive(Clone, Debug)]
 pub(super) struct Shop {
     pub(super) prices: BTreeMap<String, String>,
@@ -57,7 +57,7 @@ impl ServiceTable for Shop {
             keys: r.key("keys", "Keys of the door").secrets(1),
             open: r.table("hours", |r| r.key("open", "From when on").text()),
             stock: r.key("stock", "File of what there is").path(),
-            listen: r.key("listen", "A listener of its own").optional("address", forms::address),
+            listen: r.key("listen", "A listener of its own").optional("address", formats::address),
             public,
         });
         if let Some(address) = shop.listen {
@@ -175,7 +175,7 @@ fn names_of_no_service_set_the_server() {
 }
 
 #[test]
-fn file_of_settings_counts_with_what_it_holds() {
+fn settings_file_counts_with_its_content() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("stock");
     let toml = format!("[shop]\nstock = '{}'", file.display());

@@ -1,7 +1,9 @@
+//! Tests of listeners on real connections: time limits, connection limits, drain and HTTP/2.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod bodies;
-mod giving_way;
+mod eviction;
 
 use std::sync::Mutex;
 
@@ -100,7 +102,7 @@ impl Host {
             keep_alive,
             drain,
             connections: Arc::new(
-                ConnectionLimit::new(connections, connections, [].into()).with_patience(IMPATIENT),
+                ConnectionLimit::new(connections, connections, [].into()).with_stall_timeout(IMPATIENT),
             ),
             observer: counts.clone(),
         };
@@ -158,7 +160,7 @@ fn router(gate: Arc<Gate>) -> Router {
         .with_state(gate);
     let layers =
         Layers { compression: true, proxies: Proxies::none(), observer: Arc::new(()), innermost: None };
-    layers::around(router, layers)
+    layers::with_layers(router, layers)
 }
 
 async fn rest(socket: &mut TcpStream) -> String {
@@ -191,7 +193,7 @@ async fn handlers_learn_the_peer() {
 }
 
 #[tokio::test]
-async fn silence_slow_heads_and_idle_connections_are_closed() {
+async fn silent_slow_and_idle_connections_are_closed() {
     let host = Host::start(IMPATIENT, PATIENT, 100);
     assert_eq!(host.send("").await, "", "nothing sent");
     assert_eq!(host.send("GET / HTTP/1.1\r\nhost: x\r\nx-slow: ").await, "", "half a head");
@@ -205,7 +207,7 @@ async fn silence_slow_heads_and_idle_connections_are_closed() {
 }
 
 #[tokio::test]
-async fn slow_handlers_and_slow_sources_outlive_the_header_timeout() {
+async fn slow_answers_outlive_the_header_timeout() {
     let host = Host::start(IMPATIENT, PATIENT, 100);
     for path in ["/held", "/streamed"] {
         let mut socket = host.connect().await;
@@ -219,11 +221,11 @@ async fn slow_handlers_and_slow_sources_outlive_the_header_timeout() {
 }
 
 #[tokio::test]
-async fn a_client_that_never_reads_is_let_go() {
+async fn client_that_never_reads_is_closed() {
     let host = Host::start(IMPATIENT, PATIENT, 1);
     let mut deaf = host.connect().await;
     let request = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
-    // Ends only when the host hangs up, since nobody takes its answers.
+    // Ends only when the host hangs up, since the client reads no answers.
     let written = async { while deaf.write_all(request.repeat(1000).as_bytes()).await.is_ok() {} };
     timeout(PATIENT, written).await.expect("the host hangs up");
     assert!(host.send(head("GET", "/", "")).await.ends_with("hello"));
@@ -249,7 +251,7 @@ async fn what_is_not_http_is_counted() {
     assert_eq!(host.stop().await, [Fault::Malformed, Fault::TooLarge, Fault::TooLarge]);
 }
 
-/// A client that keeps its connection open after the answer is closed, and counted as malformed.
+/// The connection is closed after the answer although the client keeps it open, and is counted as malformed.
 #[tokio::test]
 async fn refused_heads_do_not_keep_connections() {
     let host = Host::start(IMPATIENT, PATIENT, 1);
@@ -293,7 +295,7 @@ async fn the_connection_cap_makes_others_wait() {
 }
 
 #[tokio::test]
-async fn silence_ends_sooner_than_keep_alive() {
+async fn silent_connection_ends_before_keep_alive() {
     let host = Host::keeping(IMPATIENT, FOR_EVER, PATIENT, 3);
     let mut kept = host.connect().await;
     kept.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
@@ -307,7 +309,7 @@ async fn silence_ends_sooner_than_keep_alive() {
 }
 
 #[tokio::test]
-async fn a_drain_finishes_what_is_in_flight_and_refuses_the_rest() {
+async fn drain_finishes_requests_and_refuses_connections() {
     let host = Host::patient();
     let mut idle = host.connect().await;
     idle.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
@@ -335,7 +337,7 @@ async fn a_drain_ends_in_time() {
 }
 
 #[tokio::test]
-async fn http2_is_spoken_to_those_who_know() {
+async fn http2_is_negotiated() {
     let host = Host::start(IMPATIENT, PATIENT, 100);
     let io = TokioIo::new(host.connect().await);
     let (mut client, connection) =
@@ -344,13 +346,13 @@ async fn http2_is_spoken_to_those_who_know() {
     let request = hyper::Request::get("http://x/").body(String::new()).unwrap();
     let response = client.send_request(request).await.unwrap();
     assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), "hello");
-    // Told to go when idle, although nobody hangs up on this side.
+    // The host ends an idle connection, although this side keeps it open.
     timeout(PATIENT, connection).await.expect("the connection ends").unwrap().unwrap();
     assert_eq!(host.stop().await, []);
 }
 
 #[tokio::test]
-async fn http2_heads_have_as_many_fields_as_http1_heads() {
+async fn http2_heads_have_http1_field_limit() {
     let host = Host::patient();
     let io = TokioIo::new(host.connect().await);
     let (mut client, connection) =
@@ -374,7 +376,7 @@ async fn http2_heads_have_as_many_fields_as_http1_heads() {
 }
 
 #[test]
-fn only_a_want_of_resources_makes_the_loop_pause() {
+fn only_missing_resources_pause_the_loop() {
     let of = |errno| io::Error::from_raw_os_error(rustix::io::Errno::raw_os_error(errno));
     assert!(concerns_one_connection(&of(rustix::io::Errno::CONNABORTED)));
     assert!(!concerns_one_connection(&of(rustix::io::Errno::MFILE)));

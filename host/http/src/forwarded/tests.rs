@@ -1,3 +1,5 @@
+//! Tests of forwarded headers: trust, conflicts, forms of addresses.
+
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use axum::http::HeaderValue;
@@ -7,7 +9,7 @@ use super::*;
 mod steps;
 
 const PROXY: &str = "10.0.0.1";
-const NOBODY: &str = "0.0.0.0";
+const UNSPECIFIED: &str = "0.0.0.0";
 
 fn headers(lines: &[(&str, &str)]) -> HeaderMap {
     let line = |(name, value): &(&str, &str)| {
@@ -35,7 +37,7 @@ fn address(peer: &str, lines: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn an_untrusted_peer_cannot_speak_for_others() {
+fn headers_of_untrusted_peer_are_ignored() {
     let lines = [
         ("forwarded", "for=192.0.2.9;proto=https;host=evil.example"),
         ("x-forwarded-for", "192.0.2.9"),
@@ -47,7 +49,7 @@ fn an_untrusted_peer_cannot_speak_for_others() {
 }
 
 #[test]
-fn what_a_client_put_left_of_its_hop_is_ignored() {
+fn elements_left_of_the_client_are_ignored() {
     for name in ["x-forwarded-for", "forwarded"] {
         let chain = |hops: &[&str]| match name {
             "forwarded" => hops.iter().map(|hop| format!("for={hop}")).collect::<Vec<_>>().join(", "),
@@ -62,12 +64,12 @@ fn what_a_client_put_left_of_its_hop_is_ignored() {
 }
 
 #[test]
-fn a_chain_of_proxies_only_ends_at_its_left() {
+fn chain_of_proxies_ends_at_leftmost() {
     assert_eq!(address(PROXY, &[("x-forwarded-for", "10.9.9.9, 10.8.8.8")]), "10.9.9.9");
 }
 
 #[test]
-fn an_unpaired_quote_does_not_swallow_the_proxy_s_element() {
+fn unpaired_quote_keeps_the_proxys_element() {
     for spoof in [r#"for="203.0.113.5, for=192.0.2.1"#, r#"for="a\", for=192.0.2.1"#, "\", for=192.0.2.1"] {
         assert_eq!(address(PROXY, &[("forwarded", spoof)]), "192.0.2.1", "{spoof}");
     }
@@ -97,22 +99,22 @@ fn addresses_come_in_every_form() {
 }
 
 #[test]
-fn a_hop_without_an_address_is_nobody() {
+fn element_without_address_is_unspecified() {
     for bad in ["for=unknown", "for=_hidden", "for=", "for=1.2.3", "garbage", "", "proto=https"] {
-        assert_eq!(address(PROXY, &[("forwarded", bad)]), NOBODY, "{bad}");
+        assert_eq!(address(PROXY, &[("forwarded", bad)]), UNSPECIFIED, "{bad}");
         let hidden = format!("for=203.0.113.5, {bad}, for=10.2.3.4");
-        assert_eq!(address(PROXY, &[("forwarded", &hidden)]), NOBODY, "{bad}");
+        assert_eq!(address(PROXY, &[("forwarded", &hidden)]), UNSPECIFIED, "{bad}");
         let irrelevant = format!("{bad}, for=192.0.2.1");
         assert_eq!(address(PROXY, &[("forwarded", &irrelevant)]), "192.0.2.1", "{bad}");
     }
     for bad in ["192.0.2.1, localhost", "unknown", ""] {
-        assert_eq!(address(PROXY, &[("x-forwarded-for", bad)]), NOBODY, "{bad}");
+        assert_eq!(address(PROXY, &[("x-forwarded-for", bad)]), UNSPECIFIED, "{bad}");
     }
     assert_eq!(address(PROXY, &[]), PROXY, "it asks on its own account");
 }
 
 #[test]
-fn agreeing_headers_are_believed_and_contradicting_ones_refused() {
+fn contradicting_headers_are_rejected() {
     let agreeing = [("forwarded", "for=192.0.2.1"), ("x-forwarded-for", "192.0.2.1")];
     assert_eq!(address(PROXY, &agreeing), "192.0.2.1");
     for forwarded in
@@ -120,15 +122,14 @@ fn agreeing_headers_are_believed_and_contradicting_ones_refused() {
     {
         let smuggled = [("forwarded", forwarded), ("x-forwarded-for", "192.0.2.1")];
         assert_eq!(judge(ForwardedBy::Either, PROXY, &smuggled), Err(Contradicting), "{forwarded}");
-        // Whoever is not trusted is not heard at all.
+        // Headers of an untrusted peer are ignored.
         assert_eq!(address("198.51.100.7", &smuggled), "198.51.100.7");
     }
 }
 
-/// RFC 7239 does not ask for a `for`: what some proxy says of scheme or host alone is no other client than the one that
-/// `X-Forwarded-For` names.
+/// RFC 7239 does not require a `for`: a scheme or host alone does not contradict the client of `X-Forwarded-For`.
 #[test]
-fn a_header_about_no_client_is_not_heard_beside_one_that_names_it() {
+fn header_without_client_is_ignored() {
     let beside = |forwarded: &[&str]| {
         let lines = forwarded.iter().map(|line| ("forwarded", *line));
         let named = [("x-forwarded-for", "203.0.113.5, 192.0.2.1"), ("x-forwarded-proto", "http")];
@@ -157,10 +158,10 @@ fn a_header_about_no_client_is_not_heard_beside_one_that_names_it() {
         assert_eq!(beside(heard), Err(Contradicting), "{heard:?}");
     }
     let alone = [("forwarded", "proto=https")];
-    assert_eq!(address(PROXY, &alone), NOBODY);
+    assert_eq!(address(PROXY, &alone), UNSPECIFIED);
     let named = [alone[0], ("x-forwarded-for", "192.0.2.1")];
     let standard = judge(ForwardedBy::Forwarded, PROXY, &named).unwrap();
-    assert_eq!(standard.address.to_string(), NOBODY);
+    assert_eq!(standard.address.to_string(), UNSPECIFIED);
 }
 
 /// The address may be the client's own, which it knows; scheme and host are then not for one header to choose.
@@ -215,7 +216,7 @@ fn the_named_header_counts_alone() {
     assert_eq!(seen(ForwardedBy::Forwarded, &both), expected("203.0.113.5", "https", "standard.example"));
     assert_eq!(seen(ForwardedBy::XForwarded, &both), expected("192.0.2.1", "http", "customary.example"));
     let direct = expected(PROXY, "http", "direct.example");
-    assert_eq!(seen(ForwardedBy::Forwarded, &both[1..]), direct, "the other one is not heard");
+    assert_eq!(seen(ForwardedBy::Forwarded, &both[1..]), direct, "the other one is ignored");
     assert_eq!(seen(ForwardedBy::XForwarded, &[both[0], both[4]]), direct);
 }
 
@@ -227,7 +228,7 @@ fn a_mapped_peer_is_its_ipv4_address() {
 }
 
 #[test]
-fn scheme_and_host_are_those_of_the_client_s_hop() {
+fn scheme_and_host_come_from_clients_element() {
     let two = "for=192.0.2.1;proto=https;host=www.example:8443, for=10.2.3.4;proto=http;host=inner";
     let client = ask(PROXY, &[("forwarded", two)]);
     assert_eq!((client.scheme, client.host.as_deref()), ("https", Some("www.example:8443")));
@@ -243,7 +244,7 @@ fn scheme_and_host_are_those_of_the_client_s_hop() {
 }
 
 #[test]
-fn a_host_that_is_none_is_dropped() {
+fn invalid_host_is_dropped() {
     for bad in ["a b", "user@host", "http://host/", ""] {
         assert_eq!(ask("198.51.100.7", &[("host", bad)]).host, None, "{bad}");
     }

@@ -1,3 +1,5 @@
+//! Tests of the layers: request ids, sniffing and log lines.
+
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::{io, sync::Mutex};
@@ -18,11 +20,11 @@ async fn ask(request: axum::http::request::Builder) -> Response {
     let layers =
         Layers { compression: true, proxies: Proxies::none(), observer: Arc::new(()), innermost: None };
     let request = request.header("host", "x").body(Body::empty()).unwrap();
-    around(router, layers).oneshot(request).await.unwrap()
+    with_layers(router, layers).oneshot(request).await.unwrap()
 }
 
 #[tokio::test]
-async fn every_answer_has_an_id_and_forbids_sniffing() {
+async fn answers_have_id_and_forbid_sniffing() {
     for (path, status) in [
         ("/things/1", StatusCode::OK),
         ("/nowhere", StatusCode::NOT_FOUND),
@@ -50,7 +52,7 @@ impl io::Write for &Lines {
 }
 
 #[tokio::test]
-async fn every_line_has_the_id_and_none_the_path() {
+async fn log_lines_have_id_and_no_path() {
     let lines = Arc::new(Lines::default());
     let subscriber =
         tracing_subscriber::fmt().with_ansi(false).without_time().with_writer(Arc::clone(&lines)).finish();

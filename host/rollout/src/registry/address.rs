@@ -14,7 +14,7 @@ use url::{Host, Url};
 
 use super::Fault;
 
-/// Addresses that are nobody's on the Internet (IANA's special-purpose address registries).
+/// Addresses that are not public (IANA's special-purpose address registries).
 const SPECIAL_V4: [(Ipv4Addr, u8); 14] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_challenge_is_none() {
+    fn text_without_challenge_gives_none() {
         for text in ["", "Bearer", "Bearer service=\"r\"", "Bearer realm=\"open", "Negotiate abc", "=,=\"\\"]
         {
             assert_eq!(challenge(&[text]), None, "{text}");

@@ -47,7 +47,7 @@ fn in_file(path: &Path, host: &str) -> Result<Option<String>, Fault> {
     let wrong = |why: String| Fault::Settings(format!("registries.NAME.auth_file {}: {why}", path.display()));
     let text = files::read_settings(path)
         .map_err(|error| wrong(format!("cannot be read: {error}; make it readable")))?;
-    // The parser's word could show what stands there.
+    // The parser's message could show the file's content.
     let file: AuthFile = serde_json::from_slice(&text)
         .map_err(|_| wrong("is not in the form of docker's config.json; `docker login` writes it".into()))?;
     let entry = file.auths.into_iter().find(|(name, _)| is_for(name, host)).map(|(_, entry)| entry);

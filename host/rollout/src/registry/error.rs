@@ -10,7 +10,7 @@ pub struct PullError {
     pub fault: Fault,
 }
 
-/// What is wrong, and what mends it. No text has a credential, or a word of what the registry wrote but names.
+/// A fault of a pull, and how to fix it. No text contains a credential, or text of the registry other than names.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     /// The configuration does not allow it.
@@ -19,7 +19,7 @@ pub enum Fault {
     /// A file that the registry's settings name cannot be used.
     #[error("{0}")]
     Settings(String),
-    /// Nobody takes the connection, or it broke, or the registry fails.
+    /// The connection is refused or broken, or the registry fails.
     #[error("the registry does not give it: {0}; see that it runs and that this host may connect to it")]
     Unreachable(String),
     /// The time is over.
@@ -64,9 +64,9 @@ pub enum Fault {
         why: &'static str,
     },
     /// There is no end to its redirects, or no target.
-    #[error("the registry redirects without end or target; mend the registry")]
+    #[error("the registry redirects without end or target; fix the registry")]
     RedirectLoop,
-    /// There is none.
+    /// The manifest or layer does not exist.
     #[error("the registry has no such manifest or layer; see that it was pushed, and under this name")]
     NotFound,
     /// It is something else than a component.
@@ -77,7 +77,7 @@ pub enum Fault {
     TooLarge(&'static str, usize, &'static str),
     /// It is not what was asked for.
     #[error(
-        "its {what} is {found} and not {wanted}: damaged or forged; push it anew, and look at the registry"
+        "its {what} is {found} and not {wanted}: damaged or forged; push it again, and check the registry"
     )]
     DigestMismatch {
         /// Manifest or layer.
@@ -88,7 +88,7 @@ pub enum Fault {
         found: String,
     },
     /// What came makes no sense.
-    #[error("the registry's {0} is malformed; see that this is a registry, and push the component anew")]
+    #[error("the registry's {0} is malformed; see that this is a registry, and push the component again")]
     Malformed(&'static str),
     /// The data folder takes nothing.
     #[error("cannot keep what arrives: {0}; make the data folder writable and see that its disk has room")]

@@ -26,8 +26,8 @@ const ARCHITECTURE: &str = "wasm";
 const SIGNATURE: &str = "bulkhead.minisig";
 /// Largest `.minisig` file in base64, bytes; they have some 400.
 const SIGNATURE_BYTES: usize = 8192;
-/// Longest name of a media type that is told back, bytes.
-const TOLD_BYTES: usize = 100;
+/// Longest name of a media type that is quoted, bytes.
+const QUOTED_BYTES: usize = 100;
 
 /// What a manifest comes to.
 #[derive(Debug, PartialEq, Eq)]
@@ -103,7 +103,7 @@ pub fn read(declared: &str, text: &[u8]) -> Result<Manifest, Fault> {
 }
 
 fn other<T>(what: &str, found: &str, wanted: &[&str]) -> Result<T, Fault> {
-    let (found, wanted) = (escape_guest(found, TOLD_BYTES), wanted.join(" or "));
+    let (found, wanted) = (escape_guest(found, QUOTED_BYTES), wanted.join(" or "));
     Err(Fault::MediaType(format!("its {what} is {found} and not {wanted}; `wkg oci push` makes one")))
 }
 
@@ -256,8 +256,8 @@ mod tests {
         for declared in ["", "application/json", "application/vnd.docker.distribution.manifest.v2+json"] {
             read_json(declared, &image()).unwrap_err();
         }
-        let told = read_json("\u{1b}[2Jx", &image()).unwrap_err().to_string();
-        assert!(!told.contains('\u{1b}'), "{told}");
+        let text = read_json("\u{1b}[2Jx", &image()).unwrap_err().to_string();
+        assert!(!text.contains('\u{1b}'), "{text}");
     }
 
     #[test]

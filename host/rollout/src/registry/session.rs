@@ -66,7 +66,7 @@ impl<'r> Session<'r> {
         Ok(Self { registry, repository: reference.repository(), client, authorization: None })
     }
 
-    /// What stands at `path` below the repository.
+    /// Requests `path` below the repository.
     pub(super) async fn get(&mut self, path: &str, accept: &'static str) -> Result<Response, Fault> {
         let mut url = self.registry.base.clone();
         url.set_path(&format!("v2/{}/{path}", self.repository));
@@ -89,7 +89,7 @@ impl<'r> Session<'r> {
     async fn follow(&self, mut url: Url, accept: &'static str) -> Result<Response, Fault> {
         for _ in 0..=REDIRECTS {
             let mut request = self.client.get(url.clone()).header(ACCEPT, accept);
-            // Whoever it redirects to gets none of it.
+            // The target of a redirect gets no credentials.
             if let Some(shown) =
                 self.authorization.as_ref().filter(|_| url.origin() == self.registry.base.origin())
             {
@@ -206,7 +206,7 @@ fn fault(error: reqwest::Error, url: &Url) -> Fault {
         let target = url.origin().ascii_serialization();
         return Fault::Redirect { target, why: "which is no public address" };
     }
-    // The URL, which may have a token in it, stands in the outermost only.
+    // Only the outermost error contains the URL, which may contain a token.
     let is_outermost = innermost.is::<reqwest::Error>();
     let broken = innermost.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
     let text = match broken.and_then(|error| error.downcast_ref::<rustls::Error>()) {

@@ -106,7 +106,10 @@ impl<W: World> Deployment<W> {
                 "the desired version may not answer on this host"
             );
         }
-        shared.metrics.sharing.follow(slot.as_str(), if reason.is_empty() { "applied" } else { "refused" });
+        shared
+            .metrics
+            .sharing
+            .record_sync(slot.as_str(), if reason.is_empty() { "applied" } else { "refused" });
         self.fetch_missing(shared).await
     }
 

@@ -60,7 +60,7 @@ impl<W: World> Deployment<W> {
         }
         let stamp = shared.store.publish(slot, state, &named, &blobs).await?;
         shared.record_head(slot, &stamp, state.generation);
-        shared.metrics.sharing.follow(slot.as_str(), "published");
+        shared.metrics.sharing.record_sync(slot.as_str(), "published");
         Ok(stamp)
     }
 

@@ -66,7 +66,7 @@ impl SharedStore {
             "SELECT slot, stamp, generation FROM bulkhead_slot LIMIT 100",
         );
         let rows = within(QUERY_TIMEOUT, async { Ok(query.fetch_all(&mut lease.connection).await?) }).await?;
-        lease.keep();
+        lease.release();
         let head = |(slot, stamp, generation): (String, String, i64)| {
             (slot, SlotHead { stamp, generation: u64::try_from(generation).ok() })
         };
@@ -81,7 +81,7 @@ impl SharedStore {
         );
         let query = query.bind(slot.as_str()).fetch_optional(&mut lease.connection);
         let row = within(QUERY_TIMEOUT, async { Ok(query.await?) }).await?;
-        lease.keep();
+        lease.release();
         row.map(|row| read(slot, row)).transpose()
     }
 
@@ -103,7 +103,7 @@ impl SharedStore {
             .bind(i64::try_from(cap).unwrap_or(i64::MAX))
             .fetch_optional(&mut lease.connection);
         let row = within(TRANSFER_TIMEOUT, async { Ok(query.await?) }).await?;
-        lease.keep();
+        lease.release();
         let (wasm, signature) =
             row.ok_or_else(|| SharedStoreError::MissingComponent(component.to_owned()))?;
         Ok(Blob { component: component.to_owned(), wasm: wasm.into(), signature })
@@ -121,7 +121,7 @@ impl SharedStore {
         );
         let query = query.bind(slot.as_str()).bind(components).fetch_all(&mut lease.connection);
         let known = within(QUERY_TIMEOUT, async { Ok(query.await?) }).await?;
-        lease.keep();
+        lease.release();
         Ok(components.iter().filter(|component| !known.contains(component)).cloned().collect())
     }
 
@@ -188,7 +188,7 @@ impl SharedStore {
             Ok(transaction.commit().await?)
         })
         .await?;
-        lease.keep();
+        lease.release();
         Ok(stamp)
     }
 }

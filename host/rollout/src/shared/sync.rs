@@ -75,7 +75,7 @@ impl<W: World> Deployment<W> {
         }
         let slot = self.slot.name();
         if let Err(error) = self.sync_with(shared).await {
-            shared.metrics.sharing.follow(slot.as_str(), "failed");
+            shared.metrics.sharing.record_sync(slot.as_str(), "failed");
             let (slot, error) = (slot.as_str(), one_line(&error));
             tracing::warn!(slot, error, "the hosts' shared state is not applied; it is retried");
         }

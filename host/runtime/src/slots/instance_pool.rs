@@ -37,7 +37,7 @@ impl<W> Default for InstancePool<W> {
 }
 
 impl<W: World> InstancePool<W> {
-    /// Takes the idle instance of `version` that was used last. Where there is none, and `has_room` is false for the
+    /// Takes the idle instance of `version` that was used last. If none is idle, and `has_room` is false for the
     /// number of idle instances, evicts the oldest instance of another version, so that a fresh one fits.
     pub(super) fn take(
         &self,
@@ -55,7 +55,8 @@ impl<W: World> InstancePool<W> {
         None
     }
 
-    /// Puts an instance whose call succeeded into the pool, unless it has served all its calls or its version is retired.
+    /// Puts an instance whose call succeeded into the pool, unless it has served all its calls or its version is
+    /// retired.
     pub(super) fn put(&self, version: &Version<W>, mut instance: PooledInstance<W>) {
         instance.calls += 1;
         if instance.calls < MAX_CALLS_PER_INSTANCE {

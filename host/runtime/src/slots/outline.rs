@@ -144,7 +144,7 @@ impl From<BinaryReaderError> for ReadError {
     }
 }
 
-/// The largest usage of any module, and of any component inside. It stands in for those that come from an import or an
+/// The largest usage of any module, and of any component inside. It is used for those that come from an import or an
 /// instance, whose size only the compiler determines.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Largest {
@@ -330,8 +330,8 @@ impl OutlineReader {
         largest
     }
 
-    /// Returns the usage of the module or component that the parent `outward` levels up can name by `index`. The compiler
-    /// refuses an index out of range.
+    /// Returns the usage of the module or component that the parent `outward` levels up can name by `index`. The
+    /// compiler refuses an index out of range.
     fn known_usage(
         &self,
         space: impl Fn(&OpenScope) -> &Vec<Option<Usage>>,

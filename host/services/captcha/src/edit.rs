@@ -160,7 +160,7 @@ impl SitesFile {
         let spelt = spelling(sites, site).ok_or_else(unknown)?;
         let removed = sites.remove(&spelt).ok_or_else(unknown)?;
         if let Item::Table(table) = removed {
-            self.0.keep_above(&table);
+            self.0.keep_comments_above(&table);
         }
         Ok(())
     }

@@ -197,7 +197,7 @@ impl CaptchaService {
                 })
             });
         let issued = answer.await?.map_err(CallError::of_guest)?;
-        self.ledger.note_issued(&site.key);
+        self.ledger.record_issued(&site.key);
         let expires_at = self.now().as_secs().saturating_add(site.policy.timeout_seconds.into());
         self.ledger.remember_issued(expires_at, || issued.ledger_id());
         self.metrics.issued(&site.key, issued.cost);
@@ -367,7 +367,7 @@ impl CaptchaService {
         let solve = time.map(|ms| Solve { address, ms, cost, expected_pace });
         // A client on the deny list says nothing about a site's load.
         if judged.rejected != Some(Reason::DeniedClient) {
-            self.ledger.note_verified(&site.key, valid, solve);
+            self.ledger.record_verified(&site.key, valid, solve);
         }
         let labels = labels(site, cost, allow_listed);
         match judged.rejected {

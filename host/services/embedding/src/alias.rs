@@ -13,6 +13,6 @@ pub const ALIASES: Aliases = Aliases {
         ("MAX_INPUT_LENGTH", "embedding.max_input_length"),
         ("REQUEST_TIMEOUT_SECONDS", "embedding.request_timeout_seconds"),
     ],
-    secrets: &[SecretAlias { variable: "API_KEY", key: "embedding.api_keys", is_one_more: false }],
+    secrets: &[SecretAlias { variable: "API_KEY", key: "embedding.api_keys", appends: false }],
     ..Aliases::NONE
 };

@@ -5,6 +5,6 @@ use bulkhead_config::alias::{Aliases, SecretAlias};
 /// What the appointment system calls the keys of status.
 pub const ALIASES: Aliases = Aliases {
     plain: &[("ZMS_IDENTIFIER", "status.identifier")],
-    secrets: &[SecretAlias { variable: "ZMS_CONFIG_SECURE_TOKEN", key: "status.tokens", is_one_more: true }],
+    secrets: &[SecretAlias { variable: "ZMS_CONFIG_SECURE_TOKEN", key: "status.tokens", appends: true }],
     ..Aliases::NONE
 };

@@ -7,8 +7,8 @@ use std::{path::PathBuf, time::Duration};
 
 use bulkhead_config::{
     Config,
-    database_url::{self, Written},
-    forms,
+    database_url::{self, DatabaseUrl},
+    formats,
     reader::Reader,
     secret::Secret,
     tables::{Context, ServiceTable},
@@ -113,7 +113,7 @@ impl ServiceTable for Status {
             base_path: r.key("base_path", "Put before every path of the service").parsed(
                 "path",
                 BASE_PATH.to_owned(),
-                forms::path_prefix,
+                formats::path_prefix,
             ),
             wire: r
                 .key("wire", "How values are spelt; legacy as the replaced server")
@@ -203,9 +203,9 @@ fn read_database(r: &mut Reader) -> AppointmentDatabase {
         r.warn("database", text);
     }
     match database_url::parse(written.expose()) {
-        Ok(Written::Sqlite(path)) => AppointmentDatabase::Sqlite(path),
-        Ok(Written::MySql(url)) => AppointmentDatabase::MariaDb(url),
-        Ok(Written::Postgres(url)) => AppointmentDatabase::Postgres(url),
+        Ok(DatabaseUrl::Sqlite(path)) => AppointmentDatabase::Sqlite(path),
+        Ok(DatabaseUrl::MySql(url)) => AppointmentDatabase::MariaDb(url),
+        Ok(DatabaseUrl::Postgres(url)) => AppointmentDatabase::Postgres(url),
         Err(text) => {
             r.problem("database", text);
             AppointmentDatabase::Embedded

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use bulkhead_appointments::{Clock, Collector, Demo, Options, Place, Section};
+use bulkhead_appointments::{Clock, Collector, DatabaseLocation, Demo, Options, Section};
 use bulkhead_config::{
     Config, ServiceSpec,
     alias::Aliases,
@@ -134,9 +134,13 @@ fn clock(settings: &Status) -> anyhow::Result<Clock> {
 }
 
 /// Connects to nothing yet.
-fn collector(settings: &Status, place: Place, clock: Clock) -> anyhow::Result<Collector> {
-    let options =
-        Options { place, clock, statement_timeout: settings.statement_timeout, max_age: settings.max_stale };
+fn collector(settings: &Status, place: DatabaseLocation, clock: Clock) -> anyhow::Result<Collector> {
+    let options = Options {
+        location: place,
+        clock,
+        statement_timeout: settings.statement_timeout,
+        max_age: settings.max_stale,
+    };
     let refresh = &settings.refresh;
     let time_to_live = |section| match section {
         Section::Database => refresh.database,
@@ -149,19 +153,19 @@ fn collector(settings: &Status, place: Place, clock: Clock) -> anyhow::Result<Co
     Ok(Collector::new(options, time_to_live)?)
 }
 
-fn place(database: &AppointmentDatabase, config: &Config) -> Place {
+fn place(database: &AppointmentDatabase, config: &Config) -> DatabaseLocation {
     match database {
-        AppointmentDatabase::Embedded => Place::Sqlite(embedded_appointments(config)),
-        AppointmentDatabase::Sqlite(path) => Place::Sqlite(path.clone()),
-        AppointmentDatabase::MariaDb(url) => Place::MariaDb(url.expose().to_owned()),
-        AppointmentDatabase::Postgres(url) => Place::Postgres(url.expose().to_owned()),
+        AppointmentDatabase::Embedded => DatabaseLocation::Sqlite(embedded_appointments(config)),
+        AppointmentDatabase::Sqlite(path) => DatabaseLocation::Sqlite(path.clone()),
+        AppointmentDatabase::MariaDb(url) => DatabaseLocation::MariaDb(url.expose().to_owned()),
+        AppointmentDatabase::Postgres(url) => DatabaseLocation::Postgres(url.expose().to_owned()),
     }
 }
 
 /// A made-up database beside the embedded one, new at every start, so that its times are of today.
-async fn demonstration(config: &Config, clock: &Clock) -> anyhow::Result<Place> {
+async fn demonstration(config: &Config, clock: &Clock) -> anyhow::Result<DatabaseLocation> {
     let file = config.data_dir.join("demo").join("appointments.sqlite");
     let demo = Demo { rows: DEMO_ROWS, seed: DEMO_SEED, now: Clock::now(), clock: clock.clone() };
     demo.replace(&file).await.context("cannot make the demonstration's appointments")?;
-    Ok(Place::Sqlite(file))
+    Ok(DatabaseLocation::Sqlite(file))
 }

@@ -1,26 +1,26 @@
-//! Python packages, in a virtual environment of their own.
+//! Installs Python packages in a virtual environment.
 
 use std::path::Path;
 
 use crate::command::{Outcome, capture, program, succeeds};
 use crate::files;
 
-/// Every package, pinned by version and by the digests of its wheels, since the tests hold us against what these very
-/// versions do.
+/// Every package, pinned by version and by the digests of its wheels, since the tests compare with exactly these
+/// versions.
 const PACKAGES: &str = include_str!("python.txt");
 
-/// Asks for what the packages need: their oldest Python, and the modules that Debian packs apart.
+/// Checks the packages' requirements: the oldest Python, and the modules that Debian packages separately.
 const PROBE: &str = "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))";
 
-/// What [`PROBE`] asks for.
+/// The requirement that [`PROBE`] checks.
 const NEEDED: &str = "Python 3.11 or later with its module venv";
 
-/// True when the machine's Python can make the environment.
+/// Returns whether the machine's Python can create the environment.
 pub fn is_here() -> bool {
     succeeds(&mut program("python3", ["-c", PROBE]))
 }
 
-/// Installs the packages into `folder`; the list written last time tells whether they are the same.
+/// Installs the packages into `folder`, unless the stored list is the same.
 pub fn install(folder: &Path) -> Outcome {
     let stamp = folder.join("installed.txt");
     let python = folder.join("bin/python");
@@ -44,7 +44,7 @@ pub fn install(folder: &Path) -> Outcome {
     files::write(&stamp, PACKAGES.as_bytes())
 }
 
-/// The packages with their versions.
+/// Returns the packages with their versions.
 fn names() -> impl Iterator<Item = &'static str> {
     let lines = PACKAGES.lines().filter(|line| !line.starts_with(['#', ' ']));
     lines.map(|line| line.trim_end_matches([' ', '\\']))

@@ -20,7 +20,7 @@ const RESULT: &str = "the result";
 pub(super) fn run(file: &Path) -> anyhow::Result<()> {
     let imported = read(file)?;
     for note in &imported.notes {
-        logs::end(&format!("{note}\n"));
+        logs::write_last(&format!("{note}\n"));
     }
     output::text(&imported.toml)?;
     let result = ConfigFile { name: RESULT.to_owned(), text: imported.toml };

@@ -16,7 +16,7 @@ use crate::{
         exit::{Misuse, Unsound},
         output, sources,
     },
-    config::forms,
+    config::formats,
     services::{
         captcha::{
             config::Captcha,
@@ -41,7 +41,7 @@ pub(in crate::cli) enum Command {
         #[arg(value_parser = site_key)]
         key: String,
         /// A page that may use the widget's endpoints, such as https://www.example.org; may be given several times.
-        #[arg(long = "origin", value_name = "ORIGIN", value_parser = forms::web_origin)]
+        #[arg(long = "origin", value_name = "ORIGIN", value_parser = formats::web_origin)]
         origins: Vec<String>,
     },
     /// List the sites of the configuration: the file's and those of environment variables. Secrets are not shown.

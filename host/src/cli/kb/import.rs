@@ -10,7 +10,7 @@ use url::Url;
 use super::{Place, course::Course, load_model, open};
 use crate::{
     cli::{exit::Misuse, output},
-    config::forms,
+    config::formats,
     knowledge::Prompted,
 };
 
@@ -53,7 +53,7 @@ pub(in crate::cli) struct Import {
 #[derive(Debug, clap::Args)]
 struct ZammadFlags {
     /// Take the published answers of a Zammad's knowledge base, at this address, instead of files.
-    #[arg(long, value_name = "URL", requires = "token_file", value_parser = forms::service_url)]
+    #[arg(long, value_name = "URL", requires = "token_file", value_parser = formats::service_url)]
     zammad: Option<Url>,
     /// Number of the knowledge base in Zammad.
     #[arg(long, value_name = "ID", requires = "zammad", default_value_t = 1)]

@@ -9,7 +9,7 @@ use crate::{cli::output, services::tickets::import::import_triage_yml, telemetry
 pub(super) fn run(file: &Path) -> anyhow::Result<()> {
     let imported = import_triage_yml(&read(file)?)?;
     for note in &imported.notes {
-        logs::end(&format!("{note}\n"));
+        logs::write_last(&format!("{note}\n"));
     }
     Ok(output::text(imported.toml)?)
 }

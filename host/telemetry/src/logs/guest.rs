@@ -1,12 +1,11 @@
-//! Text that a guest or a caller wrote: data, never a command to a terminal or a second log line.
+//! Escapes text of guests and callers, so that it is never a command to a terminal or a second log line.
 
 use std::fmt::{self, Write as _};
 
-/// At most `cap` bytes of `text` for a log line, cut between characters.
+/// Escapes at most `cap` bytes of `text` for a log line, cut between characters.
 ///
-/// Whatever a terminal, a line reader or the eye could take for something else is written as an
-/// escape: controls (ESC, CR and LF among them), bidirectional overrides, invisible characters, and the
-/// backslash itself, so that escapes are told from text.
+/// Misleading characters are written as an escape: controls (ESC, CR and LF among them), bidirectional overrides,
+/// invisible characters, and the backslash, so that escapes differ from text.
 pub fn escape_guest(text: &str, cap: usize) -> String {
     let mut escaped = String::with_capacity(text.len().min(cap));
     for char in text.chars() {
@@ -20,8 +19,8 @@ pub fn escape_guest(text: &str, cap: usize) -> String {
     escaped
 }
 
-/// The lines of a guest's text, each escaped as [`escape_guest`] does, at most `cap` bytes together. Empty lines are left
-/// out, but for a text that has no other.
+/// Returns the lines of a guest's text, each escaped as [`escape_guest`] does, at most `cap` bytes together. Empty
+/// lines are left out, unless the text has no others.
 pub fn guest_lines(text: &str, cap: usize) -> Vec<String> {
     let (mut left, mut lines) = (cap, Vec::new());
     for line in text.split(['\n', '\r']).map(str::trim_end).filter(|line| !line.is_empty()) {
@@ -38,7 +37,7 @@ pub fn guest_lines(text: &str, cap: usize) -> Vec<String> {
     lines
 }
 
-/// A text of several lines as one, for a line of the log: joined by `;`, but after a line that ends with a colon.
+/// Joins the lines of a text by `;` for one log line; after a line that ends with a colon, by a blank.
 pub fn one_line(text: &(impl fmt::Display + ?Sized)) -> String {
     let mut joined = String::new();
     for line in text.to_string().split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty()) {
@@ -54,10 +53,10 @@ pub fn one_line(text: &(impl fmt::Display + ?Sized)) -> String {
 
 /// Most characters of a name that a message quotes.
 const QUOTED_CHARS: usize = 100;
-/// Longest reason that is given whole, characters; of a longer one the ends are given.
+/// Longest reason that is given completely, characters; a longer one is shortened.
 const REASON_CHARS: usize = 300;
 
-/// A name that a guest or a caller made up, as a message quotes it: escaped, and cut at 100 characters.
+/// Escapes a name of a guest or a caller for a message, and cuts it at 100 characters.
 pub fn quoted(name: &str) -> String {
     let mut cut = escape_guest(&name.chars().take(QUOTED_CHARS).collect::<String>(), usize::MAX);
     if name.chars().nth(QUOTED_CHARS).is_some() {
@@ -66,7 +65,7 @@ pub fn quoted(name: &str) -> String {
     cut
 }
 
-/// A reason that may quote what a caller sent, such as a parser's: its beginning and its end, where it is long.
+/// Shortens a long reason, which may quote a caller's text, to its beginning and its end.
 pub fn shortened(reason: String) -> String {
     let length = reason.chars().count();
     if length <= REASON_CHARS {
@@ -82,7 +81,7 @@ fn push(escaped: &mut String, char: char) {
         '\r' => escaped.push_str("\\r"),
         '\t' => escaped.push_str("\\t"),
         '\\' => escaped.push_str("\\\\"),
-        _ if deceives(char) => {
+        _ if is_misleading(char) => {
             // Writing to a string cannot fail.
             let _ = write!(escaped, "\\u{{{:x}}}", u32::from(char));
         }
@@ -90,8 +89,8 @@ fn push(escaped: &mut String, char: char) {
     }
 }
 
-/// Controls, and Unicode's format characters that reorder, hide or break text.
-fn deceives(char: char) -> bool {
+/// Returns whether this is a control, or a Unicode format character that reorders, hides or breaks text.
+fn is_misleading(char: char) -> bool {
     char.is_control()
         || matches!(char,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}'
@@ -123,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_has_as_many_lines_as_it_is_read_in() {
+    fn text_is_split_into_lines() {
         assert_eq!(
             guest_lines("panicked at src/lib.rs:3:5:\r\nno \u{1b} spoons\n", 100),
             ["panicked at src/lib.rs:3:5:", "no \\u{1b} spoons"]
@@ -133,7 +132,7 @@ mod tests {
         assert_eq!(one_line("not offered:\n  a\r\n  b\n"), "not offered: a; b");
         assert_eq!(one_line("one"), "one");
         assert_eq!(guest_lines("abc\ndef\nghi", 5), ["abc", "de"]);
-        assert_eq!(guest_lines("C:\\new", 100), ["C:\\\\new"], "a backslash is told from an escape");
+        assert_eq!(guest_lines("C:\\new", 100), ["C:\\\\new"], "a backslash differs from an escape");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Log lines as JSON objects, one a line: `timestamp`, `level`, `target`, `message`, and the fields of
-//! the event and of its spans beside them.
+//! Formats log lines as JSON objects, one per line: `timestamp`, `level`, `target`, `message`, and the fields of the
+//! event and of its spans.
 
 use std::{fmt, time::SystemTime};
 
@@ -18,7 +18,7 @@ use tracing_subscriber::{
 
 use crate::timestamp::rfc3339_millis;
 
-/// Formats events so. An inner span's field hides an outer one's, an event's hides both.
+/// Formats events as JSON. An inner span's field hides an outer one's, an event's hides both.
 pub struct Lines;
 
 impl<S> FormatEvent<S, JsonFields> for Lines

@@ -1,4 +1,4 @@
-//! Connections and requests.
+//! Holds the metrics of connections and requests.
 
 use std::{fmt, time::Duration};
 
@@ -11,25 +11,25 @@ use crate::{
 
 /// Methods that get a label of their own; a client may invent others.
 const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"];
-/// Label of a method that is none of [`METHODS`].
+/// Label of a method that is not in [`METHODS`].
 const OTHER_METHOD: &str = "OTHER";
-/// Label of a path that no route takes.
+/// Label of a path that no route matches.
 const UNKNOWN_ROUTE: &str = "UNKNOWN";
 /// Label of a request that ended without a fault.
 const NO_ERROR: &str = "none";
 
-/// A request and how it was answered.
+/// A request and its answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Answered<'a> {
     /// The service that owns the route.
     pub service: &'static str,
-    /// The route's template, `None` when no route takes the path.
+    /// The route's template, `None` when no route matches the path.
     pub route: Option<&'a str>,
     /// The method as the client sent it.
     pub method: &'a str,
     /// The answer's status.
     pub status: u16,
-    /// Name of the fault inside the host that the answer stands for.
+    /// Name of the fault inside the host that caused the answer.
     pub error: Option<&'static str>,
     /// Time from the request's head to the answer's.
     pub elapsed: Duration,
@@ -79,7 +79,7 @@ impl Http {
             .observe(request.elapsed.as_secs_f64());
     }
 
-    /// Connections may end for these reasons before a request is parsed; each count begins at zero.
+    /// Creates the counts of connections that end before a request is parsed, by reason, at zero.
     pub fn expect_connection_errors(&self, kinds: &[&'static str]) {
         for kind in kinds {
             self.connection_errors.get([kind]);
@@ -92,12 +92,13 @@ impl Http {
     }
 }
 
-/// The label of a method: its name, if it is one of HTTP's own. A client may invent others, and labels are bounded.
+/// Returns the label of a method: its name, if it is one of HTTP's own. A client may invent others, and labels are
+/// bounded.
 pub fn method_label(method: &str) -> &'static str {
     METHODS.into_iter().find(|name| *name == method).unwrap_or(OTHER_METHOD)
 }
 
-/// Spring's word for a class of statuses.
+/// Returns Spring's name for a class of statuses.
 const fn outcome(status: u16) -> &'static str {
     match status {
         100..200 => "INFORMATIONAL",

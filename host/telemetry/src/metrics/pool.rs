@@ -1,4 +1,4 @@
-//! Database connection pools, under the names of the pool that the replaced service used.
+//! Holds the metrics of database connection pools, under the names of the pool that the replaced service used.
 
 use prometheus::{Gauge, IntCounter, Registry, Result};
 
@@ -37,7 +37,7 @@ pub struct Times {
     pub count: u64,
     /// Their sum, seconds.
     pub sum: f64,
-    /// The greatest of late, seconds.
+    /// The recent maximum, seconds.
     pub max: f64,
 }
 

@@ -1,5 +1,4 @@
-//! Figures of this process and its machine; [`crate::catalog`] says what the names kept
-//! from the Java service mean here.
+//! Holds the metrics of this process and its machine; [`crate::catalog`] explains the names kept from the Java service.
 
 mod procfs;
 
@@ -25,7 +24,7 @@ use crate::{
 
 /// Shortest time over which processor use is measured; the clock of `/proc` ticks each 10 ms.
 const CPU_WINDOW: Duration = Duration::from_secs(1);
-/// Label of the file system that holds the data folder; its path is nobody else's business.
+/// Label of the file system that holds the data folder, whose path is not shown.
 const DATA_DIR: &str = "data_dir";
 /// Labels of `jvm_info` but the version.
 const RUNTIME: &str = "bulkhead";
@@ -134,12 +133,12 @@ impl Process {
         self.max.get(WASM).set(memory.max.map_or(-1.0, |max| max as f64));
     }
 
-    /// The services are built.
+    /// Records that the services are built.
     pub(super) fn started(&self) {
         self.set_since_start(&self.started);
     }
 
-    /// The host answers.
+    /// Records that the host answers.
     pub(super) fn ready(&self) {
         self.set_since_start(&self.ready);
     }
@@ -157,7 +156,7 @@ impl Process {
         Some(DiskSpace { path: self.data_dir.clone(), total, free })
     }
 
-    /// Reads what is only read at a scrape; what cannot be read keeps its last figure.
+    /// Updates the figures that are only read at a scrape; one that cannot be read keeps its last value.
     pub(super) fn refresh(&self) {
         self.refresh_heap();
         self.refresh_cpu();
@@ -177,7 +176,7 @@ impl Process {
     }
 
     fn refresh_heap(&self) {
-        // The allocator's figures stand still between advances of its epoch.
+        // The allocator's figures change only when its epoch advances.
         if epoch::advance().is_ok() {
             set(&self.used.get(HEAP), stats::allocated::read().ok().map(|bytes| bytes as f64));
             set(&self.committed.get(HEAP), stats::resident::read().ok().map(|bytes| bytes as f64));
@@ -265,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_not_there_has_no_disk() {
+    fn missing_folder_has_no_disk_space() {
         let process = Process::register(&Registry::new(), PathBuf::from("/no/such/folder")).unwrap();
         assert_eq!(process.disk_space(), None);
     }

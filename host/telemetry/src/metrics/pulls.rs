@@ -1,4 +1,4 @@
-//! Figures of components that are pulled from registries.
+//! Holds the metrics of components that are pulled from registries.
 
 use std::time::Instant;
 
@@ -6,10 +6,10 @@ use prometheus::{Histogram, IntCounter, Registry, Result};
 
 use crate::{catalog, series::Series};
 
-/// Whoever asked has left.
+/// The caller has left.
 const CANCELLED: &str = "cancelled";
 
-/// Pulls, those among them that are refused because their registry is not allowed.
+/// Metrics of pulls, including those rejected because their registry is not allowed.
 pub struct Pulls {
     ended: Series<IntCounter, 1>,
     time: Series<Histogram, 0>,
@@ -23,7 +23,7 @@ impl Pulls {
         })
     }
 
-    /// Pulls may end so from now on; each outcome begins at zero.
+    /// Creates the counts of these outcomes at zero.
     pub fn expect(&self, outcomes: &[&'static str]) {
         for outcome in outcomes.iter().copied().chain([CANCELLED]) {
             self.ended.get([outcome]);
@@ -31,13 +31,13 @@ impl Pulls {
         self.time.get([]);
     }
 
-    /// Counts a pull once what comes back is dropped.
+    /// Begins a pull, which is counted when the returned value is dropped.
     pub fn begin(&self) -> Pull<'_> {
         Pull { pulls: self, since: Instant::now(), outcome: CANCELLED }
     }
 }
 
-/// A pull that runs; dropped without an end, whoever asked has left.
+/// A running pull; dropped without an outcome it counts as cancelled.
 pub struct Pull<'a> {
     pulls: &'a Pulls,
     since: Instant,
@@ -45,7 +45,7 @@ pub struct Pull<'a> {
 }
 
 impl Pull<'_> {
-    /// Notes how it ended.
+    /// Ends the pull with an outcome.
     pub fn end(mut self, outcome: &'static str) {
         self.outcome = outcome;
     }
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pull_is_counted_once_however_it_ends() {
+    fn pull_is_counted_once() {
         let pulls = Pulls::register(&Registry::new()).unwrap();
         pulls.expect(&["ok", "not-found"]);
         pulls.begin().end("ok");

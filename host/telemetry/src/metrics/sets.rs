@@ -1,4 +1,4 @@
-//! Sets of metrics that modules above bring: each is registered once, and found again by its type.
+//! Stores sets of metrics that services bring: each is registered once, and found by its type.
 
 use std::{
     any::{Any, TypeId},
@@ -18,7 +18,7 @@ pub trait MetricSet: Sized + Send + Sync + 'static {
     /// Adds the families to a registry, and returns the handles.
     ///
     /// # Errors
-    /// Only when the families are at fault: a name is taken, or a number of labels is wrong.
+    /// Only when the families are wrong: a name is taken, or a number of labels does not match.
     fn register(registry: &Registry) -> Result<Self>;
 }
 

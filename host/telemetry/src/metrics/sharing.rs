@@ -1,17 +1,17 @@
-//! Figures of the state that hosts share.
+//! Holds the metrics of the state that hosts share.
 
 use prometheus::{Gauge, IntCounter, Registry, Result};
 
 use crate::{catalog, series::Series};
 
-/// What comes of following it, there at zero once a slot shares.
+/// Results of a synchronization; their counts exist at zero once a slot shares.
 const RESULTS: [&str; 4] = ["applied", "refused", "failed", "published"];
 
-/// The state that hosts share; without series on a host that shares none.
+/// Metrics of the shared state; a host without sharing has no series.
 pub struct Sharing {
     reachable: Series<Gauge, 0>,
     generations: Series<Gauge, 2>,
-    follows: Series<IntCounter, 2>,
+    syncs: Series<IntCounter, 2>,
 }
 
 impl Sharing {
@@ -19,19 +19,19 @@ impl Sharing {
         Ok(Self {
             reachable: Series::register(&catalog::SHARED_REACHABLE, registry)?,
             generations: Series::register(&catalog::SLOT_GENERATION, registry)?,
-            follows: Series::register(&catalog::SHARED_FOLLOWS, registry)?,
+            syncs: Series::register(&catalog::SHARED_FOLLOWS, registry)?,
         })
     }
 
-    /// Whether the database has answered.
-    pub fn reached(&self, answers: bool) {
+    /// Sets whether the database has answered.
+    pub fn set_reachable(&self, answers: bool) {
         self.reachable.get([]).set(f64::from(u8::from(answers)));
     }
 
-    /// A slot's generations: the one that all hosts should have, if it is known, and the one here.
+    /// Sets a slot's generations: the desired one of all hosts, if it is known, and the one applied here.
     pub fn generations(&self, slot: &str, desired: Option<u64>, applied: u64) {
         for result in RESULTS {
-            self.follows.get([slot, result]);
+            self.syncs.get([slot, result]);
         }
         if let Some(desired) = desired {
             self.generations.get([slot, "desired"]).set(desired as f64);
@@ -39,8 +39,8 @@ impl Sharing {
         self.generations.get([slot, "applied"]).set(applied as f64);
     }
 
-    /// Counts what came of following: `applied`, `refused`, `failed` or `published`.
-    pub fn follow(&self, slot: &str, result: &'static str) {
-        self.follows.get([slot, result]).inc();
+    /// Counts the result of a synchronization: `applied`, `refused`, `failed` or `published`.
+    pub fn record_sync(&self, slot: &str, result: &'static str) {
+        self.syncs.get([slot, result]).inc();
     }
 }

@@ -1,4 +1,4 @@
-//! Figures of slots: calls, times, memory, queue and log.
+//! Holds the metrics of slots: calls, times, memory, queue and log.
 
 mod reading;
 
@@ -15,7 +15,7 @@ use crate::{
     series::{HighWater, Series},
 };
 
-/// Outcomes of a call, there at zero from the start so that a rate is right from the first one.
+/// Outcomes of a call; their counts exist at zero from the start, so that a rate is right from the first call.
 const OUTCOMES: [&str; 10] = [
     "ok",
     "guest-error",
@@ -29,17 +29,17 @@ const OUTCOMES: [&str; 10] = [
     "cancelled",
 ];
 
-/// Changes of the versions that answer, there at zero from the start.
+/// Changes of the versions that answer; their counts exist at zero from the start.
 const CHANGES: [&str; 7] =
     ["swap", "canary", "shadow", "promote", "rollback", "automatic-rollback", "reload"];
 
-/// Levels of the log lines of components, there at zero from the start.
+/// Levels of components' log lines; their counts exist at zero from the start.
 const LOG_LEVELS: [&str; 6] = ["trace", "debug", "info", "warn", "error", "critical"];
 
-/// What a version that is loaded is for.
+/// Roles of loaded versions.
 const ROLES: [&str; 2] = ["active", "candidate"];
 
-/// What tells a version apart in metrics.
+/// The labels that identify a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VersionLabels {
     /// Its id.
@@ -50,7 +50,7 @@ pub struct VersionLabels {
     pub source: String,
 }
 
-/// What comes of copies of calls, there at zero from the start.
+/// Results of copied calls; their counts exist at zero from the start.
 const COMPARISONS: [&str; 4] = ["same", "different", "failed", "skipped"];
 
 /// The families that have a slot label.
@@ -144,11 +144,11 @@ pub struct SlotMetrics {
     pub instantiate: Histogram,
     /// Time inside the called export, seconds.
     pub guest: Histogram,
-    /// Time that a call waited for a place, seconds.
+    /// Time that a call waited for a permit, seconds.
     pub queue: Histogram,
     /// Calls running now.
     pub in_flight: Gauge,
-    /// Calls waiting for a place now.
+    /// Calls waiting for a permit now.
     pub queue_depth: Gauge,
 }
 
@@ -167,24 +167,24 @@ impl SlotMetrics {
         self.call.observe(seconds);
     }
 
-    /// Memory that a call used, bytes.
+    /// Records the memory that a call used, bytes.
     pub fn memory_high_water(&self, bytes: usize) {
         self.memory.raise(bytes as u64);
     }
 
-    /// A candidate's share of the calls from now on, percent.
+    /// Sets a candidate's share of the calls, percent.
     pub fn weight(&self, percent: u8) {
         self.weight.set(percent.into());
     }
 
-    /// Counts a call that was kept from a failing component.
+    /// Counts a call that the open circuit breaker refused.
     pub fn circuit_refused(&self) {
         self.circuit_refused.inc();
     }
 
-    /// What the figures say now.
+    /// Returns the present figures.
     pub fn reading(&self) -> SlotReading {
-        // Gauges that are counted up and down hold whole numbers, none below zero.
+        // Gauges that are counted up and down hold whole numbers that are never negative.
         let whole = |gauge: &Gauge| gauge.get() as u64;
         SlotReading {
             outcomes: self.outcomes.iter().map(|(name, calls)| (*name, calls.get())).collect(),
@@ -209,7 +209,7 @@ impl SlotMetrics {
         }
     }
 
-    /// The versions that answer from now on, in place of those before.
+    /// Sets the versions that answer, and removes the series of the previous ones.
     pub fn versions(&self, active: Option<VersionLabels>, candidate: Option<VersionLabels>) {
         let mut answering = self.answering.lock().unwrap_or_else(PoisonError::into_inner);
         let before = mem::replace(&mut *answering, [active, candidate]);
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reading_says_what_was_noted() {
+    fn reading_has_the_recorded_figures() {
         let registry = Registry::new();
         let slot = Families::register(&registry).unwrap().slot("first");
         slot.call("ok", 0.001);

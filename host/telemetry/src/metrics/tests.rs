@@ -1,4 +1,4 @@
-//! What a host's registry holds and shows.
+//! Tests of a host's registry.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,9 +13,9 @@ fn metrics() -> Metrics {
     Metrics::new(PathBuf::from("/"), [SlotId::new("slot")]).unwrap()
 }
 
-struct Twin(Vec<Desc>);
+struct Duplicate(Vec<Desc>);
 
-impl Collector for Twin {
+impl Collector for Duplicate {
     fn desc(&self) -> Vec<&Desc> {
         self.0.iter().collect()
     }
@@ -30,8 +30,8 @@ fn assert_registered(metrics: &Metrics, families: &[&Family]) {
     for family in families {
         for desc in descs(family).unwrap() {
             let name = desc.fq_name.clone();
-            let twin = metrics.registry.register(Box::new(Twin(vec![desc])));
-            assert!(twin.is_err(), "{name} is listed and not registered as listed");
+            let duplicate = metrics.registry.register(Box::new(Duplicate(vec![desc])));
+            assert!(duplicate.is_err(), "{name} is listed and not registered as listed");
         }
     }
     let listed: Vec<String> = families.iter().flat_map(|family| family.exposed()).collect();
@@ -41,7 +41,7 @@ fn assert_registered(metrics: &Metrics, families: &[&Family]) {
 }
 
 #[test]
-fn every_listed_family_is_registered_and_no_other() {
+fn exactly_the_listed_families_are_registered() {
     assert_registered(&metrics(), catalog::ALL);
 }
 
@@ -90,7 +90,7 @@ fn hooks_run_at_every_scrape() {
     assert!(text.contains("bulkhead_pool_slots_in_use{kind=\"stacks\"} 3\n"), "{text}");
 }
 
-/// What `promtool check metrics` asks of the text: help and type once, ahead of a family's lines.
+/// Checks what `promtool check metrics` requires: help and type once, before a family's lines.
 #[test]
 fn the_text_is_well_formed() {
     let metrics = metrics();

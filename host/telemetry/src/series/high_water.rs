@@ -1,4 +1,4 @@
-//! The greatest value there ever was.
+//! Holds a gauge of the greatest value ever.
 
 use std::sync::{
     Arc,
@@ -14,12 +14,12 @@ use crate::{family::Family, series::Cell};
 pub struct HighWater(Arc<AtomicU64>);
 
 impl HighWater {
-    /// Takes `value` where it is greater.
+    /// Raises the gauge to `value` where that is greater.
     pub fn raise(&self, value: u64) {
         self.0.fetch_max(value, Ordering::Relaxed);
     }
 
-    /// The value.
+    /// Returns the value.
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Work in progress: how much of it, and how old it is all together.
+//! Counts work in progress and adds up its age.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},

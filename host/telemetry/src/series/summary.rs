@@ -1,4 +1,4 @@
-//! Count, sum and recent maximum of observations, as Micrometer's timers and summaries keep them.
+//! Keeps count, sum and recent maximum of observations, as Micrometer's timers and summaries do.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -9,10 +9,10 @@ use prometheus::{Result, core::Metric, proto};
 
 use crate::{family::Family, series::Cell};
 
-/// A maximum is kept for this many turns of [`TURN`], two minutes in all.
-const TURNS: usize = 3;
+/// A maximum is kept for this many parts of [`PART`], two minutes in all.
+const PARTS: usize = 3;
 /// How long one part of the window lasts: shorter forgets more smoothly, but needs more parts.
-const TURN: Duration = Duration::from_secs(40);
+const PART: Duration = Duration::from_secs(40);
 
 /// Count and sum of observations, and the greatest of about the last two minutes.
 #[derive(Clone)]
@@ -23,9 +23,9 @@ struct State {
     count: u64,
     sum: f64,
     /// Greatest of each part of the window, the present one first.
-    recent: [f64; TURNS],
+    recent: [f64; PARTS],
     /// Which part is the present one, counted from `begin`.
-    turn: u64,
+    part: u64,
 }
 
 impl Summary {
@@ -34,12 +34,12 @@ impl Summary {
         self.update(|state| state.observe(value));
     }
 
-    /// Takes over what another counter of the same kind holds.
+    /// Sets the values that another counter of the same kind has.
     pub fn set(&self, count: u64, sum: f64, max: f64) {
         self.update(|state| {
             state.count = count;
             state.sum = sum;
-            state.recent = [max; TURNS];
+            state.recent = [max; PARTS];
         });
     }
 
@@ -53,18 +53,18 @@ impl Summary {
 
 impl State {
     fn new() -> Self {
-        Self { begin: Instant::now(), count: 0, sum: 0.0, recent: [0.0; TURNS], turn: 0 }
+        Self { begin: Instant::now(), count: 0, sum: 0.0, recent: [0.0; PARTS], part: 0 }
     }
 
-    /// Forgets the parts of the window that are over `elapsed` after the beginning.
+    /// Drops the parts of the window that are over at `elapsed` after the beginning.
     fn advance(&mut self, elapsed: Duration) {
-        let turn = elapsed.as_secs() / TURN.as_secs();
-        for _ in 0..turn.saturating_sub(self.turn).min(TURNS as u64) {
+        let part = elapsed.as_secs() / PART.as_secs();
+        for _ in 0..part.saturating_sub(self.part).min(PARTS as u64) {
             self.recent.rotate_right(1);
             let [present, ..] = &mut self.recent;
             *present = 0.0;
         }
-        self.turn = self.turn.max(turn);
+        self.part = self.part.max(part);
     }
 
     fn observe(&mut self, value: f64) {

@@ -1,4 +1,4 @@
-//! Times by size, and the greatest of late, as Micrometer's timers with buckets keep them.
+//! Keeps times in buckets and the recent maximum, as Micrometer's timers with buckets do.
 
 use std::time::Duration;
 

@@ -141,7 +141,7 @@ fn named_table_is_seen() {
         ("config/src/tree.rs", "[\"captcha\", \"sites\"]", true),
         ("config/src/alias.rs", "(\"API_KEY\", \"captcha.api_keys\")", true),
         ("config/src/lib.rs", "pub captcha: Captcha,", true),
-        ("config/src/forms.rs", "\"must be empty or like /captcha\"", false),
+        ("config/src/formats.rs", "\"must be empty or like /captcha\"", false),
         ("config/src/load.rs", "// The table captcha.", false),
         ("config/src/load.rs", "let captchas = 2;", false),
         ("config/src/sharing.rs", "\"Hosts on one PostgreSQL (captcha.database) keep\"", false),

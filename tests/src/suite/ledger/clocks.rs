@@ -1,11 +1,11 @@
 //! Hosts whose clocks differ from the database's: its clock decides.
 
-use bulkhead::clock::{ClockHands, HostClock};
+use bulkhead::clock::{ClockControl, HostClock};
 
 use super::*;
 
 /// A host whose clock can be moved.
-async fn host(postgres: &Postgres) -> (Ledger, ClockHands) {
+async fn host(postgres: &Postgres) -> (Ledger, ClockControl) {
     let (clock, hands) = HostClock::movable();
     let options = Options { clock, ..OPTIONS };
     (Ledger::open(Backend::Postgres(postgres.url()), options).await.expect("the ledger opens"), hands)

@@ -1,8 +1,10 @@
+//! Tests of the YAML parser: aliases, merged tables and rejected texts.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use super::*;
 
-/// In one line: scalars as they are, lists in brackets, tables in braces.
+/// Prints a node in one line: scalars as they are, lists in brackets, tables in braces.
 fn shown(node: &Node) -> String {
     match &node.value {
         Value::Scalar { text, plain: true } => text.clone(),
@@ -20,7 +22,7 @@ fn read(text: &str) -> String {
 }
 
 #[test]
-fn aliases_stand_for_what_their_anchors_name() {
+fn aliases_expand_to_their_anchors() {
     assert_eq!(
         read("a: &x {b: [1, '2']}\nc: *x\nd: [*x, *x]"),
         "{a: {b: [1, \"2\"]}, c: {b: [1, \"2\"]}, d: [{b: [1, \"2\"]}, {b: [1, \"2\"]}]}"
@@ -33,7 +35,7 @@ fn aliases_stand_for_what_their_anchors_name() {
 }
 
 #[test]
-fn tables_are_merged_as_yaml_1_1_says() {
+fn tables_are_merged_as_in_yaml() {
     let base = "base: &base {a: 1, b: 1}\nmore: &more {b: 2, c: 2}\n";
     let last = |text: &str| read(&format!("{base}{text}")).rsplit_once("x: ").unwrap().1.to_owned();
     assert_eq!(last("x: {<<: *base, b: 9}"), "{a: 1, b: 9}}");
@@ -44,7 +46,7 @@ fn tables_are_merged_as_yaml_1_1_says() {
 }
 
 #[test]
-fn what_cannot_be_read_has_its_line() {
+fn rejected_text_names_its_line() {
     let bomb = (1..12).fold("- &a0 [x]\n".to_owned(), |text, step| {
         let alias = format!("*a{}", step - 1);
         format!("{text}- &a{step} [{}]\n", [alias.as_str(); 10].join(", "))
@@ -52,14 +54,14 @@ fn what_cannot_be_read_has_its_line() {
     let chain =
         (1..200).fold("- &a0 [x]\n".to_owned(), |text, step| format!("{text}- &a{step} [*a{}]\n", step - 1));
     for (text, line, words) in [
-        ("a:\n  b: &x\n    c: *x", 3, "an alias stands inside of what it stands for"),
-        ("&x [*x]", 1, "an alias stands inside of what it stands for"),
+        ("a:\n  b: &x\n    c: *x", 3, "an alias is inside of its own anchor"),
+        ("&x [*x]", 1, "an alias is inside of its own anchor"),
         ("a: *x", 1, "not valid YAML"),
         ("a: b\nc: [1\n", 3, "not valid YAML"),
         ("? [a]\n: b\n", 1, "a name must be plain text"),
-        ("a: 1\n<<: 5", 2, "<< takes over a table"),
-        ("a: 1\n<<: [{b: 1}, 2]", 2, "<< takes over a table"),
-        (&bomb, 6, "aliases stand for more than 100000 values"),
+        ("a: 1\n<<: 5", 2, "<< merges a table"),
+        ("a: 1\n<<: [{b: 1}, 2]", 2, "<< merges a table"),
+        (&bomb, 6, "aliases expand to more than 100000 values"),
         (&chain, 63, "is nested too deeply"),
         (&"[".repeat(200), 1, "is nested too deeply"),
     ] {

@@ -1,4 +1,4 @@
-//! Request bodies on real connections.
+//! Tests of request bodies on real connections.
 
 use tokio::io::AsyncWriteExt;
 
@@ -10,7 +10,7 @@ fn posted(kind: &str, body: &str) -> String {
 }
 
 #[tokio::test]
-async fn bodies_are_judged_by_type_size_and_time() {
+async fn bodies_have_type_size_and_time_limits() {
     let host = Host::patient();
     assert!(host.send(posted("application/json", "{}")).await.ends_with("{}"));
     assert!(host.send(posted("text/plain", "{}")).await.starts_with("HTTP/1.1 415 "));
@@ -25,7 +25,7 @@ async fn bodies_are_judged_by_type_size_and_time() {
 }
 
 #[tokio::test]
-async fn the_answer_to_a_large_unread_body_arrives() {
+async fn answer_to_large_unread_body_arrives() {
     let host = Host::patient();
     for path in ["/echo", "/nowhere"] {
         let mut request =
@@ -40,7 +40,7 @@ async fn the_answer_to_a_large_unread_body_arrives() {
 }
 
 #[tokio::test]
-async fn a_client_that_waits_for_100_is_refused_unsent() {
+async fn client_waiting_for_100_is_refused() {
     let host = Host::patient();
     let wait = "content-type: application/json\r\nexpect: 100-continue\r\ncontent-length: 65\r\n";
     let mut socket = host.connect().await;

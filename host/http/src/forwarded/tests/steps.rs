@@ -1,3 +1,5 @@
+//! Tests that parsing takes time linear in the headers' length.
+
 use bulkhead_steps::{Shape, assert_linear, repeated};
 
 use super::{PROXY, ask};

@@ -155,7 +155,7 @@ fn a_deprecated_import_is_the_interface_that_has_another_name_now() {
 }
 
 #[test]
-fn another_version_is_told_apart_from_another_interface() {
+fn other_version_of_interface_is_named() {
     let imports = ["wasi:clocks/wall-clock@0.3.0", "wasi:clocks/wall-clock", "wasi:config/store@0.2.0-rc.2"];
     let findings = findings(EXPORTS, &imports, &[]);
     assert!(findings.iter().all(|finding| finding.contains("build it against that version")), "{findings:?}");

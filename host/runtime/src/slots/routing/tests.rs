@@ -169,13 +169,13 @@ fn suspended_candidate_takes_no_calls() {
 }
 
 #[tokio::test]
-async fn twin_outlives_its_version() {
+async fn fresh_copy_outlives_its_version() {
     let original = version();
     trap(&original, 3);
-    let (twin, freed) = (original.fresh_copy(), original.freed());
-    assert!(Arc::ptr_eq(&twin.linked, &original.linked) && !twin.circuit.is_open());
-    assert_ne!(twin.serial, original.serial);
+    let (copy, freed) = (original.fresh_copy(), original.freed());
+    assert!(Arc::ptr_eq(&copy.linked, &original.linked) && !copy.circuit.is_open());
+    assert_ne!(copy.serial, original.serial);
     drop(original);
     freed.await;
-    assert_eq!(twin.tally.counts().calls, 0);
+    assert_eq!(copy.tally.counts().calls, 0);
 }

@@ -1,4 +1,4 @@
-//! What can go wrong, without a word of the connection URL.
+//! Holds the errors of the ledger, none of which shows the connection URL.
 
 /// Why the ledger gave no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -12,7 +12,7 @@ pub enum StorageError {
 }
 
 impl StorageError {
-    /// The ledger was closed.
+    /// Returns the error of a closed ledger.
     pub(super) fn closed() -> Self {
         Self::Unavailable("the ledger is closed".into())
     }

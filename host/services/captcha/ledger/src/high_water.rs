@@ -1,4 +1,4 @@
-//! How far expired rows have been deleted, for a time of day that goes backward.
+//! Records up to what time expired rows have been deleted, for a time of day that goes backward.
 //!
 //! When the time of day falls below the time of a sweep, a challenge may be good again whose spend that sweep has
 //! deleted. Below the mark only challenges are granted that this process has issued since: those cannot have been
@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Challenges that are remembered below the mark at most; further ones are refused when they come back.
+/// Most challenges that are remembered below the mark; further ones are refused when they are claimed.
 const MOST_ISSUED: usize = 100_000;
 
 /// The time of the latest sweep, and the challenges issued below it.
@@ -52,7 +52,7 @@ impl HighWater {
         }
     }
 
-    /// Whether the challenge was issued below the mark, by this process and since the time of day went back.
+    /// Returns whether the challenge was issued below the mark, by this process and since the time of day went back.
     pub(super) fn has_issued(&self, id: &str) -> bool {
         self.issued().contains_key(id)
     }

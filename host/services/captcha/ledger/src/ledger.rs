@@ -1,14 +1,14 @@
-//! The ledger as its callers see it.
+//! Implements the public interface of the ledger.
 
 use super::StorageError;
 use super::load::{Load, Loads, Solve};
 use super::memory::Memory;
+use super::memory_fallback::MemoryFallback;
+use super::outage_log::OutageLog;
 use super::pool::PoolStats;
 use super::postgres::Postgres;
 use super::records::{self, Claim, Id, MAX_LIMIT, Rows, SKEW, Swept, Visits};
-use super::reminder::Reminder;
 use super::sqlite::Sqlite;
-use super::stand_in::StandIn;
 use super::store::{self, ANSWER_TIMEOUT, Store};
 use super::tasks::{Counts, Tasks};
 use super::visits::Recorder;
@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::runtime::Handle;
 
-/// Where the ledger lives.
+/// Where the ledger is stored.
 #[derive(Clone)]
 pub enum Backend {
     /// A file, created if missing; its folder too.
@@ -42,17 +42,17 @@ impl fmt::Debug for Backend {
     }
 }
 
-/// How the ledger works.
+/// Settings of the ledger.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// How long a visit counts.
     pub window: Duration,
     /// Most connections to the database; at least one.
     pub connections: u32,
-    /// Whether calls go on from memory while the database does not answer. A challenge that was spent before may then be
-    /// spent once more, and what is spent meanwhile is forgotten at the end of the process.
+    /// Whether calls are answered from memory while the database does not answer. A challenge that was spent before may
+    /// then be spent once more, and what is spent meanwhile is forgotten at the end of the process.
     pub lenient: bool,
-    /// What tells the time.
+    /// The clock.
     pub clock: HostClock,
     /// Longest wait of a call for the database. It must be well under the caller's own deadline, or the caller is gone
     /// before it learns that there is no answer; counting a visit may wait twice as long.
@@ -60,7 +60,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// A ledger that refuses calls while the database does not answer, and goes by the operating system's clock.
+    /// Returns the settings of a ledger that refuses calls while the database does not answer, and uses the system
+    /// clock.
     #[must_use]
     pub const fn new(window: Duration, connections: u32) -> Self {
         Self {
@@ -76,7 +77,7 @@ impl Options {
 /// Clocks of host and database that differ by more than this, in milliseconds, are reported.
 const MOST_SKEW: i64 = 5_000;
 
-/// What is remembered between calls: who asked how often, and which challenges are spent. Clones share it.
+/// The visits of clients and the spent challenges. Clones share them.
 ///
 /// All errors are [`StorageError`]: `Unavailable` when the database does not answer in time or the ledger is
 /// closed, `Invalid` when an argument is out of range.
@@ -89,14 +90,14 @@ struct Inner {
     counts: Arc<Counts>,
     loads: Loads,
     /// None where calls are refused while the database does not answer.
-    stand_in: Option<Arc<StandIn>>,
+    memory_fallback: Option<Arc<MemoryFallback>>,
     clock: HostClock,
     answer_timeout: Duration,
-    reminder: Arc<Reminder>,
+    outage_log: Arc<OutageLog>,
     tasks: Tasks,
     closed: AtomicBool,
-    /// The runtime that drives the connections: whoever asks from another one must not open connections there.
-    home: Handle,
+    /// The runtime that drives the connections; callers on another runtime must not open connections there.
+    runtime: Handle,
 }
 
 impl fmt::Debug for Ledger {
@@ -112,75 +113,75 @@ impl Ledger {
     /// `Unavailable` when the database cannot be reached or its tables have other columns; `Invalid` when the URL
     /// does not parse.
     pub async fn open(backend: Backend, options: Options) -> Result<Self, StorageError> {
-        let reminder = Arc::default();
+        let outage_log = Arc::default();
         let store = match backend {
             Backend::Sqlite(path) => Store::Sqlite(Sqlite::open(&path, &options).await?),
-            Backend::Postgres(url) => Store::Postgres(Postgres::open(&url, &options, &reminder).await?),
+            Backend::Postgres(url) => Store::Postgres(Postgres::open(&url, &options, &outage_log).await?),
             Backend::Memory => Store::Memory(Memory::default()),
         };
-        Ok(Self::over(store, options, reminder))
+        Ok(Self::over(store, options, outage_log))
     }
 
-    /// The same, except that a PostgreSQL server which cannot be reached is waited for: until then every call is
-    /// answered with `Unavailable`.
+    /// Opens the ledger as [`Ledger::open`] does, but waits in the background for a PostgreSQL server that cannot be
+    /// reached: until then every call returns `Unavailable`.
     ///
     /// # Errors
     /// See [`Ledger::open`].
     pub async fn open_when_reached(backend: Backend, options: Options) -> Result<Self, StorageError> {
         let Backend::Postgres(url) = backend else { return Self::open(backend, options).await };
-        let reminder = Arc::default();
-        let store = Postgres::open_when_reached(&url, &options, &reminder).await?;
-        Ok(Self::over(Store::Postgres(store), options, reminder))
+        let outage_log = Arc::default();
+        let store = Postgres::open_when_reached(&url, &options, &outage_log).await?;
+        Ok(Self::over(Store::Postgres(store), options, outage_log))
     }
 
-    /// Whether the database has been reached since the start.
+    /// Returns whether the database has been reached since the start.
     #[must_use]
     pub fn has_been_reached(&self) -> bool {
         self.0.store.has_been_reached()
     }
 
-    fn over(store: Store, options: Options, reminder: Arc<Reminder>) -> Self {
+    fn over(store: Store, options: Options, outage_log: Arc<OutageLog>) -> Self {
         let Options { window, lenient, clock, answer_timeout, connections: _ } = options;
         let store = Arc::new(store);
         let visits = Arc::new(Recorder::new(window, clock.clone(), lenient));
         let counts = Arc::new(Counts::new());
-        let stand_in = lenient.then(Arc::<StandIn>::default);
-        let tasks = Tasks::start(&store, &visits, &counts, stand_in.as_ref(), &clock);
-        let (loads, closed, home) = (Loads::default(), AtomicBool::new(false), Handle::current());
+        let memory_fallback = lenient.then(Arc::<MemoryFallback>::default);
+        let tasks = Tasks::start(&store, &visits, &counts, memory_fallback.as_ref(), &clock);
+        let (loads, closed, runtime) = (Loads::default(), AtomicBool::new(false), Handle::current());
         Self(Arc::new(Inner {
             store,
             visits,
             counts,
             loads,
-            stand_in,
+            memory_fallback,
             clock,
             answer_timeout,
-            reminder,
+            outage_log,
             tasks,
             closed,
-            home,
+            runtime,
         }))
     }
 
-    /// What tells the time.
+    /// Returns the clock.
     #[must_use]
     pub fn clock(&self) -> &HostClock {
         &self.0.clock
     }
 
-    /// Whether calls go on from memory while the database does not answer.
+    /// Returns whether calls are answered from memory while the database does not answer.
     #[must_use]
     pub fn is_lenient(&self) -> bool {
-        self.0.stand_in.is_some()
+        self.0.memory_fallback.is_some()
     }
 
-    /// Spends that were granted without the database, since the start.
+    /// Returns the number of spends that were granted without the database, since the start.
     #[must_use]
     pub fn granted_without_database(&self) -> u64 {
-        self.0.stand_in.as_ref().map_or(0, |stand_in| stand_in.granted())
+        self.0.memory_fallback.as_ref().map_or(0, |memory_fallback| memory_fallback.granted())
     }
 
-    /// What is wrong with the host's clock, if anything is.
+    /// Returns the fault of the host's clock, if there is one.
     #[must_use]
     pub fn clock_fault(&self) -> Option<String> {
         let skew = self.0.store.skew();
@@ -219,32 +220,32 @@ impl Ledger {
         let store = self.store()?;
         let site = records::site_key(site)?;
         let client = records::client_keys(client)?;
-        // A batch that is being written is waited for, and then the database: each gives up in time by itself, and what
-        // comes of that is for the recorder to say.
+        // This waits for a batch that is being written, and then for the database. Each wait has its own timeout, and
+        // the recorder decides about the result.
         let limit = self.0.answer_timeout.saturating_mul(2);
         let counted = store::within(limit, self.0.visits.record(store, site, client, allow_listed)).await;
-        self.0.reminder.tell(&counted);
+        self.0.outage_log.log_failure(&counted);
         let counted = counted?;
         self.0.counts.visited();
         Ok(counted)
     }
 
-    /// How often the challenge `id` (64 lower-case hex digits) has been spent.
+    /// Returns how often the challenge `id` (64 lower-case hex digits) has been spent.
     pub async fn spent(&self, id: &str) -> Result<u32, StorageError> {
         let (store, id, now) = (self.store()?, Id::parse(id)?, self.0.clock.millis());
-        let spent = match &self.0.stand_in {
-            Some(stand_in) => stand_in.spent(store, &id, now).await,
+        let spent = match &self.0.memory_fallback {
+            Some(memory_fallback) => memory_fallback.spent(store, &id, now).await,
             None => store.spent(&id, now).await,
         };
-        self.0.reminder.tell(&spent);
+        self.0.outage_log.log_failure(&spent);
         spent
     }
 
     /// Spends the challenge `id` (64 lower-case hex digits) once, or as often as is left of `limit` when `all`, in one
-    /// atomic and durable step. True when there was at least one left.
+    /// atomic and durable step. Returns whether at least one was left.
     ///
     /// It is remembered until `expires_at` (Unix seconds) and [`SKEW`](super::SKEW); a challenge past that is never
-    /// granted. After `Unavailable` the spend may or may not have been counted, but nobody was granted it.
+    /// granted. After `Unavailable` the spend may or may not have been counted, but it was not granted.
     pub async fn claim(
         &self,
         id: &str,
@@ -269,11 +270,11 @@ impl Ledger {
         if limit == 0 {
             return Ok(false);
         }
-        let spent = match &self.0.stand_in {
-            Some(stand_in) => stand_in.claim(store, claim).await,
+        let spent = match &self.0.memory_fallback {
+            Some(memory_fallback) => memory_fallback.claim(store, claim).await,
             None => store.claim(claim).await,
         };
-        self.0.reminder.tell(&spent);
+        self.0.outage_log.log_failure(&spent);
         let spent = spent?;
         self.0.counts.claimed(spent);
         Ok(spent > 0)
@@ -287,87 +288,87 @@ impl Ledger {
         }
     }
 
-    /// Counts one failed attempt at the challenge `id` (64 lower-case hex digits) and answers how many there have
-    /// been; remembered as a claim is.
+    /// Counts one failed attempt at the challenge `id` (64 lower-case hex digits) and returns how many there have been;
+    /// it is remembered as long as a claim.
     pub async fn record_failure(&self, id: &str, expires_at: u64) -> Result<u32, StorageError> {
         let (store, id, expires_at) = (self.store()?, Id::parse(id)?, records::row_expiry(expires_at));
-        let failures = match &self.0.stand_in {
-            Some(stand_in) => stand_in.fail(store, &id, expires_at).await,
+        let failures = match &self.0.memory_fallback {
+            Some(memory_fallback) => memory_fallback.fail(store, &id, expires_at).await,
             None => store.fail(&id, expires_at).await,
         };
-        self.0.reminder.tell(&failures);
+        self.0.outage_log.log_failure(&failures);
         failures
     }
 
-    /// Figures of `site` over the recent past, in this process.
+    /// Returns figures of `site` over the recent past, in this process.
     #[must_use]
     pub fn load(&self, site: &str) -> Load {
         self.0.loads.load(site, self.0.clock.instant())
     }
 
-    /// A challenge was issued at `site`.
-    pub fn note_issued(&self, site: &str) {
+    /// Records that a challenge was issued at `site`.
+    pub fn record_issued(&self, site: &str) {
         self.0.loads.issued(site, self.0.clock.instant());
     }
 
-    /// A solution was judged at `site`; when it was good, `solve` says how long the client worked, as far as that is
-    /// known.
-    pub fn note_verified(&self, site: &str, ok: bool, solve: Option<Solve>) {
+    /// Records that a solution was judged at `site`; if it was good, `solve` says how long the client worked, if that
+    /// is known.
+    pub fn record_verified(&self, site: &str, ok: bool, solve: Option<Solve>) {
         self.0.loads.verified(site, ok, solve, self.0.clock.instant());
     }
 
-    /// Deletes expired rows now; none when another host is at it, or when the host's clock and the database's differ by
+    /// Deletes expired rows now; none while another host does so, or when the host's clock and the database's differ by
     /// more than a minute. The ledger sweeps at the start and about every ten minutes.
     pub async fn sweep(&self) -> Result<Option<Swept>, StorageError> {
         self.store()?.sweep(self.0.clock.millis()).await
     }
 
-    /// Rows that have not expired, at no cost: the last count, at most about ten seconds older than the last call,
-    /// with what this host wrote since.
+    /// Returns the number of rows that have not expired, without a query: the last count, at most about ten seconds
+    /// older than the last call, plus what this host wrote since.
     #[must_use]
     pub fn rows(&self) -> Rows {
         self.0.counts.rows()
     }
 
-    /// Whether the database answers in time. May be called from any runtime.
+    /// Returns whether the database answers in time. May be called from any runtime.
     pub async fn ping(&self) -> Result<(), StorageError> {
         self.store()?;
         let store = self.0.store.clone();
-        self.at_home(async move { store.ping().await }).await
+        self.on_runtime(async move { store.ping().await }).await
     }
 
-    /// Whether the database takes what is written in time, visits that wait among it. Writes a row of its own. May be
+    /// Returns whether the database accepts writes in time, including visits that wait. Writes a row of its own. May be
     /// called from any runtime.
     pub async fn probe(&self) -> Result<(), StorageError> {
         self.store()?;
         self.0.visits.check()?;
         let store = self.0.store.clone();
         let (id, expires_at) = records::probe(self.0.clock.millis());
-        self.at_home(async move { store.fail(&id, expires_at).await.map(drop) }).await
+        self.on_runtime(async move { store.fail(&id, expires_at).await.map(drop) }).await
     }
 
-    /// Writes the visits that wait.
+    /// Writes the waiting visits.
     #[cfg(test)]
     pub(super) async fn flush_visits(&self) {
         self.0.visits.flush(&self.0.store).await.ok();
     }
 
-    /// Asks on the ledger's own runtime.
-    async fn at_home(
+    /// Runs a query on the ledger's runtime.
+    async fn on_runtime(
         &self,
         ask: impl Future<Output = Result<(), StorageError>> + Send + 'static,
     ) -> Result<(), StorageError> {
-        let answer = self.0.home.spawn(ask);
+        let answer = self.0.runtime.spawn(ask);
         store::in_time(async { answer.await.map_err(|_| StorageError::closed())? }).await
     }
 
-    /// Figures of the connection pool (on SQLite that of the readers).
+    /// Returns the figures of the connection pool (on SQLite that of the readers).
     #[must_use]
     pub fn pool_stats(&self) -> PoolStats {
         self.0.store.pool_stats()
     }
 
-    /// Refuses further calls, writes the visits that wait, and closes the database.
+    /// Refuses further calls, writes the waiting visits, and closes the database.
     ///
     /// # Errors
     /// `Unavailable` when visits could not be written; they are lost.

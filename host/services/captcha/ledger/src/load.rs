@@ -1,4 +1,4 @@
-//! How busy each site is: figures of this process over the recent past, in bounded memory.
+//! Keeps figures of each site's load over the recent past, for this process and in bounded memory.
 
 use super::pace::Pace;
 use std::collections::{HashMap, VecDeque};
@@ -13,22 +13,22 @@ const RATE_FADES: Duration = Duration::from_secs(60);
 /// Verifications fade with this time constant: longer, since they are fewer.
 const RATIO_FADES: Duration = Duration::from_secs(600);
 
-/// Clients whose last solve times a median is taken of; older ones than [`SOLVES_LAST`] are left out.
+/// Number of clients whose last solve times are used for a median; times older than [`SOLVES_LAST`] are left out.
 const SOLVES: usize = 64;
 
-/// The solve times of fewer clients say nothing: one could set the figure.
+/// Least number of clients for a median: with fewer, one client could set the figure.
 const SOLVES_LEAST: usize = 5;
 
 /// How long a solve time counts.
 const SOLVES_LAST: Duration = Duration::from_secs(600);
 
-/// A reported solve time above this is a device that slept, milliseconds.
+/// Longest accepted solve time, milliseconds; above it the device slept.
 const LONGEST_SOLVE: f64 = 3_600_000.0;
 
-/// Sites that are followed; beyond, the one longest untouched is forgotten.
+/// Most sites; beyond, the least recently used one is removed.
 const MAX_SITES: usize = 1024;
 
-/// Whether a client may have worked this long, milliseconds.
+/// Returns whether a solve time, milliseconds, is plausible.
 #[must_use]
 pub fn is_solve_time(ms: f64) -> bool {
     (0.0..=LONGEST_SOLVE).contains(&ms)
@@ -41,8 +41,8 @@ pub struct Load {
     pub issued_per_minute: f64,
     /// Share of verifications that failed, 0 to 1.
     pub failure_ratio: f64,
-    /// Median of the solve times that clients reported, milliseconds; none before there are a few. Where a site aims at a
-    /// solve time, this follows the median slowly enough that the cost changes by half a minute at most.
+    /// Median of the solve times that clients reported, milliseconds; none before there are a few. Where a site aims at
+    /// a solve time, this follows the median slowly enough that the cost changes by half a minute at most.
     pub solve_time_ms: Option<f64>,
     /// Median cost of the challenges that those times belong to.
     pub solve_cost: Option<f64>,
@@ -125,7 +125,7 @@ impl Site {
         }
     }
 
-    /// Median time and cost of what clients solved lately, the time at the site's pace.
+    /// Returns the median time and cost of recent solutions, the time at the site's pace.
     fn solve(&mut self, now: Instant) -> Option<(f64, Option<f64>)> {
         self.votes.retain(|vote| now.saturating_duration_since(vote.at) < SOLVES_LAST);
         if self.votes.len() < SOLVES_LEAST {
@@ -146,7 +146,7 @@ impl Site {
 #[derive(Default)]
 pub(super) struct Loads {
     sites: Mutex<HashMap<String, Site>>,
-    /// Tells clients apart without their addresses.
+    /// Hashes clients, so that addresses are not stored.
     voters: RandomState,
 }
 
@@ -160,7 +160,7 @@ impl Loads {
         self.update(site, now, |site| site.issued.add(now, RATE_FADES));
     }
 
-    /// A client has one vote, its last: however often it solves, it moves a median no further.
+    /// Records a verification. Only a client's last solve time counts, so that one client cannot move a median further.
     pub(super) fn verified(&self, site: &str, ok: bool, solve: Option<Solve>, now: Instant) {
         self.update(site, now, |site| {
             site.verified.add(now, RATIO_FADES);
@@ -193,7 +193,7 @@ impl Loads {
     }
 }
 
-/// The address, or its /64: one client has all of that.
+/// Returns the address, or its /64, which belongs to one client.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)).into(),
@@ -201,7 +201,7 @@ fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// The middle value, or the mean of the two in the middle.
+/// Returns the middle value, or the mean of the two in the middle.
 fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let upper = *values.get(values.len() / 2)?;
@@ -217,7 +217,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// What the client of this number reports.
+    /// Returns the report of the client of this number.
     fn solve(client: u32, ms: f64, cost: Option<u32>) -> Option<Solve> {
         Some(Solve { address: IpAddr::V4(client.into()), ms, cost, expected_pace: None })
     }
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ratio_is_the_share_that_failed() {
+    fn failure_ratio_is_the_failed_share() {
         let (loads, now) = (Loads::default(), Instant::now());
         for ok in [true, false, true, true] {
             loads.verified("shop", ok, None, now);
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn solve_times_are_medians_of_what_is_plausible_and_recent() {
+    fn solve_time_is_median_of_recent_times() {
         let (loads, now) = (Loads::default(), Instant::now());
         for (client, (ms, cost)) in (0..).zip([
             (100.0, Some(5000)),
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pace_follows_the_median_by_half_a_minute() {
+    fn pace_follows_the_median_slowly() {
         let (loads, start) = (Loads::default(), Instant::now());
         let vote = |client, at| {
             let solve = Solve { expected_pace: Some(0.5), ..solve(client, 1.0, Some(1000)).unwrap() };

@@ -1,4 +1,4 @@
-//! Memory, for tests and benches: nothing survives, and a full ledger refuses.
+//! Stores the ledger in memory, for tests and benches: it is lost at the end, and a full ledger refuses calls.
 
 use super::StorageError;
 use super::high_water::HighWater;
@@ -133,12 +133,12 @@ impl Tables {
     }
 }
 
-/// How many of `expiries` have not passed at `now`.
+/// Returns how many of `expiries` have not passed at `now`.
 fn live(expiries: &VecDeque<i64>, now: i64) -> u64 {
     expiries.iter().filter(|expires_at| **expires_at >= now).count() as u64
 }
 
-/// Drops what expired; how many are left.
+/// Drops expired entries and returns how many are left.
 fn expire(lists: &mut HashMap<String, VecDeque<i64>>, now: i64) -> usize {
     let mut left = 0;
     lists.retain(|_, expiries| {

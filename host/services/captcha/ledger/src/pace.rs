@@ -1,9 +1,9 @@
-//! How long clients need for each unit of cost, as a figure that moves slowly: reports can be lies.
+//! Tracks how long clients need for each unit of cost, as a figure that moves slowly because reports can be false.
 
 use std::time::{Duration, Instant};
 
-/// The figure changes by this factor a minute at most. A site's cost follows it: a flood of lies, or a change of devices,
-/// takes ten minutes from 1000 to 50,000.
+/// The figure changes by this factor a minute at most. A site's cost follows it: a flood of false reports, or a change
+/// of devices, takes ten minutes from 1000 to 50,000.
 const MOST_IN_A_MINUTE: f64 = 1.5;
 
 /// Milliseconds for each unit of cost.
@@ -18,7 +18,7 @@ impl Pace {
         Self { value: expected, at: now }
     }
 
-    /// Moves toward what was measured, as far as the time since the last move allows; the pace then.
+    /// Moves toward the measured pace, as far as the time since the last move allows, and returns the new pace.
     pub(super) fn follow(&mut self, measured: f64, now: Instant) -> f64 {
         let minutes = now.saturating_duration_since(self.at).as_secs_f64() / MINUTE.as_secs_f64();
         let most = MOST_IN_A_MINUTE.powf(minutes);
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_are_bounded_up_and_down_however_often_it_is_asked() {
+    fn steps_are_bounded_up_and_down() {
         let start = Instant::now();
         for (measured, bound) in [(1e-9, 10.0 / MOST_IN_A_MINUTE), (1e9, 10.0 * MOST_IN_A_MINUTE)] {
             let mut pace = Pace::new(10.0, start);

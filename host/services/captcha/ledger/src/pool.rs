@@ -1,7 +1,7 @@
-//! A connection pool that is measured, and that gives up in time.
+//! Wraps sqlx's connection pool with metrics and a timeout.
 //!
-//! It is sqlx's own, which goes on trying while a server refuses connections because it starts. The pool of
-//! `host/database` says at once what a server refuses, and then leaves it alone.
+//! sqlx's pool retries while a starting server refuses connections. The pool of `host/database` returns a refusal at
+//! once, and then pauses.
 
 use super::StorageError;
 use sqlx::pool::{PoolConnection, PoolOptions};
@@ -11,17 +11,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Longest wait for a connection, and on SQLite for a lock, where a call waits `answer` at most: less than that, so that a
-/// call whose connection does not come says so, and a query has time left.
+/// Returns the longest wait for a connection, and on SQLite for a lock, where a call waits `answer` at most. It is
+/// shorter than `answer`, so that a missing connection is reported as such and a query has time left.
 pub(super) fn acquire_timeout(answer: Duration) -> Duration {
     answer.mul_f64(0.75)
 }
 
-/// A connection that lay idle this long is tried before it is used: one round trip instead of an error after
-/// the server was restarted.
+/// A connection that was idle this long is tested before use: one round trip instead of an error after a restart of the
+/// server.
 const TRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Figures of the connection pool; all zero where there is none.
+/// Figures of the connection pool; all zero without a pool.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PoolStats {
     /// Open connections.
@@ -107,7 +107,7 @@ pub(super) struct Connections<DB: Database> {
 }
 
 impl<DB: Database> Connections<DB> {
-    /// At most `max` connections, opened when needed, for calls that wait `answer` at most.
+    /// Makes a pool of at most `max` connections, opened when needed, for calls that wait `answer` at most.
     pub(super) fn new(options: <DB::Connection as Connection>::Options, max: u32, answer: Duration) -> Self {
         let pool = PoolOptions::new()
             .max_connections(max.max(1))
@@ -127,7 +127,7 @@ impl<DB: Database> Connections<DB> {
         Self { pool, meter: Arc::default() }
     }
 
-    /// A connection, within [`acquire_timeout`].
+    /// Returns a connection, within [`acquire_timeout`].
     pub(super) async fn acquire(&self) -> Result<Lease<DB>, StorageError> {
         let _waiting = Waiting::new(&self.meter.pending);
         let asked = Instant::now();
@@ -140,7 +140,7 @@ impl<DB: Database> Connections<DB> {
         Ok(Lease { connection, since: Instant::now(), meter: self.meter.clone(), sound: false })
     }
 
-    /// Whether there are as many connections as there may be, and none is free.
+    /// Returns whether all allowed connections exist and none is free.
     pub(super) fn are_all_in_use(&self) -> bool {
         self.pool.size() >= self.pool.options().get_max_connections() && self.pool.num_idle() == 0
     }

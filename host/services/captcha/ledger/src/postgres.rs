@@ -1,13 +1,13 @@
-//! PostgreSQL, shared by any number of hosts. Its clock decides what has expired, whatever theirs show.
+//! Stores the ledger in PostgreSQL, shared by any number of hosts. Its clock decides what has expired, not theirs.
 
-mod reach;
+mod reachability;
 
 use super::StorageError;
-use super::away::Away;
 use super::ledger::Options;
+use super::outage::Outage;
+use super::outage_log::OutageLog;
 use super::pool::{Connections, PoolStats};
 use super::records::{Claim, Id, Rows, Swept, Visit, Visits, Window};
-use super::reminder::Reminder;
 use super::schema::Table;
 use super::store::{ANSWER_TIMEOUT, in_time};
 use super::sweep::{self, Expire, SCAN};
@@ -24,15 +24,15 @@ use tokio::sync::{Mutex, OnceCell};
 use tokio::time::timeout;
 use uuid::Uuid;
 
-/// Advisory lock of whoever creates tables: "bulkhead" in ASCII.
+/// Advisory lock of the host that creates tables: "bulkhead" in ASCII.
 const SCHEMA_LOCK: i64 = 0x6275_6c6b_6865_6164;
 
 /// Advisory lock of the host that sweeps.
 const SWEEP_LOCK: i64 = SCHEMA_LOCK + 1;
 
 /// Claims of one challenge take turns in the host before they take a connection, so that many submissions of one
-/// payload hold one connection. More places, fewer chance meetings.
-const TURNS: usize = 64;
+/// payload hold one connection. With more locks, different challenges share one less often.
+const CLAIM_LOCKS: usize = 64;
 
 /// A host whose clock differs from the database's by more, in milliseconds, deletes nothing.
 const MOST_SKEW_OF_A_SWEEPER: i64 = 60_000;
@@ -40,41 +40,41 @@ const MOST_SKEW_OF_A_SWEEPER: i64 = 60_000;
 pub(super) struct Postgres {
     options: PgConnectOptions,
     connections: Connections<sqlx::Postgres>,
-    turns: Box<[Mutex<()>]>,
+    claim_locks: Box<[Mutex<()>]>,
     /// Set once the tables are there.
     prepared: OnceCell<()>,
     clock: HostClock,
-    /// By how much the host's clock was ahead at the last look, milliseconds.
+    /// By how much the host's clock was ahead at the last check, milliseconds.
     skew: AtomicI64,
-    away: Away,
+    outage: Outage,
     /// Longest wait of a call.
     answer_timeout: Duration,
-    /// What the log has been told of calls without an answer.
-    reminder: Arc<Reminder>,
-    /// Itself, and the runtime that drives the connections, for the probe.
+    /// Limits log lines about calls without an answer.
+    outage_log: Arc<OutageLog>,
+    /// A reference to itself for the probe, and the runtime that drives the connections.
     own: Weak<Self>,
-    home: Handle,
+    runtime: Handle,
 }
 
 impl Postgres {
-    /// Connects, and creates what is missing.
+    /// Connects and creates missing tables.
     pub(super) async fn open(
         url: &str,
         limits: &Options,
-        reminder: &Arc<Reminder>,
+        outage_log: &Arc<OutageLog>,
     ) -> Result<Arc<Self>, StorageError> {
-        let postgres = Self::new(url, limits, reminder)?;
+        let postgres = Self::new(url, limits, outage_log)?;
         postgres.prepare().await?;
         Ok(postgres)
     }
 
-    /// The same; of a server that cannot be reached the tables are looked at once it can.
+    /// Opens as [`Self::open`] does, but checks the tables of an unreachable server once it can be reached.
     pub(super) async fn open_when_reached(
         url: &str,
         limits: &Options,
-        reminder: &Arc<Reminder>,
+        outage_log: &Arc<OutageLog>,
     ) -> Result<Arc<Self>, StorageError> {
-        let postgres = Self::new(url, limits, reminder)?;
+        let postgres = Self::new(url, limits, outage_log)?;
         match timeout(ANSWER_TIMEOUT, postgres.options.connect()).await {
             Err(_) => postgres.lost(sqlx::Error::PoolTimedOut.into()),
             Ok(Err(error)) if is_away(&error) => postgres.lost(error.into()),
@@ -87,7 +87,7 @@ impl Postgres {
         Ok(postgres)
     }
 
-    fn new(url: &str, limits: &Options, reminder: &Arc<Reminder>) -> Result<Arc<Self>, StorageError> {
+    fn new(url: &str, limits: &Options, outage_log: &Arc<OutageLog>) -> Result<Arc<Self>, StorageError> {
         let mut options = PgConnectOptions::from_str(url)
             .map_err(|_| {
                 StorageError::Invalid(
@@ -101,19 +101,19 @@ impl Postgres {
         let answer_timeout = limits.answer_timeout;
         let connections =
             Connections::<sqlx::Postgres>::new(options.clone(), limits.connections, answer_timeout);
-        let turns = (0..TURNS).map(|_| Mutex::new(())).collect();
+        let claim_locks = (0..CLAIM_LOCKS).map(|_| Mutex::new(())).collect();
         Ok(Arc::new_cyclic(|own| Self {
             options,
             connections,
-            turns,
+            claim_locks,
             prepared: OnceCell::new(),
             clock: limits.clock.clone(),
             skew: AtomicI64::new(0),
-            away: Away::default(),
+            outage: Outage::default(),
             answer_timeout,
-            reminder: Arc::clone(reminder),
+            outage_log: Arc::clone(outage_log),
             own: own.clone(),
-            home: Handle::current(),
+            runtime: Handle::current(),
         }))
     }
 
@@ -127,7 +127,7 @@ impl Postgres {
         self.prepared.get_or_try_init(prepare).await.copied()
     }
 
-    /// Whether the tables have been looked at.
+    /// Returns whether the tables were checked.
     pub(super) fn is_prepared(&self) -> bool {
         self.prepared.initialized()
     }
@@ -152,7 +152,7 @@ impl Postgres {
         Ok(Visits { client: client.cast_unsigned(), site: site.cast_unsigned() })
     }
 
-    /// Writes when the visits were by the database's clock, which each of them is as old for as for the host's.
+    /// Writes a batch with the visits' times on the database's clock, where their ages are the same as on the host's.
     pub(super) async fn write(&self, batch: &[Arc<Visit>], window: Window) -> Result<(), StorageError> {
         let ages: Vec<_> = batch.iter().map(|visit| visit.since.elapsed().as_secs_f64()).collect();
         let mut lease = self.lease().await?;
@@ -208,13 +208,14 @@ impl Postgres {
         Ok(u32::try_from(spent).unwrap_or(u32::MAX))
     }
 
-    /// Takes the challenge's lock in a statement of its own: under `READ COMMITTED` the next one then sees what the
-    /// lock's last holder committed. A claim whose rows a sweep may delete writes none: it looks at the time after the
-    /// lock was taken, and no earlier than at the rows.
+    /// Claims spends. It takes the challenge's lock in a separate statement: under `READ COMMITTED` the next statement
+    /// then sees what the lock's last holder committed. A claim whose rows a sweep may delete writes none, because it
+    /// reads the time after the lock was taken, and not before the rows.
     pub(super) async fn claim(&self, claim: &Claim) -> Result<u64, StorageError> {
         let key = claim.id.lock_key();
-        let turn =
-            usize::try_from(key.cast_unsigned() % TURNS as u64).ok().and_then(|place| self.turns.get(place));
+        let turn = usize::try_from(key.cast_unsigned() % CLAIM_LOCKS as u64)
+            .ok()
+            .and_then(|index| self.claim_locks.get(index));
         let _turn = match turn {
             Some(turn) => Some(turn.lock().await),
             None => None,
@@ -281,7 +282,7 @@ impl Postgres {
     }
 
     pub(super) async fn close(&self) {
-        self.away.close();
+        self.outage.close();
         self.connections.close().await;
     }
 }
@@ -289,7 +290,7 @@ impl Postgres {
 struct Sweeper(PgConnection);
 
 impl Expire for Sweeper {
-    type Place = String;
+    type RowId = String;
 
     async fn expired(&mut self, table: Table) -> Result<Vec<String>, StorageError> {
         let select = format!("SELECT ctid::text FROM {} WHERE expires_at < now() LIMIT {SCAN}", table.name());
@@ -297,12 +298,12 @@ impl Expire for Sweeper {
         in_time(async { Ok(query.await?) }).await
     }
 
-    async fn delete(&mut self, table: Table, places: &[String]) -> Result<u64, StorageError> {
+    async fn delete(&mut self, table: Table, row_ids: &[String]) -> Result<u64, StorageError> {
         let delete = format!(
             "DELETE FROM {} WHERE ctid = ANY($1::text[]::tid[]) AND expires_at < now()",
             table.name()
         );
-        let query = sqlx::query(AssertSqlSafe(delete)).bind(places).execute(&mut self.0);
+        let query = sqlx::query(AssertSqlSafe(delete)).bind(row_ids).execute(&mut self.0);
         in_time(async { Ok(query.await?.rows_affected()) }).await
     }
 }
@@ -331,7 +332,7 @@ async fn prepare(connection: &mut PgConnection) -> Result<(), StorageError> {
     Ok(())
 }
 
-/// Counts a failure: how many there are with it.
+/// Counts a failure and returns the number including it.
 async fn count_failure(connection: &mut PgConnection, id: &Id, expires_at: i64) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar(
         "INSERT INTO bulkhead_failure AS known (payload_hash, failures, expires_at)
@@ -345,13 +346,13 @@ async fn count_failure(connection: &mut PgConnection, id: &Id, expires_at: i64) 
     .await
 }
 
-/// Whether the server cannot be reached, or says that it is only just starting or stopping.
+/// Returns whether the server cannot be reached, or reports that it is starting or stopping.
 fn is_away(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(|error| error.code());
     matches!(error, sqlx::Error::Io(_)) || code.is_some_and(|code| code.starts_with("57P"))
 }
 
-/// Unix milliseconds as `to_timestamp` takes them.
+/// Converts Unix milliseconds for `to_timestamp`.
 fn seconds(millis: i64) -> f64 {
     millis as f64 / 1000.0
 }

@@ -1,5 +1,5 @@
-//! What passes between the ledger and its stores. Times are Unix milliseconds by the host's clock; PostgreSQL, which
-//! hosts share, goes by its own instead.
+//! Holds the values that the ledger and its stores exchange. Times are Unix milliseconds of the host's clock;
+//! PostgreSQL, which hosts share, uses its own instead.
 
 use super::StorageError;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ pub const MAX_LIMIT: u32 = 10_000;
 /// How long the row of [`probe`] is kept, milliseconds.
 const PROBE_LASTS: i64 = 60_000;
 
-/// Most keys of one client in a count: two epochs are needed, the rest is room.
+/// Most keys of one client in a count: two epochs are needed, the rest is reserve.
 const MAX_CLIENT_KEYS: usize = 8;
 
 /// The last second of the year 9999, which every database can write.
@@ -73,15 +73,15 @@ impl Id {
         &self.0
     }
 
-    /// A number that names this id among advisory locks; equal for equal ids on every host.
+    /// Returns the number of this id's advisory lock; equal for equal ids on every host.
     pub(super) fn lock_key(&self) -> i64 {
         let first = self.0.get(..16).and_then(|digits| u64::from_str_radix(digits, 16).ok());
         first.unwrap_or_default().cast_signed()
     }
 }
 
-/// The challenge whose failures are counted to see whether anything can be written, and when its row expires, which a
-/// sweep deletes then. No challenge has this id.
+/// Returns the challenge whose failures are counted to see whether anything can be written, and when its row expires,
+/// which a sweep deletes then. No challenge has this id.
 pub(super) fn probe(now: i64) -> (Id, i64) {
     (Id("0".repeat(64)), now.saturating_add(PROBE_LASTS))
 }
@@ -90,7 +90,7 @@ fn is_hash(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// The client keys of a count, checked and without duplicates, in order.
+/// Checks the client keys of a count, and returns them sorted without duplicates.
 pub(super) fn client_keys(keys: &[String]) -> Result<Vec<String>, StorageError> {
     if keys.is_empty() || keys.len() > MAX_CLIENT_KEYS {
         return Err(StorageError::Invalid(format!("client: one to {MAX_CLIENT_KEYS} keys are needed")));
@@ -107,7 +107,7 @@ pub(super) fn client_keys(keys: &[String]) -> Result<Vec<String>, StorageError> 
     Ok(checked)
 }
 
-/// The site key, checked.
+/// Checks a site key.
 pub(super) fn site_key(site: &str) -> Result<&str, StorageError> {
     if site.is_empty() || site.len() > SITE_KEY_BYTES || site.chars().any(char::is_control) {
         return Err(StorageError::Invalid(format!(
@@ -132,7 +132,7 @@ pub(super) struct Claim {
 }
 
 impl Claim {
-    /// Whether it could not be remembered any more, so that it must not be granted.
+    /// Returns whether it is too late to remember the claim, so that it must not be granted.
     pub(super) fn is_late(&self) -> bool {
         self.expires_at < self.now
     }
@@ -146,7 +146,7 @@ pub(super) struct Visit {
     pub(super) client: String,
     pub(super) allow_listed: bool,
     pub(super) at: i64,
-    /// The same by elapsed time: what a database with a clock of its own goes by.
+    /// The same in elapsed time, for a database with its own clock.
     pub(super) since: Instant,
     pub(super) expires_at: i64,
     /// Expiry of the bucket that counts it for its site.
@@ -163,13 +163,14 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// The latest expiry that a visit at `now` may have: rows that expire later were written by a clock that was ahead.
+    /// Returns the latest expiry that a visit at `now` may have: rows that expire later were written by a clock that
+    /// was ahead.
     pub(super) fn end(self, now: i64) -> i64 {
         now.saturating_add(self.length).saturating_add(self.bucket)
     }
 }
 
-/// Visits of a batch by site and bucket, in order, so that hosts write shared rows in the same order.
+/// Groups visits of a batch by site and bucket, sorted, so that hosts write shared rows in the same order.
 pub(super) fn by_site(visits: &[std::sync::Arc<Visit>]) -> std::collections::BTreeMap<(&str, i64), i64> {
     let mut sites = std::collections::BTreeMap::new();
     for visit in visits {
@@ -178,12 +179,12 @@ pub(super) fn by_site(visits: &[std::sync::Arc<Visit>]) -> std::collections::BTr
     sites
 }
 
-/// A duration in milliseconds.
+/// Converts a duration to milliseconds.
 pub(super) fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// When a row for a challenge that expires at `expires_at` (Unix seconds) expires itself.
+/// Returns when the row of a challenge that expires at `expires_at` (Unix seconds) expires.
 pub(super) fn row_expiry(expires_at: u64) -> i64 {
     let seconds = expires_at.saturating_add(SKEW.as_secs()).min(LAST_SECOND);
     i64::try_from(seconds).unwrap_or_default().saturating_mul(1000)

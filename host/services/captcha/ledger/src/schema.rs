@@ -1,4 +1,4 @@
-//! Tables. The first two are the Java service's, names, columns and indexes; the others are ours.
+//! Defines the tables. The first two are the Java service's, with names, columns and indexes; the others are ours.
 //!
 //! On SQLite an id is a BLOB of 16 bytes, a time is an INTEGER of Unix milliseconds and a truth value is 0 or 1.
 

@@ -1,4 +1,4 @@
-//! SQLite: readers from a pool, every write through one group-committing writer, write-ahead log.
+//! Stores the ledger in SQLite: readers from a pool, all writes through one group-committing writer, write-ahead log.
 
 mod writer;
 
@@ -135,7 +135,7 @@ impl Sqlite {
         sweep::sweep(&mut Sweeper { sqlite: self, now }).await
     }
 
-    /// Asks a reader and the writer.
+    /// Checks that a reader and the writer answer.
     pub(super) async fn ping(&self) -> Result<(), StorageError> {
         let mut lease = self.readers.acquire().await?;
         sqlx::query("SELECT 1").execute(&mut *lease).await?;
@@ -160,19 +160,19 @@ struct Sweeper<'a> {
 }
 
 impl Expire for Sweeper<'_> {
-    type Place = i64;
+    type RowId = i64;
 
     async fn expired(&mut self, table: Table) -> Result<Vec<i64>, StorageError> {
         let mut lease = self.sqlite.readers.acquire().await?;
         let select = format!("SELECT rowid FROM {} WHERE expires_at < ? LIMIT {SCAN}", table.name());
         let query = sqlx::query_scalar(AssertSqlSafe(select)).bind(self.now).fetch_all(&mut *lease);
-        let places = in_time(async { Ok(query.await?) }).await?;
+        let row_ids = in_time(async { Ok(query.await?) }).await?;
         lease.done();
-        Ok(places)
+        Ok(row_ids)
     }
 
-    async fn delete(&mut self, table: Table, places: &[i64]) -> Result<u64, StorageError> {
-        let work = Work::Delete { table, places: places.to_vec(), now: self.now };
+    async fn delete(&mut self, table: Table, row_ids: &[i64]) -> Result<u64, StorageError> {
+        let work = Work::Delete { table, row_ids: row_ids.to_vec(), now: self.now };
         in_time(self.sqlite.writer.run(work)).await
     }
 }

@@ -1,4 +1,4 @@
-//! One of three places behind the ledger.
+//! Dispatches the ledger's calls to one of three stores.
 
 use super::high_water::HighWater;
 use super::memory::Memory;
@@ -14,7 +14,7 @@ use std::time::Duration;
 /// otherwise: two waits in a row leave time within a captcha call's deadline to answer without the database.
 pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Longest wait of what no call waits for: a count reads whole tables.
+/// Longest wait of upkeep, which no call waits for: a count reads whole tables.
 const UPKEEP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Waits `limit` at most. The answer's future moves to the heap at once: a database's is kilobytes large,
@@ -26,7 +26,7 @@ pub(super) fn within<T>(
     within_or(limit, answer, |_| {})
 }
 
-/// The same; hands the fault to `late` when the time is over.
+/// Waits `limit` at most, and passes the fault to `late` when the time is over.
 pub(super) fn within_or<T>(
     limit: Duration,
     answer: impl Future<Output = Result<T, StorageError>>,
@@ -50,7 +50,7 @@ pub(super) fn in_time<T>(
     within(UPKEEP_TIMEOUT, answer)
 }
 
-/// Where the rows are.
+/// The store of the rows.
 pub(super) enum Store {
     Sqlite(Sqlite),
     Postgres(Arc<Postgres>),
@@ -58,7 +58,7 @@ pub(super) enum Store {
 }
 
 impl Store {
-    /// Written visits that count at `now`: those of all the client's keys, and those of the site.
+    /// Returns the written visits that count at `now`: those of all the client's keys, and those of the site.
     pub(super) async fn visits(
         &self,
         site: &str,
@@ -82,7 +82,7 @@ impl Store {
         }
     }
 
-    /// Spends that are remembered at `now`.
+    /// Returns the number of spends that are remembered at `now`.
     pub(super) async fn spent(&self, id: &Id, now: i64) -> Result<u32, StorageError> {
         match self {
             Self::Sqlite(store) => store.in_time(store.spent(id, now)).await,
@@ -91,7 +91,7 @@ impl Store {
         }
     }
 
-    /// Spends that were written: none when none was left.
+    /// Writes spends and returns their number: zero if none was left.
     pub(super) async fn claim(&self, claim: Claim) -> Result<u64, StorageError> {
         match self {
             Self::Sqlite(store) => store.in_time(store.claim(claim)).await,
@@ -100,7 +100,7 @@ impl Store {
         }
     }
 
-    /// Failures, the new one included.
+    /// Counts a failure and returns the number including it.
     pub(super) async fn fail(&self, id: &Id, expires_at: i64) -> Result<u32, StorageError> {
         match self {
             Self::Sqlite(store) => store.in_time(store.fail(id, expires_at)).await,
@@ -109,7 +109,7 @@ impl Store {
         }
     }
 
-    /// Rows that have not expired at `now`.
+    /// Returns the number of rows that have not expired at `now`.
     pub(super) async fn rows(&self, now: i64) -> Result<Rows, StorageError> {
         match self {
             Self::Sqlite(store) => in_time(store.rows(now)).await,
@@ -118,7 +118,7 @@ impl Store {
         }
     }
 
-    /// Deletes what expired before `now`; none when another host is at it, or when the clocks of host and database
+    /// Deletes rows that expired before `now`; none while another host does so, or when the clocks of host and database
     /// differ too much.
     pub(super) async fn sweep(&self, now: i64) -> Result<Option<Swept>, StorageError> {
         match self {
@@ -136,7 +136,7 @@ impl Store {
         }
     }
 
-    /// How far expired rows have been deleted; none where hosts share a database and its clock.
+    /// Returns up to what time expired rows have been deleted; none where hosts share a database and its clock.
     pub(super) fn high_water(&self) -> Option<&HighWater> {
         match self {
             Self::Sqlite(store) => Some(store.high_water()),
@@ -145,7 +145,7 @@ impl Store {
         }
     }
 
-    /// By how much the host's clock was ahead of the database's at the last look, milliseconds.
+    /// Returns by how much the host's clock was ahead of the database's at the last check, milliseconds.
     pub(super) fn skew(&self) -> i64 {
         match self {
             Self::Postgres(store) => store.skew(),

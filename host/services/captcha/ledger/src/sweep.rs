@@ -1,4 +1,4 @@
-//! Deleting what expired: the places of expired rows are found in one scan, then deleted in batches, so that no
+//! Deletes expired rows: their ids are found in one scan, then deleted in batches, so that no
 //! statement holds locks for long.
 
 use super::StorageError;
@@ -8,22 +8,22 @@ use super::schema::Table;
 /// Rows that one statement deletes.
 pub(super) const BATCH: usize = 1000;
 
-/// Places of rows that one scan finds at most; they are held in memory.
+/// Most row ids that one scan finds; they are held in memory.
 pub(super) const SCAN: usize = 100_000;
 
 /// A store whose rows expire.
 pub(super) trait Expire {
-    /// Where a row is.
-    type Place;
+    /// The id of a row.
+    type RowId;
 
-    /// The places of at most [`SCAN`] rows that have expired.
-    async fn expired(&mut self, table: Table) -> Result<Vec<Self::Place>, StorageError>;
+    /// Returns the ids of at most [`SCAN`] rows that have expired.
+    async fn expired(&mut self, table: Table) -> Result<Vec<Self::RowId>, StorageError>;
 
-    /// Deletes those of `places` that have expired; how many.
-    async fn delete(&mut self, table: Table, places: &[Self::Place]) -> Result<u64, StorageError>;
+    /// Deletes those of `row_ids` that have expired, and returns their number.
+    async fn delete(&mut self, table: Table, row_ids: &[Self::RowId]) -> Result<u64, StorageError>;
 }
 
-/// Deletes from every table what has expired.
+/// Deletes the expired rows of every table.
 pub(super) async fn sweep(store: &mut impl Expire) -> Result<Swept, StorageError> {
     let mut swept = Swept::default();
     for table in Table::ALL {
@@ -34,11 +34,11 @@ pub(super) async fn sweep(store: &mut impl Expire) -> Result<Swept, StorageError
             Table::SiteVisits => &mut swept.site_visits,
         };
         loop {
-            let places = store.expired(table).await?;
-            for batch in places.chunks(BATCH) {
+            let row_ids = store.expired(table).await?;
+            for batch in row_ids.chunks(BATCH) {
                 *deleted += store.delete(table, batch).await?;
             }
-            if places.len() < SCAN {
+            if row_ids.len() < SCAN {
                 break;
             }
         }

@@ -1,9 +1,9 @@
-//! What runs beside the requests: writing visits, sweeping, counting rows. Each task ends when told to, or when the
-//! ledger is dropped.
+//! Runs background tasks: writing visits, sweeping, counting rows. Each ends when it is stopped, or when the ledger is
+//! dropped.
 
 use super::StorageError;
+use super::memory_fallback::MemoryFallback;
 use super::records::{self, Rows};
-use super::stand_in::StandIn;
 use super::store::Store;
 use super::visits::{FLUSH_EVERY, Recorder};
 use bulkhead_os::clock::HostClock;
@@ -31,19 +31,19 @@ impl Tasks {
         store: &Arc<Store>,
         visits: &Arc<Recorder>,
         counts: &Arc<Counts>,
-        stand_in: Option<&Arc<StandIn>>,
+        memory_fallback: Option<&Arc<MemoryFallback>>,
         clock: &HostClock,
     ) -> Self {
         let (stop, stopped) = watch::channel(());
         let running = vec![
             tokio::spawn(flush(store.clone(), visits.clone(), stopped.clone())),
-            tokio::spawn(sweep(store.clone(), stand_in.cloned(), clock.clone(), stopped.clone())),
+            tokio::spawn(sweep(store.clone(), memory_fallback.cloned(), clock.clone(), stopped.clone())),
             tokio::spawn(count(store.clone(), counts.clone(), clock.clone(), stopped)),
         ];
         Self { stop, running: Mutex::new(running) }
     }
 
-    /// Tells the tasks to end and waits until they have.
+    /// Stops the tasks and waits until they have ended.
     pub(super) async fn stop(&self) {
         self.stop.send_replace(());
         let running = std::mem::take(&mut *self.running.lock().unwrap_or_else(PoisonError::into_inner));
@@ -80,14 +80,14 @@ async fn flush(store: Arc<Store>, visits: Arc<Recorder>, mut stopped: watch::Rec
 
 async fn sweep(
     store: Arc<Store>,
-    stand_in: Option<Arc<StandIn>>,
+    memory_fallback: Option<Arc<MemoryFallback>>,
     clock: HostClock,
     mut stopped: watch::Receiver<()>,
 ) {
     loop {
         let now = clock.millis();
-        if let Some(stand_in) = &stand_in {
-            stand_in.sweep(now);
+        if let Some(memory_fallback) = &memory_fallback {
+            memory_fallback.sweep(now);
         }
         tokio::select! {
             _ = stopped.changed() => return,
@@ -116,7 +116,7 @@ fn report(swept: Result<Option<records::Swept>, StorageError>) {
     }
 }
 
-/// Between nine and eleven tenths of `period`, so that hosts that started together drift apart.
+/// Returns a time between nine and eleven tenths of `period`, so that hosts that started together drift apart.
 fn jittered(period: Duration) -> Duration {
     let draw = f64::from(Uuid::new_v4().as_fields().0) / f64::from(u32::MAX);
     period.mul_f64(0.9 + 0.2 * draw)
@@ -150,14 +150,14 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// Zero, until the first count that is asked for at once.
+    /// Makes counts of zero, and requests a first count at once.
     pub(super) fn new() -> Self {
         let asked = Notify::new();
         asked.notify_one();
         Self { requests: AtomicU64::new(0), payloads: AtomicU64::new(0), asked }
     }
 
-    /// The figures at hand; asks for new ones.
+    /// Returns the known figures, and requests new ones.
     pub(super) fn rows(&self) -> Rows {
         self.asked.notify_one();
         Rows {

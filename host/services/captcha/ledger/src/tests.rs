@@ -1,4 +1,4 @@
-//! The ledger on SQLite and in memory. On PostgreSQL it is tested with a real server, in the test crate.
+//! Tests of the ledger on SQLite and in memory. The test crate tests it on a real PostgreSQL server.
 
 mod claims;
 mod clocks;
@@ -8,7 +8,7 @@ mod upkeep;
 mod visits;
 
 use super::*;
-use bulkhead_os::clock::{ClockHands, HostClock};
+use bulkhead_os::clock::{ClockControl, HostClock};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions, Connection};
 use std::path::Path;
@@ -22,13 +22,13 @@ fn options(window: Duration) -> Options {
     Options::new(window, 4)
 }
 
-/// A ledger whose time of day can be moved.
-async fn movable(backend: Backend) -> (Ledger, ClockHands) {
-    let (clock, hands) = HostClock::movable();
-    (Ledger::open(backend, Options { clock, ..options(WINDOW) }).await.unwrap(), hands)
+/// Opens a ledger whose time of day can be moved.
+async fn movable(backend: Backend) -> (Ledger, ClockControl) {
+    let (clock, control) = HostClock::movable();
+    (Ledger::open(backend, Options { clock, ..options(WINDOW) }).await.unwrap(), control)
 }
 
-/// Unix milliseconds.
+/// Returns Unix milliseconds.
 fn now() -> i64 {
     HostClock::system().millis()
 }
@@ -53,7 +53,7 @@ fn id(number: u64) -> String {
     format!("{number:064x}")
 }
 
-/// Unix seconds, a minute from now.
+/// Returns Unix seconds, a minute from now.
 fn soon() -> u64 {
     now().cast_unsigned() / 1000 + 60
 }

@@ -1,7 +1,7 @@
-//! Visits between a request and the database: they are counted at once and written in batches.
+//! Counts visits at once and writes them in batches.
 //!
-//! A count is what the database holds plus what waits here. The gate keeps the two in step: while anyone counts, no
-//! batch moves from here to there.
+//! A count is what the database holds plus what waits here. The flush lock keeps the two in step: while anyone counts,
+//! no batch moves from here to there.
 
 use super::StorageError;
 use super::records::{self, Visit, Visits, Window};
@@ -16,7 +16,7 @@ use uuid::Uuid;
 /// Visits are written this often; with the write itself, what a power cut may lose stays under a second.
 pub const FLUSH_EVERY: Duration = Duration::from_millis(500);
 
-/// A client's visits are counted up to here, so that one client cannot make counting slow.
+/// Most visits that are counted for a client, so that one client cannot make counting slow.
 pub const COUNT_CEILING: u64 = 100_000;
 
 /// Visits that one transaction writes.
@@ -25,7 +25,7 @@ const BATCH: usize = 1000;
 /// Visits that may wait while the database is down.
 const MAX_WAITING: usize = 100_000;
 
-/// A client with as many visits is asked for at the database once a [`RECOUNT`] only; in between its own visits here
+/// A client with as many visits is looked up in the database once a [`RECOUNT`] only; in between its own visits here
 /// are added.
 const BUSY: u64 = 256;
 
@@ -38,9 +38,9 @@ const BUCKETS: i64 = 60;
 pub(super) struct Recorder {
     window: Window,
     clock: HostClock,
-    /// Whether visits go on being counted here while the database does not answer.
+    /// Whether visits are counted in memory while the database does not answer.
     lenient: bool,
-    gate: RwLock<()>,
+    flush_lock: RwLock<()>,
     waiting: Mutex<Waiting>,
     full: Notify,
     /// Why the last batch could not be written.
@@ -52,12 +52,12 @@ struct Waiting {
     visits: VecDeque<Arc<Visit>>,
     clients: HashMap<String, u64>,
     sites: HashMap<String, u64>,
-    busy: HashMap<Asked, Count>,
+    busy: HashMap<CountKey, Count>,
 }
 
-/// What a count was about.
+/// The site and client of a count.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Asked {
+struct CountKey {
     site: String,
     client: Vec<String>,
 }
@@ -74,7 +74,7 @@ impl Recorder {
             window: Window { length, bucket: (length / BUCKETS).clamp(1000, 60_000) },
             clock,
             lenient,
-            gate: RwLock::new(()),
+            flush_lock: RwLock::new(()),
             waiting: Mutex::default(),
             full: Notify::new(),
             fault: Mutex::default(),
@@ -93,13 +93,13 @@ impl Recorder {
         client: Vec<String>,
         allow_listed: bool,
     ) -> Result<Visits, StorageError> {
-        let asked = Asked { site: site.to_owned(), client };
-        let _open = self.gate.read().await;
+        let count_key = CountKey { site: site.to_owned(), client };
+        let _open = self.flush_lock.read().await;
         let at = self.clock.millis();
-        let known = self.waiting().known(&asked);
+        let known = self.waiting().known(&count_key);
         let written = match known {
             Some(written) => written,
-            None => match store.visits(&asked.site, &asked.client, at, self.window).await {
+            None => match store.visits(&count_key.site, &count_key.client, at, self.window).await {
                 Err(StorageError::Unavailable(_)) if self.lenient => Visits::default(),
                 written => written?,
             },
@@ -107,14 +107,14 @@ impl Recorder {
         let mut waiting = self.waiting();
         if waiting.visits.len() >= MAX_WAITING {
             if self.lenient {
-                return Ok(waiting.count(&asked, written));
+                return Ok(waiting.count(&count_key, written));
             }
             return Err(StorageError::Unavailable("too many visits wait to be written".into()));
         }
-        let visit = self.visit(&asked, allow_listed, at);
-        let counted = waiting.count(&asked, written);
+        let visit = self.visit(&count_key, allow_listed, at);
+        let counted = waiting.count(&count_key, written);
         if known.is_none() && written.client >= BUSY {
-            waiting.busy.insert(asked, Count { written, at: Instant::now() });
+            waiting.busy.insert(count_key, Count { written, at: Instant::now() });
         }
         waiting.push(visit);
         if waiting.visits.len() >= BATCH {
@@ -123,11 +123,11 @@ impl Recorder {
         Ok(counted)
     }
 
-    fn visit(&self, asked: &Asked, allow_listed: bool, at: i64) -> Visit {
+    fn visit(&self, count_key: &CountKey, allow_listed: bool, at: i64) -> Visit {
         Visit {
             id: Uuid::new_v4(),
-            site: asked.site.clone(),
-            client: asked.client.first().cloned().unwrap_or_default(),
+            site: count_key.site.clone(),
+            client: count_key.client.first().cloned().unwrap_or_default(),
             allow_listed,
             at,
             since: Instant::now(),
@@ -146,7 +146,7 @@ impl Recorder {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone().map_or(Ok(()), Err)
     }
 
-    /// Writes all that waits; what could not be written waits on.
+    /// Writes all waiting visits; those that could not be written stay.
     pub(super) async fn flush(&self, store: &Store) -> Result<(), StorageError> {
         let flushed = self.write(store).await;
         *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = flushed.clone().err();
@@ -155,9 +155,9 @@ impl Recorder {
 
     async fn write(&self, store: &Store) -> Result<(), StorageError> {
         while !self.waiting().visits.is_empty() {
-            // Asked before the gate is closed: a database that is down must not hold up those who count.
+            // Checked before the flush lock is taken: a database that is down must not hold up those who count.
             store.ping().await?;
-            let _closed = self.gate.write().await;
+            let _closed = self.flush_lock.write().await;
             let batch: Vec<_> = self.waiting().visits.iter().take(BATCH).cloned().collect();
             store.write(&batch, self.window).await?;
             self.waiting().written(&batch);
@@ -167,15 +167,15 @@ impl Recorder {
 }
 
 impl Waiting {
-    fn known(&self, asked: &Asked) -> Option<Visits> {
-        self.busy.get(asked).filter(|count| count.at.elapsed() < RECOUNT).map(|count| count.written)
+    fn known(&self, count_key: &CountKey) -> Option<Visits> {
+        self.busy.get(count_key).filter(|count| count.at.elapsed() < RECOUNT).map(|count| count.written)
     }
 
-    fn count(&self, asked: &Asked, written: Visits) -> Visits {
-        let here: u64 = asked.client.iter().filter_map(|key| self.clients.get(key)).sum();
+    fn count(&self, count_key: &CountKey, written: Visits) -> Visits {
+        let here: u64 = count_key.client.iter().filter_map(|key| self.clients.get(key)).sum();
         Visits {
             client: (written.client + here).min(COUNT_CEILING),
-            site: written.site + self.sites.get(&asked.site).copied().unwrap_or_default(),
+            site: written.site + self.sites.get(&count_key.site).copied().unwrap_or_default(),
         }
     }
 
@@ -194,17 +194,17 @@ impl Waiting {
             *clients.entry(visit.client.as_str()).or_default() += 1;
             *sites.entry(visit.site.as_str()).or_default() += 1;
         }
-        for (asked, count) in &mut self.busy {
+        for (count_key, count) in &mut self.busy {
             count.written.client +=
-                asked.client.iter().filter_map(|key| clients.get(key.as_str())).sum::<u64>();
-            count.written.site += sites.get(asked.site.as_str()).copied().unwrap_or_default();
+                count_key.client.iter().filter_map(|key| clients.get(key.as_str())).sum::<u64>();
+            count.written.site += sites.get(count_key.site.as_str()).copied().unwrap_or_default();
         }
         take(&mut self.clients, clients);
         take(&mut self.sites, sites);
     }
 }
 
-/// Counts less by `taken`, and forgets keys at zero.
+/// Subtracts `taken` from the counts, and removes keys at zero.
 fn take(counts: &mut HashMap<String, u64>, taken: HashMap<&str, u64>) {
     for (key, taken) in taken {
         if let Some(count) = counts.get_mut(key) {

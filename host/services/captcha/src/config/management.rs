@@ -9,7 +9,7 @@ use std::{
 };
 
 use bulkhead_config::{
-    forms,
+    formats,
     reader::Reader,
     tables::{Context, ServiceTable},
 };
@@ -120,7 +120,7 @@ fn endpoints(reader: &mut Reader, key: &str, ids: &[String]) -> BTreeSet<Endpoin
 }
 
 fn read_base_path(reader: &mut Reader) -> String {
-    let form = |text: &str| forms::path_prefix(text.strip_suffix('/').unwrap_or(text));
+    let form = |text: &str| formats::path_prefix(text.strip_suffix('/').unwrap_or(text));
     reader.key("base_path", "Put before every operational endpoint").parsed(
         "path",
         BASE_PATH.to_owned(),

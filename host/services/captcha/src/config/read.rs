@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bulkhead_config::{
-    Origin, database_url, forms,
+    Origin, database_url, formats,
     reader::Reader,
     tables::{Context, ServiceTable},
 };
@@ -160,7 +160,7 @@ fn read_auth(r: &mut Reader, spring_security: Option<&str>) -> Auth {
 fn read_jwt(r: &mut Reader) -> Option<Jwt> {
     let url = r
         .key("key_set_url", "The issuer's key set (JWKS), fetched and refreshed")
-        .optional("URL", |text| forms::web_url(text).map(String::from));
+        .optional("URL", |text| formats::web_url(text).map(String::from));
     let file = r.key("key_set_file", "The issuer's key set (JWKS), read at start").path();
     let issuer = r.key("issuer", "Required `iss`").text();
     let audiences = r

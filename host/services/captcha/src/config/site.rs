@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use bulkhead_config::{forms, reader::Reader, secret::Secret};
+use bulkhead_config::{formats, reader::Reader, secret::Secret};
 use bulkhead_pow::Algorithm;
 use unicode_normalization::UnicodeNormalization;
 
@@ -61,15 +61,15 @@ impl Site {
                 .unwrap_or(if compat { COMPAT_IPV6_NET_SIZE } else { SOURCE_ADDRESS_IPV6_NET_SIZE }),
             whitelisted_source_addresses: r
                 .key("whitelisted_source_addresses", "Clients whose challenges cost 1")
-                .list("addresses or networks", forms::network)
+                .list("addresses or networks", formats::network)
                 .unwrap_or_default(),
             denied_source_addresses: r
                 .key("denied_source_addresses", "Clients that are refused; wins over the list above")
-                .list("addresses or networks", forms::network)
+                .list("addresses or networks", formats::network)
                 .unwrap_or_default(),
             allowed_origins: r
                 .key("allowed_origins", "Origins whose pages may use the widget endpoints")
-                .list("origins, * for all", forms::web_origin)
+                .list("origins, * for all", formats::web_origin)
                 .unwrap_or_default(),
             widget_calls_per_minute: r
                 .key("widget_calls_per_minute", "Widget calls a minute that one client may make")

@@ -46,15 +46,15 @@ impl SecretGuesses {
             return Ok(());
         }
         let name = format!("secret {secret}");
-        if is_right && self.right.remembers(&name, client, now) {
+        if is_right && self.right.has_recent_call(&name, client, now) {
             // Again, so that it stays known.
             return self.right.take(&name, client, u32::MAX, now);
         }
-        let is_new = !self.wrong.remembers(&name, client, now);
+        let is_new = !self.wrong.has_recent_call(&name, client, now);
         if is_new {
             self.wrong.take(GUESSES, client, BY_CLIENT, now)?;
             if let Err(seconds) = self.wrong.take(ALL_GUESSES, EVERYBODY, IN_ALL, now) {
-                self.wrong.give_back(GUESSES, client, BY_CLIENT, now);
+                self.wrong.refund(GUESSES, client, BY_CLIENT, now);
                 return Err(seconds);
             }
         }
@@ -62,8 +62,8 @@ impl SecretGuesses {
             return self.wrong.take(&name, client, BY_CLIENT, now);
         }
         if is_new {
-            self.wrong.give_back(GUESSES, client, BY_CLIENT, now);
-            self.wrong.give_back(ALL_GUESSES, EVERYBODY, IN_ALL, now);
+            self.wrong.refund(GUESSES, client, BY_CLIENT, now);
+            self.wrong.refund(ALL_GUESSES, EVERYBODY, IN_ALL, now);
         }
         self.right.take(&name, client, u32::MAX, now)
     }

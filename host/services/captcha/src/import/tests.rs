@@ -161,7 +161,7 @@ fn a_site_key_in_quotes_or_brackets_may_have_dots() {
 fn broken_yaml_has_its_line() {
     let cases = [
         ("a: b\nc: [1\n", "not valid YAML"),
-        ("a: &x [*x]\n", "line 1: an alias stands inside of what it stands for"),
+        ("a: &x [*x]\n", "line 1: an alias is inside of its own anchor"),
         ("? [a]\n: b\n", "a name must be plain text"),
     ];
     for (text, words) in cases {

@@ -1,4 +1,4 @@
-//! Who is logged in to the appointment system, and who could be.
+//! Looks up sessions and passwords of the appointment system's users.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::{
 /// A session's row holds the SHA-256 of its key, in lower-case hexadecimal.
 const SESSION: &str = "SELECT COUNT(*) FROM nutzer WHERE SessionID = ? AND sessionExpiry > {local}";
 const PASSWORD: &str = "SELECT Passworthash FROM nutzer WHERE Name = ?";
-/// What hashes cost stands in their first characters: `$2y$12$`, `$argon2id$v=19$m=65536,t=4,p=1$`.
+/// The first characters of hashes hold their cost: `$2y$12$`, `$argon2id$v=19$m=65536,t=4,p=1$`.
 const HASH_COSTS: &str = "SELECT DISTINCT CASE WHEN Passworthash LIKE '$argon2%' THEN SUBSTR(Passworthash, 1, 48) \
                           WHEN Passworthash LIKE '$2%' THEN SUBSTR(Passworthash, 1, 7) ELSE '' END FROM nutzer";
 
@@ -31,7 +31,7 @@ impl Accounts {
         Self { connections, clock }
     }
 
-    /// Whether `key` belongs to a session that has not expired.
+    /// Returns whether `key` belongs to a session that has not expired.
     ///
     /// # Errors
     /// When the database gives no answer.
@@ -42,12 +42,12 @@ impl Accounts {
         Ok(rows.pop().is_some_and(|mut row| row.count() > 0))
     }
 
-    /// The password's hash of the user called `name`; `None` when there is no such user, or several.
+    /// Returns the password's hash of the user called `name`; `None` when there is no such user, or several.
     ///
     /// # Errors
     /// When the database gives no answer.
     pub async fn password_hash(&self, name: &str) -> Result<Option<String>, CollectError> {
-        // No database takes it in a text, so nobody is called so.
+        // No database accepts it in a text, so no user has this name.
         if name.contains('\0') {
             return Ok(None);
         }
@@ -59,7 +59,7 @@ impl Accounts {
         }
     }
 
-    /// The beginnings of all users' hashes that say what checking one costs, each once.
+    /// Returns the beginnings of all users' hashes that determine the cost of a check, each once.
     ///
     /// # Errors
     /// When the database gives no answer.

@@ -1,4 +1,4 @@
-//! Time as the appointment system's clocks show it.
+//! Converts times between Unix seconds and the appointment system's time zone.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -6,52 +6,52 @@ use jiff::{Timestamp, ToSpan as _, civil::DateTime, tz::TimeZone};
 
 use super::Moment;
 
-/// The clocks of one time zone.
+/// The clock of one time zone.
 #[derive(Clone, Debug)]
 pub struct Clock {
     zone: TimeZone,
 }
 
 impl Clock {
-    /// The clocks of an IANA time zone such as `Europe/Berlin`; `None` when there is none of that name.
+    /// Returns the clock of an IANA time zone such as `Europe/Berlin`; `None` for an unknown name.
     pub fn new(zone: &str) -> Option<Self> {
         TimeZone::get(zone).ok().map(|zone| Self { zone })
     }
 
-    /// Now, Unix seconds.
+    /// Returns the current Unix seconds.
     pub fn now() -> i64 {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         i64::try_from(now.as_secs()).unwrap_or(i64::MAX)
     }
 
-    /// `2026-08-21 14:05:00`.
+    /// Formats a time as `2026-08-21 14:05:00`.
     pub fn text(&self, unix_seconds: i64) -> String {
         self.format(unix_seconds, "%Y-%m-%d %H:%M:%S")
     }
 
-    /// `2026-08-21T14:05:00+02:00`.
+    /// Formats a time as `2026-08-21T14:05:00+02:00`.
     pub fn iso(&self, unix_seconds: i64) -> String {
         self.format(unix_seconds, "%Y-%m-%dT%H:%M:%S%:z")
     }
 
-    /// A moment that is known by its Unix seconds.
+    /// Returns the moment of Unix seconds.
     pub fn moment(&self, unix_seconds: i64) -> Moment {
         Moment { text: self.text(unix_seconds), unix_seconds: Some(unix_seconds) }
     }
 
-    /// A moment as the database has it.
+    /// Returns the moment of a database's text.
     pub fn foreign(&self, text: String) -> Moment {
         Moment { unix_seconds: self.parse(&text), text }
     }
 
-    /// Unix seconds at which the day began, `days` days before the day of `unix_seconds`.
+    /// Returns the Unix seconds at which a day began, `days` days before the day of `unix_seconds`.
     pub fn midnight(&self, unix_seconds: i64, days: i32) -> i64 {
         let day = self.timestamp(unix_seconds).to_zoned(self.zone.clone()).date();
         let day = day.checked_sub(days.days()).unwrap_or(day);
         day.to_zoned(self.zone.clone()).map_or(unix_seconds, |midnight| midnight.timestamp().as_second())
     }
 
-    /// Unix seconds of a time in a database: with an offset, on these clocks, or as Unix seconds.
+    /// Returns the Unix seconds of a time in a database: with an offset, in this time zone, or as Unix seconds.
     pub fn parse(&self, text: &str) -> Option<i64> {
         let text = text.trim();
         if let Ok(seconds) = text.parse() {

@@ -1,4 +1,4 @@
-//! Collects sections when they are asked for, each at most once at a time.
+//! Collects sections when they are requested, each at most once at a time.
 
 use std::{
     collections::BTreeSet,
@@ -12,26 +12,26 @@ use tokio::{
 };
 
 use super::{
-    Accounts, Clock, CollectError, Collection, Figures, Lacking, Moment, Place, Section,
+    Accounts, Clock, CollectError, Collection, DatabaseLocation, Figures, Lacking, Moment, Section,
     connection::Connections,
     queries,
-    section::{Began, Cell, Collected, Due, Known, Turn},
+    section::{Cell, Collected, CollectionGuard, CollectionStart, Due, Known},
 };
 
-/// What a collector is made of.
+/// Settings of a collector.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Where the database is.
-    pub place: Place,
-    /// The appointment system's clocks.
+    pub location: DatabaseLocation,
+    /// The appointment system's clock.
     pub clock: Clock,
     /// Longest time of a statement.
     pub statement_timeout: Duration,
-    /// How long what is known may be shown.
+    /// How long figures may be shown.
     pub max_age: Duration,
 }
 
-/// Reads the appointment system's figures. A clone is another handle on the same.
+/// Reads the appointment system's figures. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Collector {
     shared: Arc<Shared>,
@@ -46,7 +46,7 @@ struct Shared {
     lanes: [Semaphore; 2],
 }
 
-/// What is known at one time.
+/// The figures at one time.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     now: Moment,
@@ -54,22 +54,22 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Unix seconds since which all of it could be shown.
+    /// Returns the Unix seconds since which all of it could be shown.
     pub fn newest(&self) -> f64 {
         self.known.iter().map(|(_, known)| known.shown_at).fold(0.0, f64::max)
     }
 
-    /// Unix seconds at which the oldest of it was collected; `None` when nothing is known.
+    /// Returns the Unix seconds at which the oldest of it was collected; `None` without figures.
     pub fn oldest(&self) -> Option<f64> {
         self.known.iter().map(|(_, known)| known.at).min_by(f64::total_cmp)
     }
 
-    /// Tells snapshots of different figures apart.
+    /// Returns serial numbers, which differ between snapshots of different figures.
     pub fn serials(&self) -> Vec<(Section, u64)> {
         self.known.iter().map(|(section, known)| (*section, known.serial)).collect()
     }
 
-    /// All of it in one, with the record of every section's collections.
+    /// Merges all sections, with the record of every section's collections.
     fn figures(self, collections: Vec<Collection>) -> Figures {
         let (mut database, mut processes, mut slots) = (None, None, None);
         let (mut mail, mut sources, mut sessions) = (None, None, None);
@@ -99,82 +99,82 @@ impl Snapshot {
 }
 
 impl Collector {
-    /// A collector that has not collected anything yet; `time_to_live` says how long a section is good.
+    /// Makes a collector without figures; `time_to_live` says how long a section is current.
     ///
     /// # Errors
-    /// When the database's URL is none.
+    /// When the database's URL is invalid.
     pub fn new(options: Options, time_to_live: impl Fn(Section) -> Duration) -> Result<Self, CollectError> {
-        let Options { place, clock, statement_timeout, max_age } = options;
-        let connections = Arc::new(Connections::new(&place, statement_timeout)?);
+        let Options { location, clock, statement_timeout, max_age } = options;
+        let connections = Arc::new(Connections::new(&location, statement_timeout)?);
         let cells = Section::ALL.map(|section| Cell::new(section, time_to_live(section), max_age));
         let lanes = [const { Semaphore::const_new(1) }; 2];
         let shared = Shared { connections, clock, cells, lanes };
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// Looks accounts up in the same database.
+    /// Returns the accounts of the same database.
     pub fn accounts(&self) -> Accounts {
         Accounts::new(Arc::clone(&self.shared.connections), self.shared.clock.clone())
     }
 
-    /// The appointment system's clocks.
+    /// Returns the appointment system's clock.
     pub fn clock(&self) -> &Clock {
         &self.shared.clock
     }
 
-    /// Has collected what is asked for and due, and waits for it: for less than a second where older figures can be
-    /// shown instead, and not for ever otherwise, for what can be shown is better than nothing.
+    /// Collects the requested sections that are due, and waits for them: less than a second where older figures can be
+    /// shown instead, and a bounded time otherwise.
     pub async fn refresh(&self, statistics: bool) {
         let (now, start) = (Instant::now(), Deadline::now());
-        let (mut awaited, mut turns) = (Vec::new(), [const { Vec::new() }; 2]);
-        let [quick, scans] = &mut turns;
+        let (mut awaited, mut guards) = (Vec::new(), [const { Vec::new() }; 2]);
+        let [quick, scans] = &mut guards;
         for cell in self.wanted(statistics) {
             let lane = if cell.section.is_statistics() { &mut *scans } else { &mut *quick };
             match cell.due(now) {
                 Due::Nothing => {}
-                Due::Collect(turn, patience) => {
-                    awaited.push((turn.ended(), patience));
-                    lane.push(turn);
+                Due::Collect(guard, wait) => {
+                    awaited.push((guard.ended(), wait));
+                    lane.push(guard);
                 }
-                Due::Join(ended, patience) => awaited.push((ended, patience)),
+                Due::Join(ended, wait) => awaited.push((ended, wait)),
             }
         }
-        for (lane, turns) in turns.into_iter().enumerate() {
-            self.start(lane, turns);
+        for (lane, guards) in guards.into_iter().enumerate() {
+            self.start(lane, guards);
         }
-        for (mut ended, patience) in awaited {
-            // Late is no error: the collection goes on, and until then older figures are shown, or none. Waiting fails
-            // when the collector is gone, and then nothing is shown.
-            let _ = timeout_at(start + patience, ended.changed()).await;
+        for (mut ended, wait) in awaited {
+            // A timeout is not an error: the collection continues, and until then older figures are shown, or none.
+            // Waiting fails when the collector is gone, and then nothing is shown.
+            let _ = timeout_at(start + wait, ended.changed()).await;
         }
     }
 
-    /// What is known, from memory.
+    /// Returns the present figures from memory.
     pub fn snapshot(&self, statistics: bool) -> Snapshot {
         let now = Instant::now();
         let known = self.wanted(statistics).filter_map(|cell| Some((cell.section, cell.known(now)?)));
         Snapshot { now: self.shared.clock.moment(Clock::now()), known: known.collect() }
     }
 
-    /// What is known, from memory, with the record of every section's collections.
+    /// Returns the present figures from memory, with the record of every section's collections.
     pub fn figures(&self, statistics: bool) -> Figures {
         self.snapshot(statistics).figures(self.collections())
     }
 
-    /// How the collection of every section stands.
+    /// Returns the status of every section's collection.
     pub fn collections(&self) -> Vec<Collection> {
-        let standing = |cell: &Arc<Cell>| {
-            let standing = cell.standing();
+        let status = |cell: &Arc<Cell>| {
+            let status = cell.status();
             Collection {
                 section: cell.section,
-                succeeded_at: standing.known.map(|known| known.at),
-                duration_seconds: standing.attempt.as_ref().map(|attempt| attempt.took.as_secs_f64()),
-                error: standing.attempt.and_then(|attempt| Some(attempt.error?.as_str().to_owned())),
-                successes: standing.successes,
-                failures: standing.failures,
+                succeeded_at: status.known.map(|known| known.at),
+                duration_seconds: status.attempt.as_ref().map(|attempt| attempt.took.as_secs_f64()),
+                error: status.attempt.and_then(|attempt| Some(attempt.error?.as_str().to_owned())),
+                successes: status.successes,
+                failures: status.failures,
             }
         };
-        self.shared.cells.iter().map(standing).collect()
+        self.shared.cells.iter().map(status).collect()
     }
 
     /// Closes the connections once they are free.
@@ -186,20 +186,20 @@ impl Collector {
         self.shared.cells.iter().filter(move |cell| statistics || !cell.section.is_statistics())
     }
 
-    /// Collects in the background and in this order, so that whoever asked may leave.
-    fn start(&self, lane: usize, turns: Vec<Turn>) {
-        if turns.is_empty() {
+    /// Collects in the background and in this order, so that callers may leave.
+    fn start(&self, lane: usize, guards: Vec<CollectionGuard>) {
+        if guards.is_empty() {
             return;
         }
         let shared = Arc::clone(&self.shared);
         tokio::spawn(async move {
-            for turn in turns {
+            for guard in guards {
                 let Some(lane) = shared.lanes.get(lane) else { return };
-                let Ok(_place) = lane.acquire().await else { return };
-                let began = Began::now();
-                let (section, now) = (turn.section(), began.unix_seconds());
+                let Ok(_permit) = lane.acquire().await else { return };
+                let began = CollectionStart::now();
+                let (section, now) = (guard.section(), began.unix_seconds());
                 let collected = queries::collect(section, &shared.connections, &shared.clock, now).await;
-                turn.end(collected, began);
+                guard.end(collected, began);
             }
         });
     }

@@ -1,4 +1,4 @@
-//! Figures that the tables have no column for, looked up in the database's catalogue, which no lock on a table holds up.
+//! Finds figures without a column in the tables, by the database's catalogue, which does not wait for table locks.
 
 use super::{
     CollectError, Lacking,
@@ -11,14 +11,13 @@ pub(super) const CHANGED: [&str; 2] = ["updated_at", "updateTimestamp"];
 /// The column that links an appointment to a citizen's account.
 pub(super) const EXTERNAL_USER_ID: &str = "external_user_id";
 
-/// What figures need: a table with one of these columns.
+/// The figures that need a table with one of these columns.
 const NEEDED: [(Lacking, &str, &[&str]); 2] = [
     (Lacking::OutdatedSlots, "oeffnungszeit", &CHANGED),
     (Lacking::ExternalUserIds, "buerger", &[EXTERNAL_USER_ID]),
 ];
 
-/// Returns the figures that have no column in a table that is there. A table that is not, or that the user may not see,
-/// costs its whole section.
+/// Returns the figures that have no column in an existing table. A missing or hidden table fails its whole section.
 pub(super) async fn lacking(connections: &Connections) -> Result<Vec<Lacking>, CollectError> {
     let mut columns = Vec::new();
     for mut row in connections.rows(&catalogue(connections.dialect()), &[], &[Text, Text]).await? {
@@ -33,7 +32,7 @@ pub(super) async fn lacking(connections: &Connections) -> Result<Vec<Lacking>, C
     Ok(lacking.map(|(lacking, ..)| *lacking).collect())
 }
 
-/// Tables and their columns, a row each.
+/// Returns the query of tables and their columns, a row each.
 fn catalogue(dialect: Dialect) -> String {
     let tables = NEEDED.map(|(_, table, _)| format!("'{table}'"));
     let listed = tables.join(", ");

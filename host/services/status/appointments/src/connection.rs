@@ -1,4 +1,4 @@
-//! Connections to one of three databases, and rows as plain values.
+//! Connects to one of three databases, and returns rows as plain values.
 
 use std::{path::PathBuf, str::FromStr as _, time::Duration};
 
@@ -12,19 +12,19 @@ use sqlx::{
 use super::{CollectError, dialect::Dialect};
 use bulkhead_database::{NoConnection, Pool};
 
-/// What a server adds to the time of a statement before it is given up from here.
+/// Time beyond a statement's timeout after which the client gives up.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Where the database is. Prints without its URL, which may hold a password.
+/// The location of the database. Prints without its URL, which may contain a password.
 #[derive(Clone)]
 #[allow(missing_docs)]
-pub enum Place {
+pub enum DatabaseLocation {
     MariaDb(String),
     Postgres(String),
     Sqlite(PathBuf),
 }
 
-impl std::fmt::Debug for Place {
+impl std::fmt::Debug for DatabaseLocation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::MariaDb(_) => "MariaDb",
@@ -60,7 +60,7 @@ pub(super) enum Value {
 pub(super) struct Row(std::vec::IntoIter<Value>);
 
 impl Row {
-    /// The next column's number.
+    /// Returns the next column's number.
     pub(super) fn integer(&mut self) -> Option<i64> {
         match self.0.next() {
             Some(Value::Integer(number)) => number,
@@ -68,12 +68,12 @@ impl Row {
         }
     }
 
-    /// The next column's number of things.
+    /// Returns the next column's count.
     pub(super) fn count(&mut self) -> u64 {
         self.integer().and_then(|number| u64::try_from(number).ok()).unwrap_or(0)
     }
 
-    /// The next column's text.
+    /// Returns the next column's text.
     pub(super) fn text(&mut self) -> Option<String> {
         match self.0.next() {
             Some(Value::Text(text)) => text,
@@ -97,13 +97,13 @@ enum AnyPool {
 }
 
 impl Connections {
-    /// Connects when first needed; a statement may take `timeout`.
+    /// Makes connections that are opened when needed; a statement may take `timeout`.
     ///
     /// # Errors
-    /// When the URL is none.
-    pub(super) fn new(place: &Place, timeout: Duration) -> Result<Self, CollectError> {
-        let pool = match place {
-            Place::MariaDb(url) => {
+    /// When the URL is invalid.
+    pub(super) fn new(location: &DatabaseLocation, timeout: Duration) -> Result<Self, CollectError> {
+        let pool = match location {
+            DatabaseLocation::MariaDb(url) => {
                 let url = url.replacen("mariadb://", "mysql://", 1);
                 // The server's own time zone and SQL mode stay as they are.
                 let options = MySqlConnectOptions::from_str(&url)
@@ -117,7 +117,7 @@ impl Connections {
                     Box::new(move |connection| Box::pin(limit_mariadb(connection, timeout))),
                 ))
             }
-            Place::Postgres(url) => {
+            DatabaseLocation::Postgres(url) => {
                 let options = PgConnectOptions::from_str(url)
                     .map_err(|_| wrong_url())?
                     .application_name("bulkhead")
@@ -127,7 +127,7 @@ impl Connections {
                     Box::new(move |connection| Box::pin(limit_postgres(connection, timeout))),
                 ))
             }
-            Place::Sqlite(path) => {
+            DatabaseLocation::Sqlite(path) => {
                 let options = SqliteConnectOptions::new()
                     .filename(path)
                     .read_only(true)
@@ -155,7 +155,7 @@ impl Connections {
         columns: &[Column],
     ) -> Result<Vec<Row>, CollectError> {
         let sql = self.dialect().sql(template);
-        // Moved to the heap at once: a driver's future is kilobytes large.
+        // Boxed at once: a driver's future is kilobytes large.
         Box::pin(self.fetch(sql, parameters, columns)).await
     }
 
@@ -183,12 +183,12 @@ impl Connections {
                     Err(error) => {
                         // The server has answered, and the next query may ask for less.
                         if matches!(error, CollectError::Schema(_)) {
-                            lease.keep();
+                            lease.release();
                         }
                         return Err(error);
                     }
                 };
-                lease.keep();
+                lease.release();
                 let rows: Result<_, sqlx::Error> = rows
                     .iter()
                     .map(|row| {
@@ -210,7 +210,7 @@ impl Connections {
         }
     }
 
-    /// Which of a server's errors mean that it ended a statement on our order.
+    /// Converts a server's error; some codes mean that it ended a statement at our timeout.
     fn judge(&self, error: &sqlx::Error) -> CollectError {
         let code = error.as_database_error().and_then(|error| error.code().map(|code| code.into_owned()));
         let number = error

@@ -1,8 +1,9 @@
-//! A made-up appointment system in a SQLite file or on a database server: weeks of bookings with follow-ups and
-//! cancellations, bookable times, waiting mails and logged-in users. The same seed at the same time gives the same rows.
+//! Creates a demonstration database in a SQLite file or on a server: weeks of bookings with follow-ups and
+//! cancellations, bookable times, waiting mails and logged-in users. The same seed at the same time gives the same
+//! rows.
 
 mod city;
-mod dice;
+mod random;
 mod writer;
 
 use std::{fs, io, path::Path};
@@ -16,7 +17,7 @@ use self::{
     city::City,
     writer::{Target, Writer},
 };
-use super::{Clock, Place};
+use super::{Clock, DatabaseLocation};
 
 /// The tables.
 pub(super) const SCHEMA: &str = include_str!("demo/schema/sqlite.sql");
@@ -25,23 +26,23 @@ const POSTGRES: &str = include_str!("demo/schema/postgres.sql");
 const TABLES: [&str; 8] =
     ["buerger", "slot", "oeffnungszeit", "mailqueue", "config", "nutzer", "behoerde", "standort"];
 
-/// What is to be made up.
+/// The settings of a demonstration database.
 #[derive(Clone, Debug)]
 pub struct Demo {
     /// Appointments; one that takes several slots has further rows.
     pub rows: u32,
-    /// Where the dice start.
+    /// The seed of the random numbers.
     pub seed: u64,
     /// The present, Unix seconds.
     pub now: i64,
-    /// The appointment system's clocks.
+    /// The appointment system's clock.
     pub clock: Clock,
 }
 
-/// Why there is no database.
+/// Why no database was created.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
-    /// Something is there already.
+    /// The file exists already.
     #[error("{0} exists; remove it or name another file")]
     Exists(String),
     /// The file cannot be written.
@@ -49,7 +50,7 @@ pub enum DemoError {
     Write {
         /// Which file.
         path: String,
-        /// The system's word.
+        /// The system's error.
         source: io::Error,
     },
     /// The database is not empty.
@@ -60,33 +61,35 @@ pub enum DemoError {
     /// There is no connection.
     #[error("cannot connect to the database: {0}; check the URL")]
     Connect(sqlx::Error),
-    /// The database engine's word.
+    /// The database's error.
     #[error("cannot fill the database: {0}; the user must be allowed to create tables")]
     Fill(#[from] sqlx::Error),
 }
 
 impl Demo {
-    /// Makes the database: in a new file, or in a server's database that has none of the tables. There is all of it in
-    /// the end, or nothing.
+    /// Creates the database: in a new file, or in a server's database without any of the tables. It is complete in the
+    /// end, or not there.
     ///
     /// # Errors
-    /// When there is something already, or it cannot be written.
-    pub async fn create(&self, place: &Place) -> Result<(), DemoError> {
-        match place {
-            Place::Sqlite(file) if file.exists() => Err(DemoError::Exists(file.display().to_string())),
-            Place::Sqlite(file) => self.replace(file).await,
-            Place::MariaDb(url) => {
+    /// When it exists already, or cannot be written.
+    pub async fn create(&self, location: &DatabaseLocation) -> Result<(), DemoError> {
+        match location {
+            DatabaseLocation::Sqlite(file) if file.exists() => {
+                Err(DemoError::Exists(file.display().to_string()))
+            }
+            DatabaseLocation::Sqlite(file) => self.replace(file).await,
+            DatabaseLocation::MariaDb(url) => {
                 let target = Target::mariadb(url).await.map_err(DemoError::Connect)?;
                 self.add_to(target, MARIADB).await
             }
-            Place::Postgres(url) => {
+            DatabaseLocation::Postgres(url) => {
                 let target = Target::postgres(url).await.map_err(DemoError::Connect)?;
                 self.add_to(target, POSTGRES).await
             }
         }
     }
 
-    /// Makes the file in the place of one that may be there.
+    /// Creates the file, and replaces an existing one.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -95,12 +98,12 @@ impl Demo {
         if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             fs::create_dir_all(folder).map_err(write)?;
         }
-        let beside = file.with_extension(format!("{}.tmp", uuid::Uuid::new_v4()));
-        let filled = self.fill_file(&beside).await;
-        let done = filled.and_then(|()| fs::rename(&beside, file).map_err(write));
+        let temporary = file.with_extension(format!("{}.tmp", uuid::Uuid::new_v4()));
+        let filled = self.fill_file(&temporary).await;
+        let done = filled.and_then(|()| fs::rename(&temporary, file).map_err(write));
         if done.is_err() {
-            // What cannot be removed is left beside, under a name that nobody uses.
-            let _ = fs::remove_file(&beside);
+            // A file that cannot be removed stays, under a name that is not used.
+            let _ = fs::remove_file(&temporary);
         }
         done
     }
@@ -122,7 +125,7 @@ impl Demo {
         }
         let filled = self.fill(&mut target, schema).await;
         if filled.is_err() {
-            // MariaDB keeps tables whatever becomes of the transaction. What cannot be removed is named by the next try.
+            // MariaDB keeps tables even if the transaction fails. The next attempt names those that cannot be removed.
             let _ = target.run("ROLLBACK").await;
             let _ = target.run(&format!("DROP TABLE IF EXISTS {}", TABLES.join(", "))).await;
         }

@@ -1,4 +1,4 @@
-//! What the three databases spell differently. Queries are written once, with placeholders:
+//! Fills in the SQL that differs between the three databases. Queries are written once, with placeholders:
 //!
 //! | placeholder | MariaDB | PostgreSQL | SQLite |
 //! | --- | --- | --- | --- |
@@ -7,7 +7,7 @@
 //! | `{local}`, a parameter that is a local time | `CAST(? AS DATETIME)` | `CAST(? AS TIMESTAMP)` | `?` |
 //! | `{status}`, a status that compares without case | `status` | `LOWER(RTRIM(status))` | the same |
 
-/// A database's way of writing SQL.
+/// The SQL dialect of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
     MariaDb,

@@ -1,4 +1,4 @@
-//! What keeps figures from being collected, told without the URL of the database.
+//! Holds the errors of a collection, which do not show the URL of the database.
 
 /// Why there are no figures.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,7 +21,7 @@ pub enum CollectError {
 }
 
 impl CollectError {
-    /// One word for metrics.
+    /// Returns a word for metrics.
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Unreachable(_) => "unreachable",
@@ -48,7 +48,7 @@ impl From<&sqlx::Error> for CollectError {
                     // MariaDB's and PostgreSQL's "wrong user or password".
                     "28000" | "28P01" => Self::Unreachable(text),
                     "42000" | "42501" => Self::Denied(text),
-                    // SQLite: the file cannot be opened, or is none.
+                    // SQLite: the file cannot be opened, or is not a database.
                     "14" | "26" => Self::Unreachable(text),
                     _ => Self::Failed(text),
                 }

@@ -1,9 +1,9 @@
-//! The appointment system's database, read and never written: MariaDB, PostgreSQL, or SQLite.
+//! Reads the appointment system's database, MariaDB, PostgreSQL or SQLite, and never writes to it.
 //!
 //! * A section of figures is collected when it is asked for and what is known is older than its time to live. The
 //!   collection is waited for, so that a poll gets figures of its own time: for less than a second where older figures
 //!   can be shown instead, and for less than a scrape takes where none can. After a failure there is a pause in which
-//!   it is neither tried nor waited for. However many ask, a section is collected once at a time; of those that scan a
+//!   it is neither tried nor waited for. A section is collected once at a time, for any number of callers; of those that scan a
 //!   large table one at a time, and of the others one at a time.
 //! * Figures that need a column which an older release of the system does not have are left out, and not the section.
 //! * There are two connections at most, so that what is quick, such as to look up an account, need not wait for a scan.
@@ -34,6 +34,6 @@ pub use bulkhead_status_figures::{
 };
 pub use clock::Clock;
 pub use collector::{Collector, Options, Snapshot};
-pub use connection::Place;
+pub use connection::DatabaseLocation;
 pub use demo::{Demo, DemoError};
 pub use error::CollectError;

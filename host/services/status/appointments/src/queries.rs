@@ -1,4 +1,4 @@
-//! What is asked, and how the answers become figures. The text is one for all databases, see [`super::dialect`].
+//! Queries the sections' figures. The SQL is the same for all databases, see [`super::dialect`].
 
 use super::{
     Clock, CollectError, Department, ExternalUserIds, Mail, Moment, Processes, Scope, Section, Sessions,
@@ -85,7 +85,7 @@ pub(super) async fn collect(
     })
 }
 
-/// The one row of an aggregate.
+/// Returns the only row of an aggregate.
 async fn aggregate(
     connections: &Connections,
     query: &str,
@@ -135,7 +135,8 @@ async fn slots(connections: &Connections, clock: &Clock) -> Result<Slots, Collec
     Ok(Slots { outdated, outdated_oldest, free })
 }
 
-/// Outdated slots and the oldest change that they lack; `None` where no column says when opening hours changed.
+/// Returns the outdated slots and the oldest change that they lack; `None` where no column says when opening hours
+/// changed.
 async fn outdated(
     connections: &Connections,
     clock: &Clock,

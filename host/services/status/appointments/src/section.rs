@@ -1,4 +1,4 @@
-//! One section: what is known of it, and whether somebody is collecting it.
+//! Holds the state of one section: its figures, its last attempt, and whether it is being collected.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -9,15 +9,15 @@ use tokio::sync::watch;
 
 use super::{CollectError, Database, Lacking, Mail, Processes, Section, Sessions, Slots, Sources};
 
-/// After a failure the section is left alone for this long, or for its time to live when that is shorter.
+/// Pause after a failure, or the section's time to live if that is shorter.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
-/// How long a collection is waited for where nothing can be shown: half of what a scraper usually grants.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// The same where older figures can be shown instead: less than the second that a probe usually grants.
-const PATIENCE_FOR_FRESH: Duration = Duration::from_millis(900);
-/// The part of the time to live that a section may lack to be due, so that a poll that comes as often as that, and a
-/// little early, still has it collected.
-const EARLY: u32 = 20;
+/// How long to wait for a collection where no figures can be shown: half of a scraper's usual timeout.
+const WAIT_WITHOUT_FIGURES: Duration = Duration::from_secs(5);
+/// How long to wait where older figures can be shown: less than a probe's usual timeout of a second.
+const WAIT_FOR_FRESH: Duration = Duration::from_millis(900);
+/// A section is due this part of its time to live early, so that a poll at that interval, which may come a little
+/// early, still collects it.
+const EARLY_PARTS: u32 = 20;
 
 /// The figures of one section.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,32 +31,32 @@ pub(super) enum Collected {
     Sessions(Sessions),
 }
 
-/// What was collected, and when.
+/// Collected figures and their times.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
     pub figures: Arc<Collected>,
     /// Unix seconds at which the collection began: the figures are no older.
     pub at: f64,
-    /// Unix seconds at which it ended: nobody was shown the figures before.
+    /// Unix seconds at which it ended: the figures were not shown before.
     pub shown_at: f64,
     /// Counts the section's successes.
     pub serial: u64,
     since: Instant,
 }
 
-/// When a collection began, by both clocks.
+/// The start of a collection, on both clocks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Began {
+pub(super) struct CollectionStart {
     pub at: SystemTime,
     pub since: Instant,
 }
 
-impl Began {
+impl CollectionStart {
     pub(super) fn now() -> Self {
         Self { at: SystemTime::now(), since: Instant::now() }
     }
 
-    /// Unix seconds, rounded down.
+    /// Returns Unix seconds, rounded down.
     pub(super) fn unix_seconds(self) -> i64 {
         unix_seconds(self.at).floor() as i64
     }
@@ -85,21 +85,21 @@ struct State {
 
 /// A section's record for metrics.
 #[derive(Clone, Debug)]
-pub(super) struct Standing {
+pub(super) struct SectionStatus {
     pub known: Option<Known>,
     pub attempt: Option<Attempt>,
     pub successes: u64,
     pub failures: u64,
 }
 
-/// What has to be done before a section is shown.
+/// The action that is due before a section is shown.
 #[derive(Debug)]
 pub(super) enum Due {
-    /// Nothing, or nothing that would help now.
+    /// No action, or none that would help now.
     Nothing,
-    /// Collect it, and wait for so long. The collector is the caller's to run.
-    Collect(Turn, Duration),
-    /// Another caller has it collected; wait for so long.
+    /// The caller collects it and waits for this long.
+    Collect(CollectionGuard, Duration),
+    /// Another caller collects it; wait for this long.
     Join(watch::Receiver<u64>, Duration),
 }
 
@@ -114,7 +114,7 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// Shown for `max_age`, collected anew after `time_to_live`.
+    /// Makes a section that is shown for `max_age` and collected again after `time_to_live`.
     pub(super) fn new(section: Section, time_to_live: Duration, max_age: Duration) -> Arc<Self> {
         Arc::new(Self {
             section,
@@ -129,39 +129,39 @@ impl Cell {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What has to be done at `now`.
+    /// Returns the action that is due at `now`.
     pub(super) fn due(self: &Arc<Self>, now: Instant) -> Due {
         let mut state = self.lock();
         let age = state.known.as_ref().map(|known| now.saturating_duration_since(known.since));
-        if age.is_some_and(|age| age < self.time_to_live - self.time_to_live / EARLY) {
+        if age.is_some_and(|age| age < self.time_to_live - self.time_to_live / EARLY_PARTS) {
             return Due::Nothing;
         }
         let shown = age.is_some_and(|age| age < self.max_age);
-        let patience = if shown { PATIENCE_FOR_FRESH } else { PATIENCE };
+        let wait = if shown { WAIT_FOR_FRESH } else { WAIT_WITHOUT_FIGURES };
         if state.running {
-            return Due::Join(self.attempts.subscribe(), patience);
+            return Due::Join(self.attempts.subscribe(), wait);
         }
-        // A collection that takes long is not followed by the next at once, however many ask.
-        let rest = |attempt: &Attempt| if attempt.error.is_some() { RETRY_AFTER } else { attempt.took };
-        let rests = |attempt: &Attempt| {
-            now.saturating_duration_since(attempt.ended) < rest(attempt).min(self.time_to_live)
+        // A long collection is not followed by the next one at once, for any number of callers.
+        let pause = |attempt: &Attempt| if attempt.error.is_some() { RETRY_AFTER } else { attempt.took };
+        let is_pausing = |attempt: &Attempt| {
+            now.saturating_duration_since(attempt.ended) < pause(attempt).min(self.time_to_live)
         };
-        if state.attempt.as_ref().is_some_and(rests) {
+        if state.attempt.as_ref().is_some_and(is_pausing) {
             return Due::Nothing;
         }
         state.running = true;
-        Due::Collect(Turn { cell: Arc::clone(self), ended: false }, patience)
+        Due::Collect(CollectionGuard { cell: Arc::clone(self), ended: false }, wait)
     }
 
-    /// What may be shown at `now`.
+    /// Returns the figures that may be shown at `now`.
     pub(super) fn known(&self, now: Instant) -> Option<Known> {
         let state = self.lock();
         state.known.clone().filter(|known| now.saturating_duration_since(known.since) < self.max_age)
     }
 
-    pub(super) fn standing(&self) -> Standing {
+    pub(super) fn status(&self) -> SectionStatus {
         let state = self.lock();
-        Standing {
+        SectionStatus {
             known: state.known.clone(),
             attempt: state.attempt.clone(),
             successes: state.successes,
@@ -170,29 +170,29 @@ impl Cell {
     }
 }
 
-/// The right to collect a section; nobody else has it until it ends.
+/// The exclusive right to collect a section, until it ends.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct CollectionGuard {
     cell: Arc<Cell>,
     ended: bool,
 }
 
-impl Turn {
+impl CollectionGuard {
     pub(super) fn section(&self) -> Section {
         self.cell.section
     }
 
-    /// Hears of the end of this turn.
+    /// Returns a receiver that is notified when this collection ends.
     pub(super) fn ended(&self) -> watch::Receiver<u64> {
         self.cell.attempts.subscribe()
     }
 
-    /// Records what came of it, and when it began.
-    pub(super) fn end(mut self, collected: Result<Collected, CollectError>, began: Began) {
+    /// Records the result, and when it began.
+    pub(super) fn end(mut self, collected: Result<Collected, CollectError>, began: CollectionStart) {
         self.record(collected, began);
     }
 
-    fn record(&mut self, collected: Result<Collected, CollectError>, began: Began) {
+    fn record(&mut self, collected: Result<Collected, CollectError>, began: CollectionStart) {
         self.ended = true;
         let (now, section) = (Instant::now(), self.section().as_str());
         let mut state = self.cell.lock();
@@ -211,7 +211,7 @@ impl Turn {
                 Some(error)
             }
         };
-        // Once, and not at every attempt.
+        // Logged once, not at every attempt.
         match (&before, &error) {
             (None, Some(error)) => {
                 tracing::warn!(section, %error, "figures of the appointment system cannot be collected");
@@ -229,7 +229,7 @@ impl Turn {
     }
 }
 
-/// Says once which figures the tables have no column for.
+/// Logs once which figures have no column in the tables.
 fn warn_of_columns(before: Option<&Collected>, now: &Collected) {
     let lacking = |collected: &Collected| match collected {
         Collected::Database(_, lacking) => lacking.clone(),
@@ -241,11 +241,14 @@ fn warn_of_columns(before: Option<&Collected>, now: &Collected) {
     }
 }
 
-impl Drop for Turn {
-    /// A turn that was given up, by a panic or at the end of the host, counts as failed.
+impl Drop for CollectionGuard {
+    /// Counts an aborted collection, after a panic or at the end of the host, as failed.
     fn drop(&mut self) {
         if !self.ended {
-            self.record(Err(CollectError::Failed("the collection was given up".into())), Began::now());
+            self.record(
+                Err(CollectError::Failed("the collection was given up".into())),
+                CollectionStart::now(),
+            );
         }
     }
 }

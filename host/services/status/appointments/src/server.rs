@@ -1,4 +1,4 @@
-//! The figures of the server itself, each database's from its own views.
+//! Reads the figures of the database server, each from its own views.
 //!
 //! | figure | MariaDB | PostgreSQL | SQLite |
 //! | --- | --- | --- | --- |
@@ -75,7 +75,7 @@ async fn postgres(connections: &Connections) -> Result<Database, CollectError> {
     })
 }
 
-/// An embedded database has no server: all there is to say is that it can be opened.
+/// Returns the figures of an embedded database, which has no server: only that it can be opened.
 async fn sqlite(connections: &Connections) -> Result<Database, CollectError> {
     connections.rows("SELECT COUNT(*) FROM sqlite_master", &[], &[Integer]).await?;
     Ok(Database { connections: 1, ..Database::default() })

@@ -1,3 +1,5 @@
+//! Tests of the collector on SQLite databases.
+
 mod clocks;
 mod golden;
 mod outage;
@@ -7,7 +9,7 @@ use std::{path::Path, time::Duration};
 
 use sqlx::{Connection as _, Executor as _, SqliteConnection, sqlite::SqliteConnectOptions};
 
-use super::{Clock, Collector, Options, Place, demo::SCHEMA};
+use super::{Clock, Collector, DatabaseLocation, Options, demo::SCHEMA};
 
 /// 2026-08-21 14:05:00 in Berlin.
 const NOW: i64 = 1_787_313_900;
@@ -21,7 +23,7 @@ async fn open(file: &Path) -> SqliteConnection {
     SqliteConnection::connect_with(&options).await.unwrap()
 }
 
-/// A database with the tables and these rows.
+/// Creates a database with the tables and these rows.
 async fn fill(file: &Path, rows: &str) {
     let mut connection = open(file).await;
     connection.execute(SCHEMA).await.unwrap();
@@ -31,7 +33,7 @@ async fn fill(file: &Path, rows: &str) {
 
 fn collector(file: &Path, time_to_live: Duration, max_age: Duration) -> Collector {
     let options = Options {
-        place: Place::Sqlite(file.to_owned()),
+        location: DatabaseLocation::Sqlite(file.to_owned()),
         clock: berlin(),
         statement_timeout: Duration::from_secs(5),
         max_age,

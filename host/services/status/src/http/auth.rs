@@ -74,7 +74,7 @@ impl Guard {
         self.attempts.take("", client, ATTEMPTS_PER_MINUTE, now).map_err(ApiError::too_many_attempts)?;
         let fits = self.fits(name, password).await;
         if !matches!(fits, Ok(false)) {
-            self.attempts.give_back("", client, ATTEMPTS_PER_MINUTE, Instant::now());
+            self.attempts.refund("", client, ATTEMPTS_PER_MINUTE, Instant::now());
         }
         if fits? { Ok(()) } else { Err(ApiError::wrong_credentials()) }
     }

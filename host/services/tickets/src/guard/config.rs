@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bulkhead_config::{forms, reader::Reader, secret::Secret};
+use bulkhead_config::{formats, reader::Reader, secret::Secret};
 use url::Url;
 
 /// A small model's answer takes a fraction of it.
@@ -32,7 +32,7 @@ impl Guard {
     pub(crate) fn read(r: &mut Reader) -> Option<Self> {
         let url = r
             .key("url", "Base of a guardrail service; none: no guard is asked")
-            .optional("URL", forms::service_url);
+            .optional("URL", formats::service_url);
         let auth_token = r.key("auth_token", "Bearer token of the service").secret();
         let timeout = r.key("timeout_ms", "Longest check").millis(1..=60_000, TIMEOUT);
         let threshold_percent = r

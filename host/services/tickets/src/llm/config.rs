@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bulkhead_config::{forms, reader::Reader, secret::Secret};
+use bulkhead_config::{formats, reader::Reader, secret::Secret};
 use url::Url;
 
 /// Bytes of a token at least, on average: what German and English come to, estimated on the safe side.
@@ -67,10 +67,10 @@ impl Llm {
     pub(crate) fn read(r: &mut Reader) -> Option<Self> {
         let url = r
             .key("url", "Base of an OpenAI-compatible API; none: no language model is asked")
-            .optional("URL", forms::service_url);
+            .optional("URL", formats::service_url);
         let allowed = r
             .key("allow", "URLs that may be asked, with all below them; nothing else is")
-            .list("URLs", forms::service_url)
+            .list("URLs", formats::service_url)
             .unwrap_or_default();
         let model = r.key("model", "The model's name at the endpoint").text();
         let model = model.filter(|model| !model.trim().is_empty());
@@ -102,9 +102,9 @@ impl Llm {
             .integer(1 << 10..=1 << 26, RESPONSE_BYTES);
         let proxy = r
             .key("proxy", "Proxy that calls go through; the environment's is never used")
-            .optional("URL", forms::service_url);
+            .optional("URL", formats::service_url);
         let url = url?;
-        if !forms::is_below(&allowed, &url) {
+        if !formats::is_below(&allowed, &url) {
             r.problem("url", "is not allowed; name it, or what it stands below, in tickets.llm.allow");
         }
         if model.is_none() {

@@ -1,4 +1,4 @@
-//! What Linux tells of a process under `/proc`, and of its bounds under `/sys/fs/cgroup`.
+//! Reads figures of a process from `/proc`, and its limits from `/sys/fs/cgroup`.
 //!
 //! Formats: `proc_pid_stat(5)`, `proc_pid_status(5)`, `proc_uptime(5)`, the kernel's `cgroup-v2` page.
 
@@ -13,13 +13,13 @@ const START_TICKS: usize = 19;
 /// A version 1 control group without a limit shows a number near this.
 const NO_LIMIT: u64 = 1 << 62;
 
-/// Processor time of the process so far, in user and system mode.
+/// Returns the processor time of the process so far, in user and system mode.
 pub(super) fn cpu_time() -> Option<Duration> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
     Some(stat_field(&stat, USER_TICKS)? + stat_field(&stat, SYSTEM_TICKS)?)
 }
 
-/// Time since the process began.
+/// Returns the time since the process began.
 pub(super) fn uptime() -> Option<Duration> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
     let uptime = fs::read_to_string("/proc/uptime").ok()?;
@@ -36,12 +36,13 @@ pub(super) struct MachineTime {
     pub total: u64,
 }
 
-/// Processor time of the machine so far.
+/// Returns the processor time of the machine so far.
 pub(super) fn machine_time() -> Option<MachineTime> {
     machine_ticks(&fs::read_to_string("/proc/stat").ok()?)
 }
 
-/// The first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal; what guests used is in user.
+/// Parses the first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal; what guests used is in
+/// user.
 fn machine_ticks(stat: &str) -> Option<MachineTime> {
     let fields = stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace().take(8);
     let ticks: Vec<u64> = fields.map(|field| field.parse().ok()).collect::<Option<_>>()?;
@@ -50,24 +51,24 @@ fn machine_ticks(stat: &str) -> Option<MachineTime> {
     Some(MachineTime { busy: total - idle, total })
 }
 
-/// Tasks that run or wait for a processor, averaged over a minute.
+/// Returns the number of tasks that run or wait for a processor, averaged over a minute.
 pub(super) fn load_average() -> Option<f64> {
     fs::read_to_string("/proc/loadavg").ok()?.split(' ').next()?.parse().ok()
 }
 
-/// Threads of the process.
+/// Returns the number of threads of the process.
 pub(super) fn threads() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     named(&status, "Threads:")
 }
 
-/// Open file descriptors of the process.
+/// Returns the number of open file descriptors of the process.
 pub(super) fn open_files() -> Option<usize> {
     // Reading the folder opens one more.
     fs::read_dir("/proc/self/fd").ok().map(|files| files.count().saturating_sub(1))
 }
 
-/// The control group's memory limit, else the machine's memory; bytes.
+/// Returns the control group's memory limit, else the machine's memory; bytes.
 pub(super) fn memory_limit() -> Option<u64> {
     const FILES: [&str; 2] = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
     let limit = FILES.iter().find_map(|file| fs::read_to_string(file).ok()?.trim().parse().ok());
@@ -77,14 +78,14 @@ pub(super) fn memory_limit() -> Option<u64> {
     })
 }
 
-/// A field that is measured in ticks. The command name before it may hold blanks and brackets.
+/// Returns a field that is measured in ticks. The command name before it may hold blanks and brackets.
 fn stat_field(stat: &str, field: usize) -> Option<Duration> {
     let (_, fields) = stat.rsplit_once(") ")?;
     let ticks: u64 = fields.split(' ').nth(field)?.parse().ok()?;
     Some(Duration::from_millis(ticks * (1_000 / TICKS_A_SECOND)))
 }
 
-/// The number behind a name at the beginning of a line.
+/// Returns the number after a name at the beginning of a line.
 fn named(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
     rest.split_whitespace().next()?.parse().ok()
@@ -95,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stat_fields_are_found_behind_an_odd_name() {
+    fn stat_fields_follow_an_odd_name() {
         let stat = "7 (a) b (c) S 1 7 7 0 -1 4194560 10 0 0 0 250 50 0 0 20 0 4 0 12345 1000 10";
         assert_eq!(stat_field(stat, USER_TICKS), Some(Duration::from_millis(2_500)));
         assert_eq!(stat_field(stat, SYSTEM_TICKS), Some(Duration::from_millis(500)));

@@ -1,4 +1,4 @@
-//! What a slot's figures say at one moment.
+//! Holds a slot's figures at one moment.
 
 use prometheus::{Histogram, core::Metric as _};
 
@@ -11,19 +11,19 @@ pub struct SlotReading {
     pub latencies: Latencies,
     /// Calls running now.
     pub in_flight: u64,
-    /// Calls waiting for a place now.
+    /// Calls waiting for a permit now.
     pub waiting: u64,
     /// Most memory that one call used, bytes.
     pub memory_high_water: u64,
 }
 
 impl SlotReading {
-    /// Ended calls of every outcome together.
+    /// Returns the number of ended calls of every outcome together.
     pub fn calls(&self) -> u64 {
         self.outcomes.iter().map(|(_, calls)| calls).sum()
     }
 
-    /// What ended after `earlier`; gauges stay as they are.
+    /// Returns the difference to `earlier`; gauges stay as they are.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let before = |name| earlier.outcomes.iter().find(|(known, _)| *known == name);
@@ -54,7 +54,7 @@ impl Latencies {
         Self { within: times.get_bucket().iter().map(bucket).collect(), count: times.get_sample_count() }
     }
 
-    /// Those that were added after `earlier`.
+    /// Returns the times that were added after `earlier`.
     fn since(&self, earlier: &Self) -> Self {
         let before = earlier.within.iter().map(|(_, count)| *count).chain(std::iter::repeat(0));
         let within = self.within.iter().zip(before);
@@ -64,8 +64,8 @@ impl Latencies {
         }
     }
 
-    /// The time, seconds, that a share of `quantile` (0 to 1) stayed within, taken as spread evenly between two bounds
-    /// as Prometheus' `histogram_quantile` does; the last bound where it lies beyond that. None without times.
+    /// Returns the time, seconds, at `quantile` (0 to 1), interpolated between two bounds as Prometheus'
+    /// `histogram_quantile` does; the last bound where it lies beyond that. None without times.
     pub fn quantile(&self, quantile: f64) -> Option<f64> {
         if self.count == 0 {
             return None;
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_lie_between_the_bounds_of_their_bucket() {
+    fn quantiles_lie_within_their_bucket() {
         let times = latencies(&[0.5, 1.5, 1.5, 3.0]);
         assert_eq!(times.quantile(0.25), Some(1.0));
         assert_eq!(times.quantile(0.5), Some(1.5));
@@ -109,13 +109,13 @@ mod tests {
     }
 
     #[test]
-    fn what_no_bucket_holds_counts_as_the_last_bound() {
+    fn time_beyond_buckets_counts_as_last_bound() {
         assert_eq!(latencies(&[0.5, 100.0]).quantile(0.99), Some(4.0));
         assert_eq!(latencies(&[]).quantile(0.5), None);
     }
 
     #[test]
-    fn a_difference_holds_what_came_between() {
+    fn difference_holds_later_calls() {
         let reading = |ok, times: &[f64]| SlotReading {
             outcomes: vec![("ok", ok), ("trap", 1)],
             latencies: latencies(times),

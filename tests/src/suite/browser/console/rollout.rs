@@ -44,7 +44,10 @@ async fn an_upload_shows_what_is_wrong_or_that_it_may_answer_before_it_does() {
         see(".verdict.good h3", "already answers"),
     ]);
     let walk = walk_well(&host, steps).await;
-    assert!(walk.notes["focus"].as_str().unwrap().ends_with("passed its checks"), "the verdict has the focus");
+    assert!(
+        walk.notes["focus"].as_str().unwrap().ends_with("passed its checks"),
+        "the verdict has the focus"
+    );
     assert_eq!(letter(&host, 1).await, 'B');
     let (_, history) = operator(&host).get("/v1/slots/captcha/history").await;
     let versions = history["versions"].as_array().unwrap();

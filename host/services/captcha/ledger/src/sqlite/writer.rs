@@ -1,4 +1,4 @@
-//! The one writer: what arrives while a transaction is being committed shares the next one, and nothing is
+//! Runs the only writer: writes that arrive while a transaction is being committed share the next one, and none is
 //! answered before its transaction is on the disk (`synchronous = FULL`).
 
 use crate::StorageError;
@@ -26,8 +26,8 @@ pub(super) enum Work {
     Visits(Vec<Arc<Visit>>),
     /// A sweep at `now` begins.
     Mark { now: i64 },
-    /// The rows of `table` at `places` that expired before `now`; rows deleted.
-    Delete { table: Table, places: Vec<i64>, now: i64 },
+    /// The rows of `table` at `row_ids` that expired before `now`; rows deleted.
+    Delete { table: Table, row_ids: Vec<i64>, now: i64 },
 }
 
 struct Job {
@@ -41,14 +41,14 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Starts the writer's task on `connection`; a broken one is opened anew with `options`.
+    /// Starts the writer's task on `connection`; a broken one is opened again with `options`.
     pub(super) fn start(options: SqliteConnectOptions, connection: SqliteConnection) -> Self {
         let (jobs, queue) = mpsc::channel(QUEUE);
         let task = tokio::spawn(serve(queue, options, Some(connection)));
         Self { jobs: Mutex::new(Some(jobs)), task: Mutex::new(Some(task)) }
     }
 
-    /// The answer, once it is durable.
+    /// Runs a write and returns its answer once it is durable.
     pub(super) async fn run(&self, work: Work) -> Result<u64, StorageError> {
         let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (answer, answered) = oneshot::channel();
@@ -126,7 +126,7 @@ async fn apply(work: &Work, connection: &mut SqliteConnection) -> Result<u64, sq
         Work::Fail { id, expires_at } => fail(id, *expires_at, connection).await,
         Work::Visits(visits) => record(visits, connection).await,
         Work::Mark { now } => mark(*now, connection).await,
-        Work::Delete { table, places, now } => delete(*table, places, *now, connection).await,
+        Work::Delete { table, row_ids, now } => delete(*table, row_ids, *now, connection).await,
     }
 }
 
@@ -211,17 +211,17 @@ async fn mark(now: i64, connection: &mut SqliteConnection) -> Result<u64, sqlx::
 
 async fn delete(
     table: Table,
-    places: &[i64],
+    row_ids: &[i64],
     now: i64,
     connection: &mut SqliteConnection,
 ) -> Result<u64, sqlx::Error> {
-    let places: Vec<String> = places.iter().map(i64::to_string).collect();
+    let row_ids: Vec<String> = row_ids.iter().map(i64::to_string).collect();
     let delete = format!(
         "DELETE FROM {} WHERE rowid IN (SELECT value FROM json_each(?)) AND expires_at < ?",
         table.name()
     );
     let deleted = sqlx::query(AssertSqlSafe(delete))
-        .bind(format!("[{}]", places.join(",")))
+        .bind(format!("[{}]", row_ids.join(",")))
         .bind(now)
         .execute(connection)
         .await?;

@@ -1,4 +1,4 @@
-//! Spends and failures.
+//! Tests of spends and failures.
 
 use super::*;
 
@@ -17,7 +17,7 @@ async fn claims_at_once(ledger: &Ledger, count: usize, limit: u32) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn claims_at_once_are_granted_up_to_the_limit() {
+async fn simultaneous_claims_respect_the_limit() {
     let folder = TempDir::new().unwrap();
     for ledger in [sqlite(&folder).await, memory().await] {
         assert_eq!(claims_at_once(&ledger, 200, 3).await, 3);
@@ -28,7 +28,7 @@ async fn claims_at_once_are_granted_up_to_the_limit() {
 }
 
 #[tokio::test]
-async fn a_claim_of_all_takes_what_is_left() {
+async fn claim_of_all_takes_the_rest() {
     let folder = TempDir::new().unwrap();
     for ledger in [sqlite(&folder).await, memory().await] {
         assert_eq!(ledger.claim(&id(1), soon(), 5, false).await, Ok(true));
@@ -58,7 +58,7 @@ async fn an_expired_challenge_is_never_granted() {
 }
 
 #[tokio::test]
-async fn a_granted_claim_survives_a_ledger_that_was_not_closed() {
+async fn granted_claim_survives_a_kill() {
     let folder = TempDir::new().unwrap();
     let ledger = sqlite(&folder).await;
     assert_eq!(ledger.claim(&id(1), soon(), 1, false).await, Ok(true));
@@ -86,7 +86,7 @@ async fn failures_are_counted_by_challenge() {
 }
 
 #[tokio::test]
-async fn a_locked_database_is_unavailable_until_it_is_free() {
+async fn locked_database_is_unavailable_until_free() {
     let folder = TempDir::new().unwrap();
     let ledger = sqlite(&folder).await;
     let mut raw = raw(&file(&folder)).await;

@@ -1,4 +1,4 @@
-//! A time of day that jumps: nothing is granted twice, and what is issued after a correction is granted.
+//! Tests of jumps of the time of day: nothing is granted twice, and challenges issued after a correction are granted.
 
 use super::*;
 
@@ -6,7 +6,7 @@ use super::*;
 const LIFE: Duration = Duration::from_secs(1200);
 
 impl Ledger {
-    /// When a challenge expires that is issued now, and whose id the ledger is given as the service does.
+    /// Issues a challenge as the service does, and returns its expiry.
     fn issue(&self, number: u64) -> u64 {
         let expires_at = self.clock().unix().as_secs() + LIFE.as_secs();
         self.remember_issued(expires_at, || Some(id(number)));
@@ -18,18 +18,18 @@ impl Ledger {
     }
 }
 
-async fn assert_nothing_twice(ledger: &Ledger, hands: &ClockHands) {
+async fn assert_nothing_twice(ledger: &Ledger, control: &ClockControl) {
     let (spent, open) = (ledger.issue(1), ledger.issue(2));
     assert!(ledger.grants(1, spent).await && !ledger.grants(1, spent).await);
 
-    hands.set_ahead(DECADE);
+    control.set_ahead(DECADE);
     ledger.sweep().await.unwrap().unwrap();
     assert!(!ledger.grants(2, open).await, "its time is over");
     let ahead = ledger.issue(3);
     assert!(ledger.grants(3, ahead).await && !ledger.grants(3, ahead).await);
     assert_eq!(ledger.clock_fault(), None);
 
-    hands.set_back(DECADE);
+    control.set_back(DECADE);
     assert!(ledger.clock_fault().unwrap().contains("went back"));
     assert!(!ledger.grants(1, spent).await, "spent, though its row is deleted");
     assert!(!ledger.grants(2, open).await, "it may have been spent");
@@ -42,29 +42,29 @@ async fn assert_nothing_twice(ledger: &Ledger, hands: &ClockHands) {
     // Once more: what was granted after the correction is forgotten too.
     let fresh = ledger.issue(20);
     assert!(ledger.grants(20, fresh).await);
-    hands.set_ahead(DECADE);
+    control.set_ahead(DECADE);
     ledger.sweep().await.unwrap().unwrap();
-    hands.set_back(DECADE);
+    control.set_back(DECADE);
     assert!(!ledger.grants(20, fresh).await);
 }
 
 #[tokio::test]
-async fn ten_years_ahead_and_back_grant_nothing_twice() {
+async fn jump_ahead_and_back_grants_nothing_twice() {
     let folder = TempDir::new().unwrap();
     for backend in [Backend::Sqlite(file(&folder)), Backend::Memory] {
-        let (ledger, hands) = movable(backend).await;
-        assert_nothing_twice(&ledger, &hands).await;
+        let (ledger, control) = movable(backend).await;
+        assert_nothing_twice(&ledger, &control).await;
         ledger.close().await.unwrap();
     }
 }
 
 #[tokio::test]
-async fn a_clock_set_back_before_a_restart_grants_nothing_twice() {
+async fn clock_behind_after_restart_grants_nothing_twice() {
     let folder = TempDir::new().unwrap();
-    let (ledger, hands) = movable(Backend::Sqlite(file(&folder))).await;
+    let (ledger, control) = movable(Backend::Sqlite(file(&folder))).await;
     let spent = ledger.issue(1);
     assert!(ledger.grants(1, spent).await);
-    hands.set_ahead(DECADE);
+    control.set_ahead(DECADE);
     assert_eq!(ledger.sweep().await.unwrap().unwrap().invalidated_payload, 1);
     ledger.close().await.unwrap();
 
@@ -76,19 +76,19 @@ async fn a_clock_set_back_before_a_restart_grants_nothing_twice() {
 }
 
 #[tokio::test]
-async fn a_clock_that_was_never_right_is_corrected() {
+async fn wrong_clock_can_be_corrected() {
     // A machine without a battery starts in the past, is corrected, and is wrong again after a restart.
-    let (ledger, hands) = movable(Backend::Memory).await;
-    hands.set_back(DECADE);
+    let (ledger, control) = movable(Backend::Memory).await;
+    control.set_back(DECADE);
     let early = ledger.issue(1);
     assert!(ledger.grants(1, early).await);
-    hands.set_ahead(DECADE);
+    control.set_ahead(DECADE);
     let spent = ledger.issue(2);
     assert!(ledger.grants(2, spent).await);
     ledger.sweep().await.unwrap().unwrap();
-    hands.advance(2 * LIFE);
+    control.advance(2 * LIFE);
     ledger.sweep().await.unwrap().unwrap();
-    hands.set_back(DECADE);
+    control.set_back(DECADE);
     for (number, expires_at) in [(1, early), (2, spent)] {
         assert!(!ledger.grants(number, expires_at).await, "{number}");
     }
@@ -98,10 +98,10 @@ async fn a_clock_that_was_never_right_is_corrected() {
 
 #[tokio::test]
 async fn a_small_correction_changes_nothing() {
-    let (ledger, hands) = movable(Backend::Memory).await;
+    let (ledger, control) = movable(Backend::Memory).await;
     let open = ledger.issue(1);
     ledger.sweep().await.unwrap().unwrap();
-    hands.set_back(SKEW / 2);
+    control.set_back(SKEW / 2);
     assert_eq!(ledger.clock_fault(), None);
     assert!(ledger.grants(1, open).await, "it cannot have been forgotten");
 }

@@ -1,8 +1,8 @@
-//! Calls while the database does not answer: refused, or answered from memory.
+//! Tests of calls while the database does not answer: refused, or answered from memory.
 
 use super::*;
 
-/// A ledger in a file that takes no rows, with a connection that mends it.
+/// Opens a ledger in a file that accepts no rows, with a connection that can repair it.
 async fn broken(folder: &TempDir, lenient: bool) -> (Ledger, SqliteConnection) {
     let backend = Backend::Sqlite(file(folder));
     let ledger = Ledger::open(backend, Options { lenient, ..options(WINDOW) }).await.unwrap();
@@ -18,7 +18,7 @@ async fn broken(folder: &TempDir, lenient: bool) -> (Ledger, SqliteConnection) {
     (ledger, raw)
 }
 
-async fn mend(raw: &mut SqliteConnection) {
+async fn repair(raw: &mut SqliteConnection) {
     sqlx::raw_sql(
         "DROP TRIGGER full_invalidated_payload; DROP TRIGGER full_bulkhead_failure;
         DROP TRIGGER full_captcha_request;",
@@ -36,7 +36,7 @@ async fn a_ledger_refuses_calls_without_its_database() {
     assert!(matches!(refused, Err(StorageError::Unavailable(_))), "{refused:?}");
     assert!(ledger.record_failure(&id(1), soon()).await.is_err());
     assert_eq!((ledger.granted_without_database(), ledger.is_lenient()), (0, false));
-    mend(&mut raw).await;
+    repair(&mut raw).await;
     assert_eq!(ledger.claim(&id(1), soon(), 1, false).await, Ok(true));
 }
 
@@ -53,7 +53,7 @@ async fn a_lenient_ledger_grants_once_from_memory() {
         assert_eq!(ledger.record_failure(&id(2), soon()).await, Ok(failures));
     }
     // Also once the database is back, where it is not on record.
-    mend(&mut raw).await;
+    repair(&mut raw).await;
     assert_eq!(ledger.claim(&id(1), soon(), 2, false).await, Ok(false));
     assert_eq!(ledger.claim(&id(1), soon(), 3, true).await, Ok(true));
     assert_eq!(ledger.spent(&id(1)).await, Ok(3));
@@ -63,7 +63,7 @@ async fn a_lenient_ledger_grants_once_from_memory() {
 }
 
 #[tokio::test]
-async fn a_lenient_ledger_counts_visits_that_it_cannot_read() {
+async fn lenient_ledger_counts_unreadable_visits() {
     let folder = TempDir::new().unwrap();
     let (ledger, mut raw) = broken(&folder, true).await;
     sqlx::raw_sql("ALTER TABLE captcha_request RENAME TO elsewhere").execute(&mut raw).await.unwrap();

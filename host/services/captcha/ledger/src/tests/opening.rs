@@ -1,4 +1,4 @@
-//! What is taken over, and what is refused.
+//! Tests of opening existing databases, and of rejected arguments.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Sweeps and figures.
+//! Tests of sweeps and figures.
 
 use super::*;
 use crate::memory::Memory;
@@ -105,7 +105,7 @@ async fn rows_are_counted_beside_the_requests() {
 }
 
 #[tokio::test]
-async fn a_probe_says_whether_anything_can_be_written() {
+async fn probe_reports_whether_writes_work() {
     const FULL: [&str; 2] = ["bulkhead_failure", "captcha_request"];
     let folder = TempDir::new().unwrap();
     let ledger = sqlite(&folder).await;
@@ -125,7 +125,7 @@ async fn a_probe_says_whether_anything_can_be_written() {
 }
 
 #[tokio::test]
-async fn a_probe_is_nobody_s_failure() {
+async fn probe_counts_for_no_challenge() {
     for ledger in [memory().await, sqlite(&TempDir::new().unwrap()).await] {
         ledger.probe().await.unwrap();
         assert_eq!(ledger.record_failure(&id(1), soon()).await, Ok(1));

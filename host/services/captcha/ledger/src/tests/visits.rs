@@ -1,4 +1,4 @@
-//! Counting visits, and writing them.
+//! Tests of counting and writing visits.
 
 use super::*;
 
@@ -21,7 +21,7 @@ async fn visits_count_across_client_keys_and_sites() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn visits_at_once_are_counted_one_by_one() {
+async fn simultaneous_visits_are_all_counted() {
     let folder = TempDir::new().unwrap();
     for ledger in [sqlite(&folder).await, memory().await] {
         // Past the size of a batch and the number that makes a client busy.
@@ -50,34 +50,34 @@ async fn visits_at_once_are_counted_one_by_one() {
 async fn a_visit_counts_for_the_window_only() {
     let folder = TempDir::new().unwrap();
     for backend in [Backend::Sqlite(file(&folder)), Backend::Memory] {
-        let (ledger, hands) = movable(backend).await;
+        let (ledger, control) = movable(backend).await;
         let visit = async || {
             let visits = ledger.record_visit("shop", &[id(1)], false).await;
             ledger.flush_visits().await;
             visits
         };
         assert_eq!(visit().await, Ok(Visits::default()));
-        hands.advance(WINDOW - Duration::from_secs(60));
+        control.advance(WINDOW - Duration::from_secs(60));
         assert_eq!(visit().await.unwrap().client, 1);
-        hands.advance(Duration::from_secs(120));
+        control.advance(Duration::from_secs(120));
         assert_eq!(visit().await.unwrap().client, 1);
-        hands.advance(WINDOW + Duration::from_secs(120));
+        control.advance(WINDOW + Duration::from_secs(120));
         assert_eq!(visit().await, Ok(Visits::default()));
     }
 }
 
 #[tokio::test]
-async fn visits_of_a_clock_that_was_ahead_end() {
+async fn visits_of_fast_clock_end() {
     let folder = TempDir::new().unwrap();
     for backend in [Backend::Sqlite(file(&folder)), Backend::Memory] {
-        let (ledger, hands) = movable(backend).await;
+        let (ledger, control) = movable(backend).await;
         let visit = async || ledger.record_visit("shop", &[id(1)], false).await;
-        hands.set_ahead(DECADE);
+        control.set_ahead(DECADE);
         for before in 0..5 {
             assert_eq!(visit().await.unwrap().client, before);
         }
         ledger.flush_visits().await;
-        hands.set_back(DECADE);
+        control.set_back(DECADE);
         assert_eq!(visit().await, Ok(Visits::default()), "they do not count for ten years");
     }
 }

@@ -1,6 +1,8 @@
+//! Generates the rows of the demonstration database.
+
 use super::{
     Demo,
-    dice::Dice,
+    random::SplitMix64,
     writer::{Field, Writer},
 };
 
@@ -29,7 +31,7 @@ const STATUSES: [(&str, i64); 12] = [
 ];
 
 const DAY: i64 = 86_400;
-/// How far back bookings go, and how far ahead appointments lie.
+/// How far back bookings go, and how far ahead appointments are.
 const WEEKS: i64 = 8;
 /// A cancelled appointment occupies its time for so long.
 const KEPT_SECONDS: i64 = 900;
@@ -39,7 +41,7 @@ const USERS: i64 = 30;
 /// Builds the rows.
 pub(super) struct City<'a> {
     demo: &'a Demo,
-    dice: Dice,
+    random: SplitMix64,
     next_process: i64,
 }
 
@@ -52,7 +54,7 @@ macro_rules! insert {
 
 impl<'a> City<'a> {
     pub(super) const fn new(demo: &'a Demo) -> Self {
-        Self { demo, dice: Dice::new(demo.seed), next_process: 1 }
+        Self { demo, random: SplitMix64::new(demo.seed), next_process: 1 }
     }
 
     pub(super) async fn build(mut self, writer: &mut Writer<'_>) -> Result<(), sqlx::Error> {
@@ -81,38 +83,38 @@ impl<'a> City<'a> {
     }
 
     fn pick(&mut self, from: &[i64]) -> i64 {
-        let index = self.dice.below(i64::try_from(from.len()).unwrap_or(0));
+        let index = self.random.below(i64::try_from(from.len()).unwrap_or(0));
         usize::try_from(index).ok().and_then(|index| from.get(index)).copied().unwrap_or_default()
     }
 
     fn status(&mut self) -> &'static str {
-        let mut throw = self.dice.below(100);
+        let mut share_left = self.random.below(100);
         for (status, share) in STATUSES {
-            if throw < share {
+            if share_left < share {
                 return status;
             }
-            throw -= share;
+            share_left -= share;
         }
         "confirmed"
     }
 
-    /// An appointment, and in one of eight cases the further slots that it takes.
+    /// Adds an appointment, and in one of eight cases its further slots.
     async fn appointment(&mut self, writer: &mut Writer<'_>, scopes: &[i64]) -> Result<(), sqlx::Error> {
         let (now, process, status) = (self.demo.now, self.next_process, self.status());
         let scope = if status == "blocked" { 0 } else { self.pick(scopes) };
         // More bookings lately than long ago.
-        let ago = self.dice.below(WEEKS * 7 * DAY).min(self.dice.below(WEEKS * 7 * DAY));
+        let ago = self.random.below(WEEKS * 7 * DAY).min(self.random.below(WEEKS * 7 * DAY));
         let booked = match status {
             "blocked" => 0,
-            "deleted" => now - self.dice.below(KEPT_SECONDS) + KEPT_SECONDS,
+            "deleted" => now - self.random.below(KEPT_SECONDS) + KEPT_SECONDS,
             _ => now - ago,
         };
-        let quarter = 8 * 3600 + self.dice.below(36) * 900;
-        let at = self.demo.clock.midnight(now, 0) + self.dice.below(WEEKS * 7) * DAY + quarter;
+        let quarter = 8 * 3600 + self.random.below(36) * 900;
+        let at = self.demo.clock.midnight(now, 0) + self.random.below(WEEKS * 7) * DAY + quarter;
         let local = self.demo.clock.text(at);
         let (date, time) = local.split_once(' ').unwrap_or((&local, ""));
-        let citizen = self.dice.chance(35).then(|| format!("citizen-{}", self.dice.below(1 << 40)));
-        let follow_ups = if self.dice.chance(12) { 1 + self.dice.below(3) } else { 0 };
+        let citizen = self.random.chance(35).then(|| format!("citizen-{}", self.random.below(1 << 40)));
+        let follow_ups = if self.random.chance(12) { 1 + self.random.below(3) } else { 0 };
         for part in 0..=follow_ups {
             let name = match (part, status) {
                 (0, "deleted") => "(abgesagt)".to_owned(),
@@ -143,7 +145,7 @@ impl<'a> City<'a> {
         Ok(())
     }
 
-    /// Four weeks of bookable times; the calculation lags behind the opening hours of one place.
+    /// Adds four weeks of bookable times; the calculation lags behind the opening hours of one office.
     async fn slots(&mut self, writer: &mut Writer<'_>, scopes: &[i64]) -> Result<(), sqlx::Error> {
         let now = self.demo.now;
         for (availability, scope) in (1_i64..).zip(scopes) {
@@ -166,7 +168,7 @@ impl<'a> City<'a> {
                 let mut parts = local.split([' ', '-']);
                 let (year, month, day) = (number(parts.next()), number(parts.next()), number(parts.next()));
                 let updated = if late && index < 40 { now - 600 } else { now - 30 };
-                let status = if self.dice.chance(55) { "full" } else { "free" };
+                let status = if self.random.chance(55) { "full" } else { "free" };
                 insert!(
                     writer,
                     "slot (scopeID, year, month, day, time, availabilityID, public, intern, status,
@@ -177,8 +179,8 @@ impl<'a> City<'a> {
                     day,
                     parts.next().unwrap_or_default(),
                     availability,
-                    1 + self.dice.below(3),
-                    1 + self.dice.below(5),
+                    1 + self.random.below(3),
+                    1 + self.random.below(5),
                     status,
                     Field::Time(updated),
                 );
@@ -189,11 +191,11 @@ impl<'a> City<'a> {
 
     async fn mails(&mut self, writer: &mut Writer<'_>) -> Result<(), sqlx::Error> {
         for _ in 0..14 {
-            let created = self.demo.now - self.dice.below(240);
+            let created = self.demo.now - self.random.below(240);
             insert!(
                 writer,
                 "mailqueue (processID, departmentID, createTimestamp, subject)",
-                1 + self.dice.below(self.next_process),
+                1 + self.random.below(self.next_process),
                 1_i64,
                 created,
                 "Terminbestätigung",
@@ -202,18 +204,18 @@ impl<'a> City<'a> {
         Ok(())
     }
 
-    /// A third is logged in, some of them without having picked a place; some sessions have expired.
+    /// Adds users: a third is logged in, some of them without an office; some sessions have expired.
     async fn users(&mut self, writer: &mut Writer<'_>, scopes: &[i64]) -> Result<(), sqlx::Error> {
         let now = self.demo.now;
         for user in 1..=USERS {
             let expiry = match user % 3 {
-                0 => Some(now + 3600 + self.dice.below(8 * 3600)),
-                1 => Some(now - 3600 - self.dice.below(30 * DAY)),
+                0 => Some(now + 3600 + self.random.below(8 * 3600)),
+                1 => Some(now - 3600 - self.random.below(30 * DAY)),
                 _ => None,
             };
-            // Hexadecimal like a real one, but the hash of no key.
-            let session = expiry.map_or_else(String::new, |_| format!("{:064x}", self.dice.below(1 << 60)));
-            let scope = if expiry.is_some() && self.dice.chance(85) { self.pick(scopes) } else { 0 };
+            // Hexadecimal like a real one, but not the hash of a key.
+            let session = expiry.map_or_else(String::new, |_| format!("{:064x}", self.random.below(1 << 60)));
+            let scope = if expiry.is_some() && self.random.chance(85) { self.pick(scopes) } else { 0 };
             insert!(
                 writer,
                 "nutzer (Name, SessionID, StandortID, sessionExpiry)",

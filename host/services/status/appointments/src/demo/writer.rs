@@ -1,4 +1,4 @@
-//! Writes rows into one of three databases, many in a statement.
+//! Writes rows into one of three databases, many per statement.
 
 use sqlx::{
     AssertSqlSafe, ConnectOptions as _, Connection as _, MySqlConnection, PgConnection, SqliteConnection,
@@ -53,13 +53,13 @@ pub(super) enum Target {
 }
 
 impl Target {
-    /// A connection to a MariaDB server.
+    /// Connects to a MariaDB server.
     pub(super) async fn mariadb(url: &str) -> Result<Self, sqlx::Error> {
         let options: MySqlConnectOptions = url.replacen("mariadb://", "mysql://", 1).parse()?;
         Ok(Self::MariaDb(options.disable_statement_logging().connect().await?))
     }
 
-    /// A connection to a PostgreSQL server.
+    /// Connects to a PostgreSQL server.
     pub(super) async fn postgres(url: &str) -> Result<Self, sqlx::Error> {
         let options: PgConnectOptions = url.parse()?;
         Ok(Self::Postgres(options.disable_statement_logging().connect().await?))
@@ -75,7 +75,7 @@ impl Target {
         }
     }
 
-    /// Of the tables with these names the first that is there; `None` for a file, which is new.
+    /// Returns the first existing table of these names; `None` for a file, which is new.
     pub(super) async fn occupied(&mut self, tables: &[&str]) -> Result<Option<String>, sqlx::Error> {
         let names = tables.iter().map(|table| format!("'{table}'")).collect::<Vec<_>>().join(", ");
         let query = |name: &str, schema: &str| {
@@ -153,7 +153,7 @@ impl<'t> Writer<'t> {
     }
 }
 
-/// A string literal.
+/// Returns a string literal.
 fn quoted(text: &str, backslash_escapes: bool) -> String {
     let text = if backslash_escapes { text.replace('\\', "\\\\") } else { text.to_owned() };
     format!("'{}'", text.replace('\'', "''"))
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_literal_ends_where_its_text_does() {
+    fn quotes_in_literals_are_escaped() {
         assert_eq!(quoted(r"a'b\", false), r"'a''b\'");
         assert_eq!(quoted(r"a'b\", true), r"'a''b\\'");
     }

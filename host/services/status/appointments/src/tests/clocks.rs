@@ -1,3 +1,5 @@
+//! Tests of time zones.
+
 use super::{NOW, berlin};
 use crate::{Clock, Moment};
 
@@ -11,7 +13,7 @@ fn times_are_those_of_the_zone() {
 }
 
 #[test]
-fn midnight_is_right_at_both_changes_of_daylight_saving_time() {
+fn midnight_respects_daylight_saving_time() {
     let clock = berlin();
     for (at, days, midnight) in [
         // 29 March 2026 has 23 hours: its afternoon, the evening after, and a week later.
@@ -30,7 +32,7 @@ fn midnight_is_right_at_both_changes_of_daylight_saving_time() {
 }
 
 #[test]
-fn a_database_s_times_are_read_in_every_form() {
+fn database_times_are_read_in_every_format() {
     let clock = berlin();
     for text in [
         "2026-08-21T14:05:00+02:00",

@@ -1,3 +1,5 @@
+//! Tests of the figures of a known database.
+
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -48,8 +50,8 @@ async fn collect(rows: &str, section: Section) -> Result<Collected, CollectError
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("appointments.sqlite");
     fill(&file, rows).await;
-    let place = crate::Place::Sqlite(file);
-    let connections = Connections::new(&place, Duration::from_secs(5)).unwrap();
+    let location = crate::DatabaseLocation::Sqlite(file);
+    let connections = Connections::new(&location, Duration::from_secs(5)).unwrap();
     let collected = queries::collect(section, &connections, &super::berlin(), NOW).await;
     connections.close().await;
     collected
@@ -89,7 +91,7 @@ async fn slots_are_outdated_by_their_opening_hours() {
     assert_eq!(collect("", Section::Slots).await, Ok(Collected::Slots(nothing)));
 }
 
-/// What `change` of the tables leaves of the slots, the appointments and what they are said to lack.
+/// Applies `change` to the tables, and returns slots, appointments and lacking figures.
 async fn left_by(change: &str) -> (Slots, Processes, Vec<Lacking>) {
     let rows = format!("{ROWS} {change}");
     let slots = collect(&rows, Section::Slots).await.unwrap();
@@ -104,7 +106,7 @@ async fn left_by(change: &str) -> (Slots, Processes, Vec<Lacking>) {
 }
 
 #[tokio::test]
-async fn the_former_name_of_a_column_is_read() {
+async fn former_column_name_is_read() {
     let today = left_by("").await;
     assert_eq!(today.2, []);
     let renamed = left_by("ALTER TABLE oeffnungszeit RENAME updated_at TO updateTimestamp").await;
@@ -132,7 +134,7 @@ async fn sessions_count_until_they_expire() {
 }
 
 #[tokio::test]
-async fn mails_have_an_age_and_other_parts_a_time() {
+async fn mails_and_sources_have_times() {
     let mail = Mail { queued: 2, oldest_seconds: Some(480), newest_seconds: Some(-100) };
     assert_eq!(collect(ROWS, Section::Mail).await, Ok(Collected::Mail(mail)));
     let clock = Clock::new("Europe/Berlin").unwrap();
@@ -145,7 +147,7 @@ async fn mails_have_an_age_and_other_parts_a_time() {
 }
 
 #[tokio::test]
-async fn a_missing_column_is_told_from_a_missing_file() {
+async fn missing_column_differs_from_missing_file() {
     let lacking = collect("ALTER TABLE buerger DROP COLUMN status", Section::Processes).await;
     assert_eq!(lacking.unwrap_err().as_str(), "schema");
     let folder = TempDir::new().unwrap();

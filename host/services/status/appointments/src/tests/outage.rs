@@ -1,3 +1,5 @@
+//! Tests of collections while the database is slow or fails.
+
 use std::{
     sync::Arc,
     time::{Duration, Instant},
@@ -5,9 +7,9 @@ use std::{
 
 use super::{collector, fill};
 use crate::{
-    CollectError, Mail, Place, Section,
+    CollectError, DatabaseLocation, Mail, Section,
     connection::Connections,
-    section::{Began, Cell, Collected, Due, Turn},
+    section::{Cell, Collected, CollectionGuard, CollectionStart, Due},
 };
 
 const NEVER: Duration = Duration::from_secs(3600);
@@ -20,9 +22,9 @@ fn down() -> Result<Collected, CollectError> {
     Err(CollectError::Failed("down".into()))
 }
 
-fn collected(cell: &Arc<Cell>, now: Instant) -> (Turn, Duration) {
+fn collected(cell: &Arc<Cell>, now: Instant) -> (CollectionGuard, Duration) {
     match cell.due(now) {
-        Due::Collect(turn, patience) => (turn, patience),
+        Due::Collect(guard, wait) => (guard, wait),
         other => panic!("{other:?}"),
     }
 }
@@ -30,59 +32,62 @@ fn collected(cell: &Arc<Cell>, now: Instant) -> (Turn, Duration) {
 #[test]
 fn a_collection_is_waited_for_by_everybody() {
     let cell = Cell::new(Section::Mail, Duration::ZERO, NEVER);
-    let (turn, first) = collected(&cell, Instant::now());
-    assert!(matches!(cell.due(Instant::now()), Due::Join(_, patience) if patience == first));
-    turn.end(mail(), Began::now());
-    let (_turn, second) = collected(&cell, Instant::now());
+    let (guard, first) = collected(&cell, Instant::now());
+    assert!(matches!(cell.due(Instant::now()), Due::Join(_, wait) if wait == first));
+    guard.end(mail(), CollectionStart::now());
+    let (_guard, second) = collected(&cell, Instant::now());
     assert!(
         second < first && second < Duration::from_secs(1),
         "{second:?}: older figures can be shown meanwhile"
     );
 }
 
-/// Within the pause after a failure a poll is answered with what there is; the first one past it collects.
+/// Within the pause after a failure a poll gets the present figures; the first one after it collects.
 #[test]
 fn the_first_poll_past_a_failure_collects() {
     let cell = Cell::new(Section::Mail, Duration::from_secs(60), NEVER);
-    let (turn, first) = collected(&cell, Instant::now());
-    turn.end(down(), Began::now());
+    let (guard, first) = collected(&cell, Instant::now());
+    guard.end(down(), CollectionStart::now());
     let ended = Instant::now();
     assert!(matches!(cell.due(ended), Due::Nothing));
-    let (_turn, patience) = collected(&cell, ended + Duration::from_secs(5));
-    assert_eq!(patience, first, "nothing can be shown, so it is waited for");
+    let (_guard, wait) = collected(&cell, ended + Duration::from_secs(5));
+    assert_eq!(wait, first, "nothing can be shown, so it is waited for");
 }
 
 /// A poll as often as the time to live, which comes a little early or late.
 #[test]
-fn a_poll_at_the_time_to_live_collects() {
+fn poll_at_time_to_live_collects() {
     let cell = Cell::new(Section::Mail, Duration::from_secs(60), NEVER);
-    let began = Began::now();
+    let began = CollectionStart::now();
     collected(&cell, began.since).0.end(mail(), began);
     let due = |after: u64| !matches!(cell.due(began.since + Duration::from_secs(after)), Due::Nothing);
     assert_eq!([0, 30, 56].map(due), [false; 3]);
     assert!(due(58), "a poll that comes early shows the figures of the one before");
 }
 
-/// Slower than the time to live: between two collections there is as long a rest.
+/// Slower than the time to live: the pause between two collections is as long as a collection.
 #[test]
-fn a_slow_collection_is_not_followed_at_once() {
+fn slow_collection_is_followed_by_pause() {
     let cell = Cell::new(Section::Processes, Duration::from_secs(4), NEVER);
-    let began = Began::now();
-    let (turn, _) = collected(&cell, began.since);
-    turn.end(mail(), Began { since: began.since.checked_sub(Duration::from_secs(10)).unwrap(), ..began });
+    let began = CollectionStart::now();
+    let (guard, _) = collected(&cell, began.since);
+    guard.end(
+        mail(),
+        CollectionStart { since: began.since.checked_sub(Duration::from_secs(10)).unwrap(), ..began },
+    );
     let ended = Instant::now();
     assert!(matches!(cell.due(ended), Due::Nothing));
     collected(&cell, ended + Duration::from_secs(4));
 }
 
 #[tokio::test]
-async fn what_keeps_a_server_from_being_reached_is_said_at_once_and_without_the_password() {
+async fn unreachable_server_fails_without_showing_password() {
     // Nothing listens on port 1.
-    for place in [
-        Place::MariaDb("mysql://u:swordfish@127.0.0.1:1/zms".into()),
-        Place::Postgres("postgres://u:swordfish@127.0.0.1:1/zms".into()),
+    for location in [
+        DatabaseLocation::MariaDb("mysql://u:swordfish@127.0.0.1:1/zms".into()),
+        DatabaseLocation::Postgres("postgres://u:swordfish@127.0.0.1:1/zms".into()),
     ] {
-        let connections = Connections::new(&place, Duration::from_secs(1)).unwrap();
+        let connections = Connections::new(&location, Duration::from_secs(1)).unwrap();
         for _ in 0..2 {
             let error = connections.rows("SELECT 1", &[], &[]).await.unwrap_err();
             let CollectError::Unreachable(text) = &error else { panic!("{error:?}") };
@@ -91,7 +96,7 @@ async fn what_keeps_a_server_from_being_reached_is_said_at_once_and_without_the_
     }
 }
 
-/// More queries at once than there are connections, which come back each time.
+/// More queries run at once than there are connections, which are returned each time.
 #[tokio::test]
 async fn connections_are_few_and_used_again() {
     let folder = tempfile::TempDir::new().unwrap();

@@ -1,3 +1,5 @@
+//! Tests of refreshing sections.
+
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -5,7 +7,7 @@ use sqlx::{Connection as _, Executor as _};
 use tempfile::TempDir;
 
 use super::{NOW, berlin, collector, fill, open};
-use crate::{Demo, Place, Section};
+use crate::{DatabaseLocation, Demo, Section};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -42,7 +44,7 @@ async fn without_statistics_no_large_table_is_read() {
 }
 
 #[tokio::test]
-async fn a_poll_shows_what_came_after_the_one_before() {
+async fn poll_shows_rows_added_since_last() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("appointments.sqlite");
     fill(&file, "").await;
@@ -58,9 +60,9 @@ async fn a_poll_shows_what_came_after_the_one_before() {
     }
 }
 
-/// A failure at the first poll: the first one past the pause has figures, and not only the one after it.
+/// The first poll fails; the first one after the pause has figures.
 #[tokio::test]
-async fn the_first_poll_after_an_outage_has_figures() {
+async fn first_poll_after_outage_has_figures() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("appointments.sqlite");
     open(&file).await.close().await.unwrap();
@@ -72,7 +74,7 @@ async fn the_first_poll_after_an_outage_has_figures() {
     assert_eq!(collector.snapshot(true).serials().len(), Section::ALL.len());
 }
 
-/// A collector that has collected once and then failed at a table that is gone; it shows a value for `max_age`.
+/// Returns a collector that has collected once and then failed at a missing table; it shows a value for `max_age`.
 async fn failing(folder: &TempDir, max_age: Duration) -> crate::Collector {
     let file = folder.path().join("appointments.sqlite");
     fill(&file, "").await;
@@ -104,29 +106,29 @@ async fn eventually(what: &str, mut condition: impl AsyncFnMut() -> bool) {
 }
 
 #[tokio::test]
-async fn what_is_known_is_shown_while_the_database_fails() {
+async fn old_figures_are_shown_during_failure() {
     let folder = TempDir::new().unwrap();
     let collector = failing(&folder, HOUR).await;
     assert!(collector.figures(false).mail.is_some(), "the last good value is gone");
 }
 
 #[tokio::test]
-async fn what_is_too_old_is_no_longer_shown() {
+async fn expired_figures_are_not_shown() {
     let folder = TempDir::new().unwrap();
     let collector = failing(&folder, Duration::from_millis(20)).await;
     eventually("the value is too old", async || collector.figures(false).mail.is_none()).await;
 }
 
 #[tokio::test]
-async fn a_demonstration_is_whole_and_the_same_for_the_same_seed() {
+async fn same_seed_gives_same_demonstration() {
     let folder = TempDir::new().unwrap();
     let mut figures = Vec::new();
     for (name, seed) in [("a", 1), ("b", 1), ("c", 2)] {
         let file = folder.path().join(name);
         let demo = Demo { rows: 400, seed, now: NOW, clock: berlin() };
-        let place = Place::Sqlite(file.clone());
-        demo.create(&place).await.unwrap();
-        assert!(demo.create(&place).await.is_err(), "an existing file is overwritten");
+        let location = DatabaseLocation::Sqlite(file.clone());
+        demo.create(&location).await.unwrap();
+        assert!(demo.create(&location).await.is_err(), "an existing file is overwritten");
         let collector = collector(&file, HOUR, HOUR);
         collector.refresh(true).await;
         let found = collector.figures(true);

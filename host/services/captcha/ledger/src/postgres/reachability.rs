@@ -1,4 +1,4 @@
-//! Reaching the server: connections, the probe that looks for one that is away, and what its clock shows.
+//! Leases connections, probes an unreachable server, and compares its clock with the host's.
 
 use super::{Postgres, count_failure};
 use crate::StorageError;
@@ -13,20 +13,20 @@ use std::sync::Weak;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-/// Pause between two attempts to reach a server that is away: one attempt at a time costs it little.
+/// Pause between two attempts to reach an unreachable server; one attempt at a time costs it little.
 const PROBE_EVERY: Duration = Duration::from_millis(500);
 
 impl Postgres {
-    /// A connection to a database that has the tables. Refused at once while the server is away, also to
-    /// those who wait for one when that is noticed.
+    /// Returns a connection to a database that has the tables. During an outage it is refused at once, also to waiting
+    /// callers.
     pub(super) async fn lease(&self) -> Result<Lease<sqlx::Postgres>, StorageError> {
-        self.away.check()?;
+        self.outage.check()?;
         let lease = tokio::select! {
             lease = self.reach() => lease,
-            fault = self.away.begun() => return Err(fault),
+            fault = self.outage.wait() => return Err(fault),
         };
         lease.inspect_err(|fault| {
-            // All connections in use say nothing about the server.
+            // A full pool says nothing about the server.
             if !self.connections.are_all_in_use() {
                 self.lost(fault.clone());
             }
@@ -40,7 +40,7 @@ impl Postgres {
         self.connections.acquire().await
     }
 
-    /// Waits as long as any caller may; an answer that does not come in time means that the server is away.
+    /// Waits as long as a call may; a missing answer means that the server is unreachable.
     pub(crate) fn in_time<T>(
         &self,
         answer: impl Future<Output = Result<T, StorageError>>,
@@ -48,21 +48,21 @@ impl Postgres {
         within_or(self.answer_timeout, answer, |fault| self.lost(fault))
     }
 
-    /// Has calls refused until a probe reaches the server.
+    /// Begins an outage: calls are refused until a probe reaches the server.
     pub(super) fn lost(&self, fault: StorageError) {
         let reason = fault.to_string();
-        if self.away.begin(fault) {
-            self.reminder.said(Instant::now());
+        if self.outage.begin(fault) {
+            self.outage_log.mark_logged(Instant::now());
             tracing::error!(
                 reason,
                 "the ledger's PostgreSQL does not answer; until it does, captcha.on_ledger_failure decides what comes of \
                  calls, which do not wait for it; check captcha.database"
             );
-            self.away.probed_by(self.home.spawn(probe(self.own.clone())).abort_handle());
+            self.outage.set_probe(self.runtime.spawn(probe(self.own.clone())).abort_handle());
         }
     }
 
-    /// Whether the server answers; looks at its clock.
+    /// Checks that the server answers, and compares its clock.
     pub(crate) async fn ping(&self) -> Result<(), StorageError> {
         let mut lease = self.lease().await?;
         self.look_at_clock(&mut lease).await?;
@@ -70,8 +70,8 @@ impl Postgres {
         Ok(())
     }
 
-    /// By how many milliseconds the host's clock is ahead of the server's, at least: what the way there and back may
-    /// account for is left out.
+    /// Returns by how many milliseconds the host's clock is ahead of the server's at least, not counting the round
+    /// trip.
     pub(super) async fn look_at_clock(&self, connection: &mut PgConnection) -> Result<i64, StorageError> {
         let before = self.clock.millis();
         let theirs: f64 = sqlx::query_scalar("SELECT extract(epoch FROM clock_timestamp())::float8 * 1000")
@@ -83,9 +83,9 @@ impl Postgres {
         Ok(skew)
     }
 
-    /// Tries what calls do: a server may answer those who read and let those who write wait, for a lock or for a
-    /// standby. It works on at what it was asked after the host has given up: while it does, it is asked for no further
-    /// write, or each attempt would leave one more process behind. `unfinished` is the process of such an attempt.
+    /// Tries to read and write as calls do: a server may answer reads while writes wait for a lock or a standby. The
+    /// server continues a write after the host has given up. During that time no further write is sent, because each
+    /// attempt would leave one more server process. `unfinished` is the process of such an attempt.
     async fn attempt(&self, unfinished: &mut Option<String>) -> Result<(), StorageError> {
         let mut lease = self.reach().await?;
         self.look_at_clock(&mut lease).await?;
@@ -97,7 +97,7 @@ impl Postgres {
         }
         *unfinished = process_of(&mut lease).await?;
         let written = self.try_to_write(&mut lease).await;
-        // It stays set where the attempt is given up before.
+        // It stays set if the attempt is cancelled before.
         *unfinished = None;
         written?;
         lease.done();
@@ -114,13 +114,13 @@ impl Postgres {
         Ok(())
     }
 
-    /// What the last look at the clock found, milliseconds.
+    /// Returns the skew of the last check of the clock, milliseconds.
     pub(crate) fn skew(&self) -> i64 {
         self.skew.load(Relaxed)
     }
 }
 
-/// The server's process behind a connection, by a name that no other one has.
+/// Returns a unique name of the server's process behind a connection.
 async fn process_of(connection: &mut PgConnection) -> Result<Option<String>, sqlx::Error> {
     sqlx::query_scalar(
         "SELECT format('%s@%s', pid, extract(epoch FROM backend_start)) FROM pg_stat_activity
@@ -130,7 +130,7 @@ async fn process_of(connection: &mut PgConnection) -> Result<Option<String>, sql
     .await
 }
 
-/// Whether that process is still about what it was asked.
+/// Returns whether that process still runs its statement.
 async fn is_at_work(connection: &mut PgConnection, process: &str) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar(
         "SELECT EXISTS (SELECT FROM pg_stat_activity
@@ -141,8 +141,8 @@ async fn is_at_work(connection: &mut PgConnection, process: &str) -> Result<bool
     .await
 }
 
-/// A refusal is an answer, for instance by a database that is read-only: calls are told it as soon. That of a statement
-/// which has waited too long (55P03, class 57) or met another (class 40) is none.
+/// Counts a refusal as an answer, for instance of a read-only database, because calls get it as fast. Does not count
+/// one of a statement that waited too long (55P03, class 57) or conflicted with another (class 40).
 fn answered<T>(written: Result<T, sqlx::Error>) -> Result<(), sqlx::Error> {
     let Err(error) = written else { return Ok(()) };
     let code = error.as_database_error().and_then(|error| error.code());
@@ -151,7 +151,7 @@ fn answered<T>(written: Result<T, sqlx::Error>) -> Result<(), sqlx::Error> {
     if is_answer { Ok(()) } else { Err(error) }
 }
 
-/// Tries to reach a server that is away, one attempt at a time, until it answers or the ledger is closed.
+/// Tries to reach an unreachable server, one attempt at a time, until it answers or the ledger is closed.
 async fn probe(postgres: Weak<Postgres>) {
     let mut unfinished = None;
     loop {
@@ -159,11 +159,11 @@ async fn probe(postgres: Weak<Postgres>) {
         let Some(postgres) = postgres.upgrade() else { return };
         match within(postgres.answer_timeout, postgres.attempt(&mut unfinished)).await {
             Ok(()) => {
-                postgres.away.end();
+                postgres.outage.end();
                 tracing::info!("the ledger's PostgreSQL answers again");
                 return;
             }
-            Err(error) => tracing::debug!(%error, "PostgreSQL is still away"),
+            Err(error) => tracing::debug!(%error, "PostgreSQL is still unreachable"),
         }
     }
 }

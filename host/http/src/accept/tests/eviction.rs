@@ -1,9 +1,9 @@
-//! Connections that give way to others when the listener is full.
+//! Tests of connections that are evicted when the listener is full.
 
 use super::*;
 
 #[tokio::test]
-async fn idle_and_headless_connections_give_way_when_full() {
+async fn full_listener_evicts_idle_and_headless_connections() {
     let host = Host::keeping(FOR_EVER, FOR_EVER, PATIENT, 1);
     let mut kept = host.connect().await;
     kept.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
@@ -17,27 +17,27 @@ async fn idle_and_headless_connections_give_way_when_full() {
     assert!(asked.unwrap().ends_with("hello"));
     // Closed with half a head unread, which may be a reset.
     let _ = timeout(PATIENT, half.read_to_end(&mut Vec::new())).await.expect("the connection ends");
-    assert_eq!(host.stop().await, [Fault::GaveWay; 3]);
+    assert_eq!(host.stop().await, [Fault::Evicted; 3]);
 }
 
 #[tokio::test]
-async fn missing_bodies_and_slow_readers_give_way_when_full() {
+async fn full_listener_evicts_stalled_connections() {
     let host = Host::keeping(FOR_EVER, FOR_EVER, PATIENT, 1);
     let mut bodiless = host.connect().await;
     bodiless.write_all(head("POST", "/whole", "content-length: 9\r\n").as_bytes()).await.unwrap();
     let mut deaf = host.connect().await;
     assert_eq!(rest(&mut bodiless).await, "", "closed for the deaf one");
     let asks = "GET / HTTP/1.1\r\nhost: x\r\n\r\n".repeat(1000);
-    // Ends only when the host hangs up, since nobody takes its answers.
+    // Ends only when the host hangs up, since the client reads no answers.
     let deafness = tokio::spawn(async move { while deaf.write_all(asks.as_bytes()).await.is_ok() {} });
     let asked = tokio::time::timeout(PATIENT, host.send(head("GET", "/", ""))).await;
     assert!(asked.unwrap().ends_with("hello"));
     deafness.await.unwrap();
-    assert_eq!(host.stop().await, [Fault::GaveWay; 2]);
+    assert_eq!(host.stop().await, [Fault::Evicted; 2]);
 }
 
 #[tokio::test]
-async fn a_handshake_that_hangs_gives_way() {
+async fn hanging_handshake_is_evicted() {
     let folder = tempfile::tempdir().unwrap();
     let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let files = Tls { cert: folder.path().join("cert.pem"), key: folder.path().join("key.pem") };
@@ -49,11 +49,11 @@ async fn a_handshake_that_hangs_gives_way() {
     let next = host.connect().await;
     assert_eq!(timeout(PATIENT, rest(&mut silent)).await.unwrap(), "");
     drop(next);
-    assert_eq!(host.stop().await, [Fault::GaveWay, Fault::Handshake]);
+    assert_eq!(host.stop().await, [Fault::Evicted, Fault::Handshake]);
 }
 
 #[tokio::test]
-async fn an_http2_connection_is_told_why_it_ends() {
+async fn evicted_http2_connection_gets_goaway() {
     let host = Host::keeping(FOR_EVER, FOR_EVER, PATIENT, 1);
     let io = TokioIo::new(host.connect().await);
     let (mut client, connection) =
@@ -65,5 +65,5 @@ async fn an_http2_connection_is_told_why_it_ends() {
     assert!(host.send(head("GET", "/", "")).await.ends_with("hello"));
     // GOAWAY without an error, so that a client asks again elsewhere.
     timeout(PATIENT, connection).await.expect("the connection ends").unwrap().unwrap();
-    assert_eq!(host.stop().await, [Fault::GaveWay]);
+    assert_eq!(host.stop().await, [Fault::Evicted]);
 }

@@ -1,18 +1,18 @@
-//! Forms of text that keys of several tables share.
+//! Parses text formats that keys of several tables share.
 
 use std::net::{IpAddr, SocketAddr};
 
 use ipnet::IpNet;
 use url::Url;
 
-/// An address with a port.
+/// Parses an address with a port.
 pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     text.trim().parse().map_err(|_| {
         format!("must be an IP address with a port such as 127.0.0.1:8080 or [::1]:8080, not `{text}`")
     })
 }
 
-/// A name in DNS, in lower case and without the dot at its end.
+/// Parses a DNS name; the result is in lower case and has no final dot.
 pub(super) fn host_name(text: &str) -> Result<String, String> {
     let name = text.trim().trim_end_matches('.').to_ascii_lowercase();
     let label = |label: &str| {
@@ -24,7 +24,7 @@ pub(super) fn host_name(text: &str) -> Result<String, String> {
     Err(format!("must be a host name without scheme and port, such as bulkhead.example, not `{text}`"))
 }
 
-/// A CIDR, or one address, which is a network of its own.
+/// Parses a CIDR, or one address, which is a network of its own.
 pub fn network(text: &str) -> Result<IpNet, String> {
     let text = text.trim();
     let single = || text.parse::<IpAddr>().map(IpNet::from);
@@ -33,7 +33,7 @@ pub fn network(text: &str) -> Result<IpNet, String> {
         .map_err(|_| format!("must be an IP address or a network such as 10.0.0.0/8, not `{text}`"))
 }
 
-/// Empty, or `/segment` once or more without a slash at the end.
+/// Parses a path prefix: empty, or one or more `/segment` without a final slash.
 pub fn path_prefix(text: &str) -> Result<String, String> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     let segment = |part: &str| !matches!(part, "" | "." | "..") && part.bytes().all(plain);
@@ -50,7 +50,7 @@ pub fn path_prefix(text: &str) -> Result<String, String> {
     ))
 }
 
-/// An `http` or `https` URL.
+/// Parses an `http` or `https` URL.
 pub fn web_url(text: &str) -> Result<Url, String> {
     match Url::parse(text) {
         Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(url),
@@ -58,18 +58,18 @@ pub fn web_url(text: &str) -> Result<Url, String> {
     }
 }
 
-/// The URL of a service that is asked: `http` or `https`, and nothing but where it is.
+/// Parses the URL of a service: `http` or `https`, without user, query and fragment.
 pub fn service_url(text: &str) -> Result<Url, String> {
     let url = web_url(text)?;
     let bare = url.username().is_empty() && url.password().is_none() && url.query().is_none();
     match bare && url.fragment().is_none() {
         true => Ok(url),
-        // Not told back: it may hold a password.
+        // Not quoted: it may contain a password.
         false => Err("must be a URL without a user, a query and a fragment".to_owned()),
     }
 }
 
-/// Whether `url` is one of `prefixes` or below one: same scheme, host and port, and whole segments of the path.
+/// Returns whether `url` is one of `prefixes` or below one: same scheme, host and port, and whole path segments.
 pub fn is_below(prefixes: &[Url], url: &Url) -> bool {
     let below = |prefix: &Url| {
         let rest = url.path().strip_prefix(prefix.path().trim_end_matches('/'));
@@ -78,7 +78,7 @@ pub fn is_below(prefixes: &[Url], url: &Url) -> bool {
     prefixes.iter().any(below)
 }
 
-/// A web origin as browsers send it, or `*`.
+/// Parses a web origin as browsers send it, or `*`.
 pub fn web_origin(text: &str) -> Result<String, String> {
     if text == "*" {
         return Ok(text.to_owned());
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prefixes_allow_whole_segments_of_one_origin() {
+    fn prefixes_match_whole_segments_of_one_origin() {
         let url = |text: &str| Url::parse(text).unwrap();
         let allowed = [url("https://llm.example.org/v1"), url("http://127.0.0.1:8000")];
         for text in
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_name_has_neither_scheme_nor_port() {
+    fn host_name_has_neither_scheme_nor_port() {
         assert_eq!(host_name("Ops.Example."), Ok("ops.example".to_owned()));
         assert_eq!(host_name("bulkhead_admin"), Ok("bulkhead_admin".to_owned()));
         for text in
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_has_neither_password_nor_query() {
+    fn service_url_has_neither_password_nor_query() {
         assert!(service_url("https://llm.example.org/v1").is_ok());
         for text in [
             "https://eva:secret@llm.example.org",

@@ -1,11 +1,11 @@
-//! Restores the line ends of a text that was written again with plain ones.
+//! Restores the original line endings of a text that was rewritten with line feeds.
 
-/// A line end as Windows has it.
+/// The line ending of Windows.
 const CRLF: &str = "\r\n";
 
-/// `text`, whose lines end with a line feed, with the line ends of the text that it was made from: of lines that both have
-/// before and behind the change as they were, of others as most are.
-pub(super) fn with_ends_of(original: &str, text: &str) -> String {
+/// Returns `text`, whose lines end with a line feed, with the line endings of `original`: unchanged lines before and
+/// after the edit keep theirs, others get the most frequent one.
+pub(super) fn with_line_endings_of(original: &str, text: &str) -> String {
     let (crlf, all) = (original.matches(CRLF).count(), original.matches('\n').count());
     if crlf == 0 {
         return text.to_owned();
@@ -28,14 +28,14 @@ pub(super) fn with_ends_of(original: &str, text: &str) -> String {
             None
         };
         out.push_str(line);
-        // A last line without an end has got one where something follows, and the other way round.
+        // A line ending is taken over only where both lines have one: the last line may lack it.
         let known = known.map(|(_, known)| *known).filter(|known| known.is_empty() == end.is_empty());
         out.push_str(if end.is_empty() { "" } else { known.unwrap_or(usual) });
     }
     out
 }
 
-/// A line and its end.
+/// Splits a line from its line ending.
 fn split(line: &str) -> (&str, &str) {
     let rest = line.strip_suffix('\n').unwrap_or(line);
     let rest = rest.strip_suffix('\r').unwrap_or(rest);
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_keep_their_ends() {
+    fn lines_keep_their_endings() {
         for (original, text, expected) in [
             ("a\nb\n", "a\nc\n", "a\nc\n"),
             ("a\r\nb\r\n", "a\nc\nb\n", "a\r\nc\r\nb\r\n"),
@@ -59,7 +59,7 @@ mod tests {
             ("a\r\n", "", ""),
             ("", "a\n", "a\n"),
         ] {
-            assert_eq!(with_ends_of(original, text), expected, "{original:?} {text:?}");
+            assert_eq!(with_line_endings_of(original, text), expected, "{original:?} {text:?}");
         }
     }
 }

@@ -1,5 +1,4 @@
-//! Lines on their way out: whoever logs hands a line over and goes on, and a thread of its own writes it. A reader that
-//! does not keep up costs lines, never time.
+//! Writes log lines on a background thread. Callers enqueue a line and continue; a slow reader costs lines, never time.
 
 use std::{
     io::{self, Write},
@@ -12,12 +11,12 @@ use std::{
     time::Duration,
 };
 
-/// Text that may wait, bytes: some ten thousand lines, a second of the busiest log. As much again may be being written.
+/// Most bytes in the queue: some ten thousand lines, a second of the busiest log. As much again may be being written.
 const MAX_WAITING: usize = 4 << 20;
 
-/// Where lines are handed over. Clones share it.
+/// The queue of lines and its thread. Clones share them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pipe(Arc<Shared>);
+pub(super) struct BackgroundWriter(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -32,13 +31,13 @@ struct State {
     writing: bool,
 }
 
-impl Pipe {
-    /// A pipe to `out`, with its thread.
+impl BackgroundWriter {
+    /// Starts the thread that writes to `out`.
     pub(super) fn start(out: impl Write + Send + 'static) -> io::Result<Self> {
-        let pipe = Self::default();
-        let writer = pipe.clone();
+        let lines = Self::default();
+        let writer = lines.clone();
         thread::Builder::new().name("log".into()).spawn(move || writer.write_to(out))?;
-        Ok(pipe)
+        Ok(lines)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -54,7 +53,7 @@ impl Pipe {
             mem::swap(&mut lines, &mut state.waiting);
             state.writing = true;
             drop(state);
-            // Where it cannot be written there is nobody to tell.
+            // A failure to write cannot be reported.
             let _ = out.write_all(&lines).and_then(|()| out.flush());
             lines.clear();
             self.state().writing = false;
@@ -62,8 +61,8 @@ impl Pipe {
         }
     }
 
-    /// Hands over whole lines; they are dropped, and counted as one, where too much waits already.
-    pub(super) fn hand_over(&self, lines: &[u8]) {
+    /// Enqueues whole lines. Where the queue is full they are dropped, and counted as one.
+    pub(super) fn enqueue(&self, lines: &[u8]) {
         let mut state = self.state();
         if state.waiting.len().saturating_add(lines.len()) > MAX_WAITING {
             self.0.dropped.fetch_add(1, Ordering::Relaxed);
@@ -74,22 +73,22 @@ impl Pipe {
         self.0.changed.notify_all();
     }
 
-    /// Lines that were dropped.
+    /// Returns the number of dropped lines.
     pub(super) fn dropped(&self) -> u64 {
         self.0.dropped.load(Ordering::Relaxed)
     }
 
-    /// Waits until everything is written, for `patience` at most.
-    pub(super) fn flush(&self, patience: Duration) {
+    /// Waits until everything is written, for `time_limit` at most.
+    pub(super) fn flush(&self, time_limit: Duration) {
         let busy = |state: &mut State| state.writing || !state.waiting.is_empty();
-        let _ = self.0.changed.wait_timeout_while(self.state(), patience, busy);
+        let _ = self.0.changed.wait_timeout_while(self.state(), time_limit, busy);
     }
 }
 
-/// Each call hands over one line: that is how lines are formatted.
-impl Write for Pipe {
+/// Each call enqueues one line, because lines are formatted one by one.
+impl Write for BackgroundWriter {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        self.hand_over(line);
+        self.enqueue(line);
         Ok(line.len())
     }
 
@@ -109,7 +108,7 @@ mod tests {
     /// Longer than any write on a busy machine; only a failing test waits for it.
     const PATIENCE: Duration = Duration::from_secs(60);
 
-    /// Waits for leave before each write, then hands on what was written.
+    /// Waits for permission before each write, then reports what was written.
     struct Gate {
         leave: mpsc::Receiver<()>,
         written: mpsc::Sender<Vec<u8>>,
@@ -127,34 +126,34 @@ mod tests {
         }
     }
 
-    fn gated() -> (Pipe, mpsc::Sender<()>, mpsc::Receiver<Vec<u8>>) {
+    fn gated() -> (BackgroundWriter, mpsc::Sender<()>, mpsc::Receiver<Vec<u8>>) {
         let (leave, left) = mpsc::channel();
         let (sender, written) = mpsc::channel();
-        (Pipe::start(Gate { leave: left, written: sender }).unwrap(), leave, written)
+        (BackgroundWriter::start(Gate { leave: left, written: sender }).unwrap(), leave, written)
     }
 
     #[test]
-    fn nobody_waits_for_a_reader_and_what_is_dropped_is_counted() {
-        let (pipe, leave, written) = gated();
+    fn slow_reader_drops_and_counts_lines() {
+        let (writer, leave, written) = gated();
         let line = vec![b'x'; MAX_WAITING / 4];
-        // At most twice what may wait fits: once in the pipe, once with its thread.
-        (0..20).for_each(|_| pipe.hand_over(&line));
-        let dropped = pipe.dropped();
+        // At most twice what may wait fits: once in the writer, once with its thread.
+        (0..20).for_each(|_| writer.enqueue(&line));
+        let dropped = writer.dropped();
         assert!((12..=16).contains(&dropped), "{dropped}");
         (0..20).for_each(|_| leave.send(()).unwrap());
-        pipe.flush(PATIENCE);
+        writer.flush(PATIENCE);
         let bytes: usize = written.try_iter().map(|bytes| bytes.len()).sum();
         assert_eq!(bytes, (20 - dropped as usize) * line.len());
     }
 
     #[test]
-    fn a_flush_ends_when_everything_is_written_and_does_not_wait_for_ever() {
-        let (pipe, leave, written) = gated();
-        pipe.hand_over(b"one\n");
-        pipe.flush(Duration::ZERO);
+    fn flush_waits_for_all_lines_with_timeout() {
+        let (writer, leave, written) = gated();
+        writer.enqueue(b"one\n");
+        writer.flush(Duration::ZERO);
         assert!(written.try_recv().is_err(), "nothing may be written yet");
         leave.send(()).unwrap();
-        pipe.flush(PATIENCE);
+        writer.flush(PATIENCE);
         assert_eq!(written.try_recv().unwrap(), b"one\n");
     }
 }

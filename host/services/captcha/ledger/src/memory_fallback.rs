@@ -1,4 +1,4 @@
-//! A substitute in memory for a database that does not answer, where the operator lets calls go on without it.
+//! Replaces a database that does not answer by memory, where the operator allows calls without it.
 
 use super::StorageError;
 use super::memory::Memory;
@@ -6,20 +6,20 @@ use super::records::{Claim, Id};
 use super::store::Store;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What is remembered while the database does not answer: by this process only, and until it ends.
+/// Spends and failures while the database does not answer, kept by this process until it ends.
 #[derive(Default)]
-pub(super) struct StandIn {
+pub(super) struct MemoryFallback {
     memory: Memory,
     granted: AtomicU64,
 }
 
-impl StandIn {
-    /// Claims that were granted without the database.
+impl MemoryFallback {
+    /// Returns the number of claims that were granted without the database.
     pub(super) fn granted(&self) -> u64 {
         self.granted.load(Relaxed)
     }
 
-    /// What was spent in the database, if it answers, and here.
+    /// Returns the spends in the database, if it answers, plus those in memory.
     pub(super) async fn spent(&self, store: &Store, id: &Id, now: i64) -> Result<u32, StorageError> {
         let here = self.memory.spent(id, now);
         match store.spent(id, now).await {
@@ -28,7 +28,7 @@ impl StandIn {
         }
     }
 
-    /// Spends in the database what has not been spent here; and here, where it does not answer.
+    /// Claims in the database what has not been spent in memory; in memory if it does not answer.
     pub(super) async fn claim(&self, store: &Store, claim: Claim) -> Result<u64, StorageError> {
         let left = claim.limit.saturating_sub(self.memory.spent(&claim.id, claim.now));
         if left == 0 {
@@ -45,7 +45,7 @@ impl StandIn {
         }
     }
 
-    /// Counts a failure in the database, and here where it does not answer.
+    /// Counts a failure in the database; in memory if it does not answer.
     pub(super) async fn fail(&self, store: &Store, id: &Id, expires_at: i64) -> Result<u32, StorageError> {
         match store.fail(id, expires_at).await {
             Err(StorageError::Unavailable(_)) => self.memory.fail(id, expires_at),
@@ -53,7 +53,7 @@ impl StandIn {
         }
     }
 
-    /// Forgets what expired.
+    /// Removes expired entries.
     pub(super) fn sweep(&self, now: i64) {
         self.memory.sweep(now);
     }
