@@ -3,7 +3,7 @@
 //! `cargo run --release -p bulkhead-classifier --example measure -- TRAIN TEST... [words=2] [characters=5]
 //! [bits=18] [model=FOLDER] [configuration=TOML] [svg=FILE] [language=de] [costs=0.3,1] [scales=1]`
 //!
-//! Each line is `{"text": ..., "category": ...}`; a category that the training part lacks counts as none.
+//! Each line is `{"text": ..., "category": ...}`; a category that the training part lacks counts as no category.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use bulkhead_classifier::dataset::Dataset;
 use bulkhead_classifier::evaluation::{Prediction, evaluate};
-use bulkhead_classifier::selection::{compare, ways};
+use bulkhead_classifier::selection::{compare, parameter_grid};
 use bulkhead_classifier::tickets::{self, Ticket};
 use bulkhead_classifier::training::separation::Separation;
 use bulkhead_classifier::training::{Settings, train};
@@ -124,8 +124,8 @@ fn columns(arguments: &Arguments) -> usize {
 }
 
 fn choose(examples: &Dataset, arguments: &Arguments) -> Settings {
-    let ways = match arguments.costs.as_slice() {
-        [] => ways(examples),
+    let grid = match arguments.costs.as_slice() {
+        [] => parameter_grid(examples),
         costs => {
             let scaled =
                 |cost: &f64| arguments.scales.iter().map(|scale| (*cost, *scale)).collect::<Vec<_>>();
@@ -133,11 +133,11 @@ fn choose(examples: &Dataset, arguments: &Arguments) -> Settings {
             costs.iter().flat_map(scaled).map(|pair| Settings::Separation(separation(pair))).collect()
         }
     };
-    let tried = compare(examples, &ways).unwrap();
-    for candidate in &tried {
+    let candidates = compare(examples, &grid).unwrap();
+    for candidate in &candidates {
         println!("  {candidate:?}");
     }
-    tried[0].settings
+    candidates[0].settings
 }
 
 fn read(file: &PathBuf, arguments: &Arguments) -> Vec<Ticket> {
@@ -146,7 +146,7 @@ fn read(file: &PathBuf, arguments: &Arguments) -> Vec<Ticket> {
     tickets.filter(wanted).collect()
 }
 
-/// The lines of the categories' descriptions.
+/// Reads the lines of the categories' descriptions.
 fn described(configuration: &Path) -> Vec<Ticket> {
     let settings = toml::from_str(&std::fs::read_to_string(configuration).unwrap()).unwrap();
     let configuration = Configuration::new(settings).unwrap();

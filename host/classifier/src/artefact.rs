@@ -9,25 +9,25 @@ use bulkhead_triage_features::FeatureSettings;
 
 use crate::model::Model;
 
-/// Where the examples' rows came from: what a head must find again when it is used.
+/// The source of the examples' rows, which a head must find again when it is used.
 #[derive(Debug, Clone, Copy)]
-pub struct Origin<'o> {
+pub struct HeadSource<'o> {
     /// Canonical id of the embedding model.
     pub model_id: &'o str,
     /// The embedding model as it was loaded.
     pub model: &'o Description,
     /// Name of the prompt that was put before each text.
     pub prompt: Option<&'o str>,
-    /// How the sparse features were made; `None` without.
+    /// Settings of the sparse features, if any.
     pub features: Option<FeatureSettings>,
 }
 
-/// The head that gives the probabilities of `model`.
+/// Returns the head that gives the probabilities of `model`.
 ///
 /// # Errors
 ///
 /// When the model has no embeddings, or a number in it is not finite.
-pub fn head(model: &Model, origin: &Origin<'_>) -> Result<Head, InvalidHead> {
+pub fn head(model: &Model, origin: &HeadSource<'_>) -> Result<Head, InvalidHead> {
     let prompt = origin.prompt.and_then(|name| {
         let text = origin.model.prompts.get(name)?;
         Some(Prompt { name: name.to_owned(), text: text.clone() })
@@ -53,7 +53,7 @@ pub fn head(model: &Model, origin: &Origin<'_>) -> Result<Head, InvalidHead> {
     Head::new(record, coefficients)
 }
 
-/// `[r, f]` as `[f, r]`.
+/// Returns `[r, f]` as `[f, r]`.
 fn by_column(rows: &[f32], columns: usize) -> Vec<f32> {
     (0..columns).flat_map(|column| rows.iter().skip(column).step_by(columns).copied()).collect()
 }

@@ -25,8 +25,8 @@ pub struct Example<'d> {
 }
 
 impl Dataset {
-    /// An empty set of examples with vectors of `dims` numbers (0 for none) and rows of `columns` (0 for none).
-    /// Labels are numbered in the order given; those without examples are dropped by training.
+    /// Creates an empty set of examples with vectors of `dims` numbers (0 for none) and rows of `columns` (0 for
+    /// none). Labels are numbered in the order given; training drops those without examples.
     pub fn new(labels: Vec<String>, dims: usize, columns: usize) -> Self {
         Self { labels, dims, columns, ..Self::default() }
     }
@@ -57,37 +57,37 @@ impl Dataset {
         Ok(())
     }
 
-    /// Labels in the order of their indices.
+    /// Returns the labels in the order of their indices.
     pub fn labels(&self) -> &[String] {
         &self.labels
     }
 
-    /// Index of each example's label.
+    /// Returns the index of each example's label.
     pub fn targets(&self) -> &[usize] {
         &self.targets
     }
 
-    /// Numbers of a vector.
+    /// Returns the length of a vector.
     pub fn dims(&self) -> usize {
         self.dims
     }
 
-    /// Columns of a sparse row.
+    /// Returns the number of columns of a sparse row.
     pub fn columns(&self) -> usize {
         self.columns
     }
 
-    /// Number of examples.
+    /// Returns the number of examples.
     pub fn len(&self) -> usize {
         self.targets.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no examples.
     pub fn is_empty(&self) -> bool {
         self.targets.is_empty()
     }
 
-    /// How many examples each label has.
+    /// Returns how many examples each label has.
     pub fn support(&self) -> Vec<usize> {
         let mut support = vec![0; self.labels.len()];
         for target in &self.targets {
@@ -98,18 +98,18 @@ impl Dataset {
         support
     }
 
-    /// All examples, in order.
+    /// Returns all examples, in order.
     pub fn examples(&self) -> impl Iterator<Item = Example<'_>> {
         (0..self.len()).filter_map(|index| self.example(index))
     }
 
-    /// The example with this index.
+    /// Returns the example with this index.
     pub fn example(&self, index: usize) -> Option<Example<'_>> {
         let dense = self.dense.get(index * self.dims..(index + 1) * self.dims)?;
         Some(Example { dense, sparse: self.sparse.get(index)? })
     }
 
-    /// The examples for which `keep` says yes to the index, with all labels.
+    /// Returns the examples for whose index `keep` returns true, with all labels.
     pub fn subset(&self, keep: impl Fn(usize) -> bool) -> Self {
         let mut subset = Self::new(self.labels.clone(), self.dims, self.columns);
         for (index, target) in self.targets.iter().enumerate().filter(|(index, _)| keep(*index)) {

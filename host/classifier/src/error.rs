@@ -1,9 +1,9 @@
-//! What training and evaluation fail with.
+//! Errors of training and evaluation.
 
-/// Examples or settings that nothing can be made of.
+/// Why examples or settings are unusable.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
-    /// A classifier needs something to tell apart.
+    /// A classifier needs at least two categories.
     #[error("{0} categories have examples, at least two must: label more examples")]
     Categories(usize),
     /// Vectors of another length.
@@ -28,11 +28,11 @@ pub enum Error {
     /// The beginning of a text, and why it cannot be embedded.
     #[error("the text that begins {0:?} cannot be embedded: {1}")]
     Text(String, String),
-    /// Numbers that make no head.
-    #[error("the classifier makes no head: {0}")]
+    /// Numbers that a head cannot have.
+    #[error("the classifier cannot become a head: {0}")]
     Head(#[from] bulkhead_inference::head::InvalidHead),
     /// A line of labelled tickets, from 1, and what is wrong with it.
-    #[error("line {0} is no labelled ticket: {1}")]
+    #[error("line {0} is not a labelled ticket: {1}")]
     Line(usize, String),
     /// Predictions and labels that do not fit each other.
     #[error("{0}")]

@@ -1,4 +1,4 @@
-//! What predictions are worth: accuracy, a table by category, calibration and coverage.
+//! Evaluation of predictions: accuracy, a table by category, calibration and coverage.
 
 pub mod categories;
 pub mod coverage;
@@ -11,7 +11,7 @@ mod tests;
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::training::best;
+use crate::training::argmax;
 use categories::Category;
 use coverage::Point;
 use reliability::Bin;
@@ -26,8 +26,8 @@ pub struct Prediction {
     pub target: Option<usize>,
 }
 
-/// What predictions are worth. Accuracy, F1, calibration and the confusion matrix count the tickets that belong
-/// to a category and take the label with the highest probability, before any threshold.
+/// The evaluation of predictions. Accuracy, F1, calibration and the confusion matrix count the tickets that belong to
+/// a category and take the label with the highest probability, before any threshold.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
     /// Tickets that belong to a category.
@@ -47,19 +47,19 @@ pub struct Report {
     pub confusion: Vec<Vec<usize>>,
     /// Confidence against accuracy.
     pub reliability: Vec<Bin>,
-    /// What thresholds on the confidence leave.
+    /// Coverage and accuracy by threshold on the confidence.
     pub coverage: Vec<Point>,
 }
 
-/// The label with the highest probability, its probability, and the truth.
+/// A predicted label, its probability, and the truth.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Decided {
+struct Decision {
     label: usize,
     confidence: f64,
     target: Option<usize>,
 }
 
-impl Decided {
+impl Decision {
     fn right(&self) -> bool {
         self.target == Some(self.label)
     }
@@ -69,12 +69,13 @@ impl Decided {
 ///
 /// # Errors
 ///
-/// When there is none for a category, or one does not fit the labels.
+/// When no ticket belongs to a category, or a prediction does not fit the labels.
 pub fn evaluate(labels: &[String], predictions: &[Prediction]) -> Result<Report, Error> {
-    let decided = predictions.iter().enumerate().map(|(index, prediction)| decide(labels, index, prediction));
-    let decided = decided.collect::<Result<Vec<_>, Error>>()?;
-    let (inside, outside): (Vec<Decided>, Vec<Decided>) =
-        decided.into_iter().partition(|decided| decided.target.is_some());
+    let decisions =
+        predictions.iter().enumerate().map(|(index, prediction)| decide(labels, index, prediction));
+    let decisions = decisions.collect::<Result<Vec<_>, Error>>()?;
+    let (inside, outside): (Vec<Decision>, Vec<Decision>) =
+        decisions.into_iter().partition(|decision| decision.target.is_some());
     if inside.is_empty() {
         return Err(Error::Predictions("no ticket belongs to a category of the classifier".to_owned()));
     }
@@ -84,7 +85,7 @@ pub fn evaluate(labels: &[String], predictions: &[Prediction]) -> Result<Report,
     Ok(Report {
         tickets: inside.len(),
         outside: outside.len(),
-        accuracy: inside.iter().filter(|decided| decided.right()).count() as f64 / inside.len() as f64,
+        accuracy: inside.iter().filter(|decision| decision.right()).count() as f64 / inside.len() as f64,
         macro_f1: categories::macro_f1(&categories),
         calibration_error: reliability::expected_error(&reliability),
         categories,
@@ -94,26 +95,26 @@ pub fn evaluate(labels: &[String], predictions: &[Prediction]) -> Result<Report,
     })
 }
 
-fn decide(labels: &[String], index: usize, prediction: &Prediction) -> Result<Decided, Error> {
+fn decide(labels: &[String], index: usize, prediction: &Prediction) -> Result<Decision, Error> {
     let fits = prediction.probabilities.len() == labels.len()
         && prediction.target.is_none_or(|target| target < labels.len());
-    let label = best(&prediction.probabilities).filter(|_| fits);
+    let label = argmax(&prediction.probabilities).filter(|_| fits);
     let confidence = label.and_then(|label| prediction.probabilities.get(label));
     match (label, confidence) {
         (Some(label), Some(confidence)) if confidence.is_finite() => {
-            Ok(Decided { label, confidence: f64::from(*confidence), target: prediction.target })
+            Ok(Decision { label, confidence: f64::from(*confidence), target: prediction.target })
         }
         _ => Err(Error::Predictions(format!("prediction {index} does not fit the {} labels", labels.len()))),
     }
 }
 
 impl Report {
-    /// Figures and tables for a terminal.
+    /// Renders figures and tables for a terminal.
     pub fn text(&self) -> String {
         table::text(self)
     }
 
-    /// Two plots side by side: confidence against accuracy, and coverage against accuracy.
+    /// Draws two plots side by side: confidence against accuracy, and coverage against accuracy.
     pub fn svg(&self) -> String {
         plot::svg(self)
     }

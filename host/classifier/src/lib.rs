@@ -1,22 +1,22 @@
-//! Linear text classifiers: from labelled vectors to a calibrated model, and what it is worth.
+//! Linear text classifiers: from labelled vectors to a calibrated model and its evaluation.
 //!
-//! Layers, each using only what stands below it:
+//! Layers; each uses only the layers below it:
 //!
-//! - `course`: from labelled tickets to a head, and from a head to a report
+//! - `pipeline`: from labelled tickets to a head, and from a head to a report
 //! - `artefact`: a model as the head that a host serves
-//! - `selection`: several ways to train, the best by cross-validation
-//! - `training`: one way to train; calibration on predictions for held-out examples
+//! - `selection`: several settings, the best by cross-validation
+//! - `training`: training with one setting; calibration on predictions for held-out examples
 //! - `evaluation`: figures, tables and plots of predictions
 //! - `calibration`, `model`, `solver`: one temperature; weights to probabilities; one class against the rest
 //! - `dataset`, `tickets`, `error`: examples as rows, tickets as lines
 
 pub mod artefact;
 pub mod calibration;
-pub mod course;
 pub mod dataset;
 pub mod error;
 pub mod evaluation;
 pub mod model;
+pub mod pipeline;
 pub mod selection;
 mod solver;
 pub mod tickets;

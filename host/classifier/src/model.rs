@@ -1,4 +1,4 @@
-//! A trained model: from rows of numbers to probabilities.
+//! A trained linear model that turns rows of numbers into probabilities.
 
 #[cfg(test)]
 mod tests;
@@ -27,12 +27,12 @@ pub struct Model {
     pub sparse: Vec<f32>,
     /// `[r]`
     pub bias: Vec<f32>,
-    /// What labels' scores are divided by; above 0.
+    /// The divisor of labels' scores; above 0.
     pub temperature: f32,
 }
 
 impl Model {
-    /// `[k]` scores of an example, before the temperature.
+    /// Returns `[k]` scores of an example, before the temperature.
     pub fn scores(&self, example: Example<'_>) -> Vec<f32> {
         let score = |(row, bias): (usize, &f32)| {
             let dense = self.dense.get(row * self.dims..(row + 1) * self.dims).unwrap_or_default();
@@ -53,18 +53,18 @@ impl Model {
         (0..self.labels.len()).map(&mut join).collect()
     }
 
-    /// `[k]` calibrated probabilities of an example; they add up to 1.
+    /// Returns `[k]` calibrated probabilities of an example; they add up to 1.
     pub fn probabilities(&self, example: Example<'_>) -> Vec<f32> {
         softmax(&self.scores(example), self.temperature)
     }
 
-    /// [`Model::probabilities`] of all examples.
+    /// Returns the [`Model::probabilities`] of all examples.
     pub fn predict(&self, examples: &Dataset) -> Vec<Vec<f32>> {
         examples.examples().map(|example| self.probabilities(example)).collect()
     }
 }
 
-/// Probabilities in proportion to `exp(score / temperature)`.
+/// Returns probabilities in proportion to `exp(score / temperature)`.
 pub(crate) fn softmax(scores: &[f32], temperature: f32) -> Vec<f32> {
     let most = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let raised: Vec<f32> = scores.iter().map(|score| ((score - most) / temperature).exp()).collect();
@@ -72,7 +72,7 @@ pub(crate) fn softmax(scores: &[f32], temperature: f32) -> Vec<f32> {
     raised.into_iter().map(|value| value / total).collect()
 }
 
-/// Without any scores nothing speaks for a label: minus infinity.
+/// Returns the logarithm of the sum of `exp`; minus infinity without any scores.
 fn log_sum_exp(scores: &[f32]) -> f32 {
     match scores {
         [] => f32::NEG_INFINITY,

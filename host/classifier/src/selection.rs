@@ -1,4 +1,4 @@
-//! Several ways to train; the one whose held-out predictions are right most often.
+//! Model selection by cross-validation over several settings.
 
 #[cfg(test)]
 mod tests;
@@ -17,19 +17,20 @@ pub const MANY_EXAMPLES: usize = 50;
 /// Costs that are tried: each three times the one before, around liblinear's default.
 const COSTS: [f64; 3] = [0.3, 1.0, 3.0];
 
-/// A way to train and how it did on held-out examples.
+/// A setting and its figures on held-out examples.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Candidate {
-    /// The way.
+    /// The setting.
     pub settings: Settings,
     /// Share of held-out examples that were right, 0 to 1.
     pub accuracy: f64,
-    /// Mean surprise at the right label under the best temperature, nats.
-    pub surprise: f64,
+    /// Mean log loss of the right label under the best temperature, nats.
+    #[serde(rename = "surprise")]
+    pub log_loss: f64,
 }
 
-/// The ways to train that are worth trying on `examples`.
-pub fn ways(examples: &Dataset) -> Vec<Settings> {
+/// Returns the settings that are worth trying on `examples`.
+pub fn parameter_grid(examples: &Dataset) -> Vec<Settings> {
     let labels = examples.support().into_iter().filter(|support| *support > 0).count();
     if examples.dims() > 0 && examples.columns() == 0 && examples.len() < MANY_EXAMPLES * labels {
         return vec![Settings::Prototypes(Prototypes::default())];
@@ -37,22 +38,22 @@ pub fn ways(examples: &Dataset) -> Vec<Settings> {
     COSTS.map(|cost| Settings::Separation(Separation { cost, ..Separation::default() })).to_vec()
 }
 
-/// Tries all `ways`; the best first. Accuracy decides, surprise where accuracy is equal, and the order given
-/// where both are.
+/// Cross-validates all settings of `grid` and returns the best first. Accuracy decides, log loss where accuracy is
+/// equal, and the order given where both are.
 ///
 /// # Errors
 ///
 /// As [`hold_out`].
-pub fn compare(examples: &Dataset, ways: &[Settings]) -> Result<Vec<Candidate>, Error> {
-    let try_one = |settings: &Settings| {
+pub fn compare(examples: &Dataset, grid: &[Settings]) -> Result<Vec<Candidate>, Error> {
+    let cross_validate = |settings: &Settings| {
         let held_out = hold_out(examples, settings)?;
-        let surprise = held_out.calibrate().1;
-        Ok(Candidate { settings: *settings, accuracy: held_out.accuracy(), surprise })
+        let log_loss = held_out.calibrate().1;
+        Ok(Candidate { settings: *settings, accuracy: held_out.accuracy(), log_loss })
     };
-    let mut tried = ways.iter().map(try_one).collect::<Result<Vec<_>, Error>>()?;
+    let mut candidates = grid.iter().map(cross_validate).collect::<Result<Vec<_>, Error>>()?;
     let order = |one: &Candidate, other: &Candidate| {
-        other.accuracy.total_cmp(&one.accuracy).then(one.surprise.total_cmp(&other.surprise))
+        other.accuracy.total_cmp(&one.accuracy).then(one.log_loss.total_cmp(&other.log_loss))
     };
-    tried.sort_by(order);
-    Ok(tried)
+    candidates.sort_by(order);
+    Ok(candidates)
 }

@@ -1,4 +1,4 @@
-//! One class against the rest: a linear support vector machine with squared hinge loss and L2 penalty.
+//! One-versus-rest classification: a linear support vector machine with squared hinge loss and L2 penalty.
 //!
 //! Dual coordinate descent (Hsieh et al. 2008, "A dual coordinate descent method for large-scale linear SVM"),
 //! the method of liblinear's solver 1. The order of the examples comes from a fixed seed: the same examples
@@ -9,10 +9,10 @@ use bulkhead_triage_features::Row;
 #[cfg(test)]
 mod tests;
 
-/// Passes over the examples after which the solver stops wherever it is.
+/// The limit of passes over the examples.
 const MOST_PASSES: usize = 300;
-/// The solver stops when the projected gradients of a pass differ by less than this (liblinear's default): what
-/// weights change after that changes hardly a prediction, and takes most of the time.
+/// The solver stops when the projected gradients of a pass differ by less than this (liblinear's default): further
+/// passes change hardly a prediction and take most of the time.
 const TOLERANCE: f64 = 0.1;
 
 /// Examples prepared for solving: scaled, with their squared lengths.
@@ -69,15 +69,15 @@ impl Problem {
         self.dense.get(index * self.dims..(index + 1) * self.dims).unwrap_or_default()
     }
 
-    /// Weights that tell the examples with `positive` from the others; `cost` is what an example on the
+    /// Returns weights that separate the examples with `positive` from the others; `cost` is what an example on the
     /// wrong side costs, against the penalty on the weights.
     pub(crate) fn solve(&self, positive: &[bool], cost: f64) -> Weights {
         let mut weights = Weights { dense: vec![0.0; self.dims], sparse: vec![0.0; self.columns], bias: 0.0 };
         let mut duals = vec![0.0; self.sparse.len()];
         let mut order: Vec<usize> = (0..self.sparse.len()).collect();
-        let mut chance = Chance(0x9e37_79b9_7f4a_7c15);
+        let mut random = Random(0x9e37_79b9_7f4a_7c15);
         for _ in 0..MOST_PASSES {
-            chance.shuffle(&mut order);
+            random.shuffle(&mut order);
             if self.pass(&order, positive, cost, &mut duals, &mut weights) < TOLERANCE {
                 break;
             }
@@ -85,7 +85,7 @@ impl Problem {
         weights
     }
 
-    /// One step for each example; the spread of the projected gradients.
+    /// Takes one step for each example and returns the spread of the projected gradients.
     fn pass(
         &self,
         order: &[usize],
@@ -116,9 +116,9 @@ impl Problem {
 }
 
 /// xorshift64: an order for the examples, not a secret.
-struct Chance(u64);
+struct Random(u64);
 
-impl Chance {
+impl Random {
     fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

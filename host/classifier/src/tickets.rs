@@ -24,12 +24,12 @@ pub struct Ticket {
 ///
 /// # Errors
 ///
-/// When a line is no labelled ticket; the message has its number.
+/// When a line is not a labelled ticket; the message has its number.
 pub fn read(lines: &str) -> Result<Vec<Ticket>, Error> {
     numbered(lines).map(|tickets| tickets.into_iter().map(|(_, ticket)| ticket).collect())
 }
 
-/// As [`read`], each ticket with the number of its line, from 1.
+/// Reads tickets as [`read`] does, each with the number of its line, from 1.
 ///
 /// # Errors
 ///

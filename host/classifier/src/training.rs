@@ -1,4 +1,4 @@
-//! One way to train, and one temperature from held-out predictions.
+//! Training with one setting, and one temperature from held-out predictions.
 
 mod folds;
 pub mod prototypes;
@@ -25,7 +25,7 @@ pub const FOLDS_OF_MANY: usize = 5;
 /// Examples that make a fifth of them a small loss.
 pub const MANY: usize = 2000;
 
-/// How a model is trained; recorded with it.
+/// Settings of training; recorded with the model.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "method", rename_all = "snake_case")]
 pub enum Settings {
@@ -62,28 +62,28 @@ pub struct HeldOut {
 }
 
 impl HeldOut {
-    /// Share of examples whose own label got the highest score.
+    /// Returns the share of examples whose own label got the highest score.
     pub fn accuracy(&self) -> f64 {
         let right =
-            self.scores.iter().zip(&self.targets).filter(|(scores, target)| best(scores) == Some(**target));
+            self.scores.iter().zip(&self.targets).filter(|(scores, target)| argmax(scores) == Some(**target));
         right.count() as f64 / self.targets.len().max(1) as f64
     }
 
-    /// The temperature that suits the predictions, and their surprise under it (nats).
+    /// Fits the temperature and returns it with the log loss under it (nats).
     pub fn calibrate(&self) -> (f32, f64) {
         let temperature = calibration::temperature(&self.scores, &self.targets);
-        (temperature, calibration::surprise(&self.scores, &self.targets, temperature))
+        (temperature, calibration::log_loss(&self.scores, &self.targets, temperature))
     }
 }
 
-/// A model and what its calibration was fitted on.
+/// A model and the held-out predictions of its calibration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trained {
     /// The model.
     pub model: Model,
     /// How it was trained.
     pub settings: Settings,
-    /// What its temperature was fitted on.
+    /// The predictions that its temperature was fitted on.
     pub held_out: HeldOut,
 }
 
@@ -123,7 +123,7 @@ fn predict_held_out(examples: &Dataset, settings: &Settings) -> HeldOut {
     HeldOut { targets: examples.targets().to_vec(), scores, folds: count }
 }
 
-/// The examples with only the labels that have any.
+/// Returns the examples with only the labels that have any.
 fn with_examples(examples: &Dataset, settings: &Settings) -> Result<Dataset, Error> {
     let prototypes = matches!(settings, Settings::Prototypes(_));
     if examples.dims() == 0 && (prototypes || examples.columns() == 0) {
@@ -144,7 +144,7 @@ fn with_examples(examples: &Dataset, settings: &Settings) -> Result<Dataset, Err
     Ok(kept)
 }
 
-/// A model without a fitted temperature.
+/// Fits a model without a temperature.
 fn fit(examples: &Dataset, settings: &Settings) -> Model {
     match settings {
         Settings::Separation(separation) => separation::fit(examples, separation),
@@ -152,8 +152,8 @@ fn fit(examples: &Dataset, settings: &Settings) -> Model {
     }
 }
 
-/// Index of the highest score; the first of equals.
-pub(crate) fn best(scores: &[f32]) -> Option<usize> {
+/// Returns the index of the highest score; the first of equals.
+pub(crate) fn argmax(scores: &[f32]) -> Option<usize> {
     let better = |best: Option<(usize, f32)>, (at, score): (usize, &f32)| match best {
         Some((_, highest)) if *score <= highest => best,
         _ => Some((at, *score)),

@@ -1,4 +1,4 @@
-//! The municipal ticket set in tests/data/triage: whole, apart, and good enough to learn from.
+//! Checks of the municipal ticket set in tests/data/triage: complete, disjoint, and sufficient for training.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +27,7 @@ fn configuration() -> Configuration {
 }
 
 #[test]
-fn every_ticket_belongs_to_a_category_and_every_category_has_examples() {
+fn tickets_and_categories_match() {
     let configuration = configuration();
     assert_eq!(configuration.without_examples().count(), 0);
     for part in ["training", "development", "development-german", "test-german", "test-english"] {
@@ -47,7 +47,7 @@ fn every_ticket_belongs_to_a_category_and_every_category_has_examples() {
 }
 
 #[test]
-fn the_test_part_is_large_enough_and_in_no_other_part() {
+fn test_part_is_large_and_disjoint() {
     let [german, english] = ["test-german", "test-english"].map(tickets);
     let inside = |tickets: &[Ticket]| tickets.iter().filter(|ticket| ticket.category != "none").count();
     assert!(inside(&german) >= 120 && inside(&english) >= 60);
@@ -61,7 +61,7 @@ fn the_test_part_is_large_enough_and_in_no_other_part() {
     }
 }
 
-/// Without any model of language: words and parts of words of the examples and the descriptions.
+/// Evaluates without an embedding model, by words and parts of words of the examples and the descriptions.
 fn by_words(test: &str) -> Report {
     let features = FeatureSettings::words_and_characters(16);
     let configuration = configuration();
@@ -88,7 +88,7 @@ fn by_words(test: &str) -> Report {
 }
 
 #[test]
-fn words_alone_do_far_better_than_chance() {
+fn words_alone_beat_chance() {
     for test in ["test-german", "test-english"] {
         let report = by_words(test);
         assert!(report.accuracy > 0.5, "{test}: {}", report.text());

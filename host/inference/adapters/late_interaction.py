@@ -8,7 +8,7 @@ from the pages and questions of tests/data/knowledge/training.jsonl alone.
 
 The projection leaves out what words have in common by their language, and by being a question's or a page's; of the
 rest it keeps the directions in which the words of pages differ the most (principal components). The importance of a
-question's word is told from its vector, by ridge regression on how rare its token is in the pages.
+question's word is estimated from its vector, by ridge regression on how rare its token is in the pages.
 """
 
 import sys
@@ -55,8 +55,8 @@ def find(folder, adapter, out):
     words = torch.cat(spoken) - middle
     words = torch.cat([words, torch.ones(len(words), 1)], 1)
     importance = torch.linalg.solve(words.T @ words + RIDGE * torch.eye(words.shape[1]), words.T @ wanted)
-    told = np.corrcoef((words @ importance).numpy(), wanted.numpy())[0, 1]
-    print(f"importance and rarity of {len(wanted)} words: correlation {told:.3f}")
+    correlation = np.corrcoef((words @ importance).numpy(), wanted.numpy())[0, 1]
+    print(f"importance and rarity of {len(wanted)} words: correlation {correlation:.3f}")
 
     weight, bias = importance[:-1], importance[-1]
     tensors = {

@@ -243,7 +243,7 @@ class Development:
         recall = [sum(rank <= depth for rank in ranks) / len(ranks) for depth in (1, 5, 10)]
         known = np.array([bool(answers) for answers in self.answers])
         pairs = nearest[known][:, None] > nearest[~known][None]
-        print(f"epoch {epoch}: recall@1/5/10 {np.round(recall, 3)}, answerable told apart {pairs.mean():.3f}", flush=True)
+        print(f"epoch {epoch}: recall@1/5/10 {np.round(recall, 3)}, answerable separated {pairs.mean():.3f}", flush=True)
 
 
 def groups(near, random):
@@ -284,7 +284,7 @@ def train(folder, out):
     encoder.train()
     development.show(0)
 
-    # Sharpness of both orders; weights and bias by which an answer is told from other passages.
+    # Sharpness of both orders; weights and bias that separate an answer from other passages.
     sharpness, judge = nn.Parameter(torch.tensor([3.4, 3.0])), nn.Parameter(torch.tensor([20.0, 25.0, -14.5]))
     factors = [parameter for parameter in encoder.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(

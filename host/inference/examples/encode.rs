@@ -88,8 +88,8 @@ fn measure(folder: &Path, settings: &Settings) {
     );
 }
 
-/// Processor time of this thread so far, in seconds; NaN where it is not asked for. It tells a busy machine's
-/// waiting from work.
+/// Returns the processor time of this thread so far, in seconds; NaN on other systems. It separates work from waiting
+/// on a busy machine.
 fn processor_seconds() -> f64 {
     #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
     {

@@ -1,4 +1,4 @@
-//! What the engine makes of an encoder: `engine FOLDER [cache=FOLDER] [seconds=60]`.
+//! Measures the engine against the bare encoder: `engine FOLDER [cache=FOLDER] [seconds=60]`.
 //!
 //! For requests of several texts and lengths: texts a second, best and median, of the bare encoder on one thread and
 //! on two that each embed all texts, and of engines of one and of two threads that are given one request after the
@@ -103,7 +103,7 @@ fn best_and_median(times: &mut [f64]) -> (f64, f64) {
     (times[0], times[times.len() / 2])
 }
 
-/// `batch` texts of `tokens` tokens each.
+/// Returns `batch` texts of `tokens` tokens each.
 fn case(model: &Model, tokens: usize, batch: usize) -> Case {
     const WORDS: [&str; 10] =
         ["die", "Stadt", "the", "office", "opens", "am", "Montag", "for", "passports", "heute"];

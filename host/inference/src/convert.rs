@@ -1,4 +1,4 @@
-//! From another project's model file to a standard Hugging Face folder.
+//! Conversion of other projects' model files to standard Hugging Face folders.
 
 pub mod adapter;
 mod charsmap;

@@ -2,10 +2,10 @@
 
 use bulkhead_kernels::decimals::{BLOCK, Texts, write};
 
-/// Longest text of an f32 with its comma, bytes: what a vector's text is reserved by.
+/// Longest text of an f32 with its comma, bytes: the reserve for each number of a vector's text.
 pub const NUMBER_BYTES: usize = 16;
 
-/// Appends `[1.0,-0.25,...]`. What is no number becomes `null`, as JSON has no text for it.
+/// Appends `[1.0,-0.25,...]`. A NaN or infinity becomes `null`, as JSON has no text for it.
 pub fn write_array(vector: &[f32], out: &mut Vec<u8>) {
     let begin = out.len();
     out.resize(begin + 1 + vector.len() * NUMBER_BYTES + 1, b'[');
@@ -41,7 +41,7 @@ pub fn write_array(vector: &[f32], out: &mut Vec<u8>) {
     out.push(b']');
 }
 
-/// A number that is not written with others, and the length of its text.
+/// Writes a number that is not written with others, and returns the length of its text.
 #[cold]
 fn other(number: f32, place: &mut [u8]) -> usize {
     let mut buffer = zmij::Buffer::new();

@@ -8,7 +8,7 @@ pub(crate) mod config;
 mod dtype;
 mod forward;
 mod packed;
-pub(crate) mod team;
+pub(crate) mod parallel;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -28,7 +28,7 @@ pub use forward::Scratch;
 /// cache.
 pub const UNIT_TOKENS: usize = 512;
 
-/// How an encoder is opened.
+/// Settings of an encoder.
 #[derive(Clone, Debug, Default)]
 pub struct EncoderOptions {
     /// What it calculates with.
@@ -78,43 +78,43 @@ impl Encoder {
         Ok(Self { config, dtype: options.dtype, kernel, operations, packed })
     }
 
-    /// Dimensions of a vector.
+    /// Returns the dimensions of a vector.
     #[must_use]
     pub fn dims(&self) -> usize {
         self.config.hidden
     }
 
-    /// Most tokens of a text, special ones among them.
+    /// Returns the most tokens of a text, special ones among them.
     #[must_use]
     pub fn max_tokens(&self) -> usize {
         self.config.max_tokens()
     }
 
-    /// Number of token ids.
+    /// Returns the number of token ids.
     #[must_use]
     pub fn vocabulary(&self) -> usize {
         self.config.vocabulary
     }
 
-    /// What it calculates with.
+    /// Returns the numbers that the encoder calculates with.
     #[must_use]
     pub fn dtype(&self) -> Dtype {
         self.dtype
     }
 
-    /// The kernel in use.
+    /// Returns the kernel in use.
     #[must_use]
     pub fn kernel(&self) -> Kernel {
         self.kernel
     }
 
-    /// The sha256 of `model.safetensors`.
+    /// Returns the sha256 of `model.safetensors`.
     #[must_use]
     pub fn weights_sha256(&self) -> [u8; 32] {
         self.packed.digest()
     }
 
-    /// Multiplications and additions in the matrix products of one text of `tokens` tokens.
+    /// Returns the multiplications and additions in the matrix products of one text of `tokens` tokens.
     #[must_use]
     pub fn work(&self, tokens: usize) -> u64 {
         let Config { hidden, inner, layers, .. } = self.config;
@@ -140,7 +140,8 @@ impl Encoder {
         self.embed_tokens(ids, offsets, pooling, scratch, out, &mut |_, _| {})
     }
 
-    /// The same, and hands the vectors of each text's tokens, by the text's number, to `visit`.
+    /// Embeds texts as [`Self::embed`] does, and hands the vectors of each text's tokens, by the text's number, to
+    /// `visit`.
     pub(crate) fn embed_tokens(
         &self,
         ids: &[u32],
@@ -202,7 +203,7 @@ impl Encoder {
     }
 }
 
-/// How many texts of ascending `offsets` go together: as many as `tokens` hold, at least one.
+/// Returns how many texts of ascending `offsets` go together: as many as `tokens` hold, at least one.
 pub(crate) fn unit(offsets: &[usize], tokens: usize) -> usize {
     let first = offsets.first().copied().unwrap_or(0);
     let fit = offsets.iter().skip(1).take_while(|end| *end - first <= tokens).count();

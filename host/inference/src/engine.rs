@@ -1,14 +1,13 @@
-//! Many callers, few threads: texts of all requests in one bounded queue, embedded in batches by threads that do
-//! nothing else.
+//! The engine: texts of all requests in one bounded queue, embedded in batches by a few dedicated threads.
 //!
-//! A request is cut into pieces. A piece is first tokenised; texts of encoders then wait, with their ids, until a
-//! thread takes as many of one model as make a batch, or its share if fewer wait: nobody waits for company, and no
+//! A request is split into pieces. A piece is first tokenised; texts of encoders then wait, with their ids, until a
+//! thread takes as many of one model as make a batch, or its share if fewer wait: no text waits for others, and no
 //! thread is idle while another has work for two. One text alone is embedded by all idle threads. A caller that
-//! leaves, or whose deadline is over, takes its texts out of the queue with it. A panic fails the requests of its batch
-//! and nothing else.
+//! leaves, or whose deadline is over, takes its texts out of the queue with it. A panic fails the requests of its
+//! batch and nothing else.
 
-mod each;
 mod job;
+mod per_text;
 mod queue;
 #[cfg(test)]
 mod tests;
@@ -23,11 +22,11 @@ use tokio::sync::oneshot;
 
 use crate::late_interaction::TokenVectors;
 use crate::model::{EmbedOptions, Model, TextError};
-use each::{Each, Texts};
 use job::Job;
+use per_text::{TextList, TextTask};
 use queue::Queue;
 
-/// How an engine runs.
+/// Settings of an engine.
 #[derive(Clone, Copy, Debug)]
 pub struct EngineOptions {
     /// Threads; 0 for one a processor.
@@ -37,7 +36,7 @@ pub struct EngineOptions {
 }
 
 impl Default for EngineOptions {
-    /// A queue of seconds, not minutes: whoever waits longer has gone.
+    /// Returns a queue of seconds, not minutes: a client that waits longer has gone.
     fn default() -> Self {
         Self { threads: 0, queue_texts: 8192 }
     }
@@ -48,7 +47,7 @@ impl Default for EngineOptions {
 pub enum Input {
     /// To be tokenised.
     Text(String),
-    /// Taken as they are: special tokens included, prompt and truncation the caller's business.
+    /// Token ids that are used as they are: the caller adds special tokens and prompt, and truncates.
     Ids(Vec<u32>),
 }
 
@@ -67,18 +66,18 @@ impl From<String> for Input {
     }
 }
 
-/// What is to be embedded.
+/// Texts to embed.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The texts, in the order of the vectors.
     pub texts: Vec<Input>,
     /// How.
     pub options: EmbedOptions,
-    /// When nobody will wait any more.
+    /// When the caller stops waiting.
     pub deadline: Instant,
 }
 
-/// Vectors, and what they cost.
+/// Vectors, and their cost.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Embedded {
     /// `[n, dims]` f32, row by row, in the order of the texts.
@@ -127,10 +126,10 @@ pub enum Failure {
     Stopped,
 }
 
-/// What an engine has done since it started, and what it has to do.
+/// Counters of an engine since it started, and the length of its queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Texts that wait now; one for [`Engine::each`] counts once for each 4 KiB.
+    /// Texts that wait now; one for [`Engine::map_texts`] counts once for each 4 KiB.
     pub waiting_texts: usize,
     /// Batches embedded.
     pub batches: u64,
@@ -140,7 +139,7 @@ pub struct Stats {
     pub tokens: u64,
 }
 
-/// The threads and their queue. Dropping it ends the threads after the batch at hand; what waits fails.
+/// The threads and their queue. Dropping it ends the threads after the current batch; waiting requests fail.
 pub struct Engine {
     queue: Arc<Queue>,
     threads: Vec<JoinHandle<()>>,
@@ -178,13 +177,14 @@ impl Engine {
         Ok(Pending(receiver))
     }
 
-    /// Queues texts of each of which `work` makes something, in their order. They wait in the same queue, and are worked on
-    /// by the same threads, as texts that are embedded, and take a place there for each 4 KiB; dropping the future withdraws those that no thread has taken.
+    /// Queues texts and calls `work` on each, in their order. They wait in the same queue, and run on the same
+    /// threads, as texts that are embedded, and take a place there for each 4 KiB; dropping the future withdraws
+    /// those that no thread has taken.
     ///
     /// # Errors
     ///
     /// [`Failure::Overloaded`] at once; everything else through the answer.
-    pub fn each<T: Send + 'static>(
+    pub fn map_texts<T: Send + 'static>(
         &self,
         texts: Vec<String>,
         deadline: Instant,
@@ -192,17 +192,17 @@ impl Engine {
     ) -> Result<Pending<Vec<T>>, Failure> {
         let (sender, receiver) = oneshot::channel();
         let bytes: Vec<usize> = texts.iter().map(String::len).collect();
-        let job: Arc<dyn Each> = Arc::new(Texts::new(texts, deadline, work, sender));
-        self.queue.submit_each(&job, &bytes)?;
+        let job: Arc<dyn TextTask> = Arc::new(TextList::new(texts, deadline, work, sender));
+        self.queue.submit_tasks(&job, &bytes)?;
         Ok(Pending(receiver))
     }
 
-    /// Figures for metrics.
+    /// Returns figures for metrics.
     pub fn stats(&self) -> Stats {
         self.queue.stats()
     }
 
-    /// How many threads embed.
+    /// Returns how many threads embed.
     pub fn threads(&self) -> usize {
         self.threads.len()
     }

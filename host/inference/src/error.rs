@@ -1,4 +1,4 @@
-//! What can go wrong while a model is loaded, and while it embeds.
+//! Errors of loading a model, and of embedding.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ pub enum LoadError {
         /// Why.
         source: std::io::Error,
     },
-    /// A file of the model is not what it should be.
+    /// A file of the model is malformed.
     #[error("{}: {reason}", path.display())]
     Malformed {
         /// The file.
@@ -44,12 +44,12 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// A file that cannot be read.
+    /// Creates the error of a file that cannot be read.
     pub fn read(path: &Path, source: std::io::Error) -> Self {
         Self::Read { path: path.to_path_buf(), source }
     }
 
-    /// A file that is not what it should be.
+    /// Creates the error of a malformed file.
     pub fn malformed(path: &Path, reason: impl Into<String>) -> Self {
         Self::Malformed { path: path.to_path_buf(), reason: reason.into() }
     }
@@ -145,12 +145,12 @@ pub enum SourceError {
 }
 
 impl SourceError {
-    /// A file or folder that cannot be written.
+    /// Creates the error of a file or folder that cannot be written.
     pub fn write(path: &Path, source: std::io::Error) -> Self {
         Self::Write { path: path.to_path_buf(), source }
     }
 
-    /// A file or folder that may not be written.
+    /// Creates the error of a file or folder that may not be written.
     pub fn unwritable(path: &Path, reason: impl Into<String>) -> Self {
         Self::Unwritable { path: path.to_path_buf(), reason: reason.into() }
     }
@@ -193,7 +193,7 @@ pub enum EmbedError {
         /// What does not fit.
         reason: &'static str,
     },
-    /// The vector holds infinities or no numbers: the model's weights are broken.
+    /// The vector holds infinities or NaN: the model's weights are broken.
     #[error("text {text}: the vector is not finite")]
     NotFinite {
         /// The text.
@@ -208,7 +208,7 @@ pub enum EmbedError {
 }
 
 impl EmbedError {
-    /// The same fault of the text with another number: texts of a unit are counted from zero.
+    /// Returns the same fault with another text number: texts of a unit are counted from zero.
     #[must_use]
     pub fn of_text(self, text: usize) -> Self {
         match self {

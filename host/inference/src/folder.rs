@@ -1,4 +1,4 @@
-//! A model's folder and the small JSON files in it that say what the model is.
+//! A model's folder and the small JSON files in it that describe the model.
 
 pub mod contents;
 mod family;
@@ -27,7 +27,7 @@ use crate::tensors::Tensors;
 /// Names under which static models keep their table: model2vec's, its oldest one, sentence-transformers'.
 pub const STATIC_TABLES: [&str; 3] = ["embeddings", "0", "embedding.weight"];
 
-/// What a model's folder says about the model. Weights and tokeniser are located, not read.
+/// The description in a model's folder. Weights and tokeniser are located, not read.
 #[derive(Debug)]
 pub struct ModelFolder {
     /// The folder as it was named.
@@ -108,8 +108,8 @@ impl ModelFolder {
         })
     }
 
-    /// SHA-256 of the weights (of several files: of their bytes in the order of their names) as 64 lower-case
-    /// hexadecimal digits: computed by reading them once, kept afterwards.
+    /// Returns the SHA-256 of the weights (of several files: of their bytes in the order of their names) as 64
+    /// lower-case hexadecimal digits: computed by reading them once, kept afterwards.
     ///
     /// # Errors
     ///
@@ -122,7 +122,7 @@ impl ModelFolder {
         Ok(self.digest.get_or_init(|| digest))
     }
 
-    /// Length of the model's vectors.
+    /// Returns the length of the model's vectors.
     ///
     /// # Errors
     ///
@@ -136,7 +136,7 @@ impl ModelFolder {
                 .and_then(|size| usize::try_from(size).ok())
                 .filter(|size| *size > 0)
                 .ok_or_else(|| {
-                    LoadError::malformed(&self.config_path, "`hidden_size` is missing or no number")
+                    LoadError::malformed(&self.config_path, "`hidden_size` is missing or not a number")
                 }),
             Family::Static => {
                 let tensors = Tensors::open(&self.weights)?;

@@ -20,9 +20,9 @@ pub struct Coefficients {
     pub weights: Vec<f32>,
     /// `[r]`, in scores before calibration.
     pub bias: Vec<f32>,
-    /// `[k]`: what calibration multiplies scores by; 1 without.
+    /// `[k]`: the factor of calibration; 1 without.
     pub scale: Vec<f32>,
-    /// `[k]`: what calibration then adds; 0 without.
+    /// `[k]`: the shift of calibration; 0 without.
     pub shift: Vec<f32>,
     /// `[f, r]`: the weights of feature 0 for all rows, then those of feature 1; if the head takes features.
     pub sparse: Option<Vec<f32>>,
@@ -44,7 +44,7 @@ struct Class {
     rows: usize,
 }
 
-/// A record and coefficients that make no head.
+/// Why a record and coefficients are not a head.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidHead {
     /// Too few labels to choose from, or the same twice.
@@ -60,7 +60,7 @@ pub enum InvalidHead {
         /// What it should have.
         wanted: String,
     },
-    /// A tensor holds infinities or no numbers.
+    /// A tensor holds infinities or NaN.
     #[error("tensor `{name}`: number {index} is not finite")]
     NotFinite {
         /// The tensor.
@@ -95,7 +95,7 @@ pub enum PredictError {
         /// What is wrong with it.
         reason: String,
     },
-    /// An infinity or no number.
+    /// An infinity or NaN.
     #[error("`{tensor}`: number {index} is not finite")]
     NotFinite {
         /// Where.
@@ -106,7 +106,7 @@ pub enum PredictError {
 }
 
 impl Head {
-    /// A head of its parts.
+    /// Creates a head from its parts.
     ///
     /// # Errors
     ///
@@ -151,22 +151,22 @@ impl Head {
         Ok(Self { record, coefficients, classes })
     }
 
-    /// The classes `[k]`, in the order of the probabilities.
+    /// Returns the classes `[k]`, in the order of the probabilities.
     pub fn labels(&self) -> impl ExactSizeIterator<Item = &str> {
         self.classes.iter().map(|class| class.label.as_str())
     }
 
-    /// What it was trained on, and what it tells apart.
+    /// Returns what it was trained on, and its classes.
     pub fn record(&self) -> &Record {
         &self.record
     }
 
-    /// Number of sparse features; 0 if it takes none.
+    /// Returns the number of sparse features; 0 if it takes none.
     pub fn features(&self) -> usize {
         self.coefficients.sparse.as_ref().map_or(0, Vec::len) / self.record.labels.len().max(1)
     }
 
-    /// Probabilities `[n, k]` of `n` texts from their vectors `[n, d]` and sparse features `[n, f]`.
+    /// Returns probabilities `[n, k]` of `n` texts from their vectors `[n, d]` and sparse features `[n, f]`.
     ///
     /// # Errors
     ///
@@ -212,7 +212,7 @@ impl Head {
         }
     }
 
-    /// From scores of rows `[r]` to scores of classes `[k]`.
+    /// Joins scores of rows `[r]` to scores of classes `[k]`.
     fn join(&self, scores: &[f64]) -> Vec<f64> {
         let mut rest = scores;
         let join = |class: &Class| {
@@ -229,7 +229,7 @@ impl Head {
         self.classes.iter().map(join).collect()
     }
 
-    /// From scores to probabilities.
+    /// Turns scores into probabilities.
     fn link(&self, scores: &mut [f64]) {
         let Coefficients { scale, shift, .. } = &self.coefficients;
         for ((score, scale), shift) in scores.iter_mut().zip(scale).zip(shift) {
@@ -247,13 +247,13 @@ impl Head {
     }
 }
 
-/// Runs of equal labels.
+/// Groups runs of equal labels.
 fn classes(labels: &[String]) -> Vec<Class> {
     let runs = labels.chunk_by(|one, next| one == next);
     runs.filter_map(|run| Some(Class { label: run.first()?.clone(), rows: run.len() })).collect()
 }
 
-/// Sums of their own for neighbours, so that the compiler may use vector instructions.
+/// Multiplies with a sum for each of eight neighbours, so that the compiler may use vector instructions.
 fn dot(one: &[f32], other: &[f32]) -> f64 {
     const LANES: usize = 8;
     let ((ones, one_rest), (others, other_rest)) = (one.as_chunks::<LANES>(), other.as_chunks::<LANES>());

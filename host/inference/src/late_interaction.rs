@@ -1,6 +1,7 @@
-//! Vectors of a text's words besides the one of the whole text, for comparing texts word by word (late interaction,
-//! Khattab and Zaharia 2020). A model that was taught to has [`FILE`] in its folder: a linear projection of its token
-//! vectors to fewer numbers, and a linear estimate of how telling each token of a question is.
+//! Vectors of a text's words, in addition to the one of the whole text, for comparing texts word by word (late
+//! interaction, Khattab and Zaharia 2020). A model that was trained for it has [`FILE`] in its folder: a linear
+//! projection of its token vectors to fewer numbers, and a linear estimate of the importance of each token of a
+//! question.
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -16,7 +17,7 @@ use crate::tensors::Tensors;
 /// Name of the file in a model's folder.
 pub const FILE: &str = "late_interaction.safetensors";
 
-/// Smallest importance: a word that tells nothing still tells which of two equals is meant.
+/// Smallest importance: an unimportant word still decides between equals.
 const LEAST_IMPORTANCE: f32 = 0.05;
 
 /// Vectors of a text's tokens, without those of the prompt and special ones.
@@ -26,11 +27,11 @@ pub struct TokenVectors {
     pub vectors: Vec<f32>,
     /// Length of a vector.
     pub dims: usize,
-    /// How telling each token is of a question; greater than 0.
+    /// Importance of each token of a question; greater than 0.
     pub importance: Vec<f32>,
 }
 
-/// How a model makes them.
+/// The projection by which a model makes them.
 pub(crate) struct LateInteraction {
     dims: usize,
     /// `[dims + 1, hidden]`: the projection, and the importance as one more number.
@@ -75,12 +76,12 @@ impl LateInteraction {
         Ok(Some(Self { dims, weight, bias, hidden, sha256: hex::encode(Sha256::digest(bytes)) }))
     }
 
-    /// SHA-256 of the file, hex.
+    /// Returns the SHA-256 of the file, hex.
     pub(crate) fn sha256(&self) -> &str {
         &self.sha256
     }
 
-    /// Vectors of the tokens whose rows `[tokens][stride]` the encoder gives.
+    /// Returns vectors of the tokens whose rows `[tokens][stride]` the encoder gives.
     pub(crate) fn token_vectors(&self, rows: &[f32], stride: usize) -> TokenVectors {
         let mut found = TokenVectors { dims: self.dims, ..TokenVectors::default() };
         for row in rows.chunks_exact(stride).filter_map(|row| row.get(..self.hidden)) {
@@ -99,7 +100,7 @@ impl LateInteraction {
     }
 }
 
-/// Sixteen sums side by side, which the compiler keeps in vector registers.
+/// Multiplies with sixteen sums side by side, which the compiler keeps in vector registers.
 fn dot(left: &[f32], right: &[f32]) -> f32 {
     let ((lefts, left_rest), (rights, right_rest)) = (left.as_chunks::<16>(), right.as_chunks::<16>());
     let mut sums = [0.0_f32; 16];

@@ -1,6 +1,6 @@
 //! Text embedding on the CPU, without an async runtime and without WebAssembly.
 //!
-//! Layers, each using only what stands below it:
+//! Layers; each uses only the layers below it:
 //!
 //! - `engine`: many callers, few threads
 //! - `head`: from vectors to the probabilities of classes

@@ -22,14 +22,14 @@ use bulkhead_tokenizers::{EncodeOptions, Token, TokenizeError, Tokenizer};
 pub use self::inspect::inspect;
 pub use bulkhead_tokenizers::TruncationSide;
 
-pub(crate) use crate::encoder::team::Team;
+pub(crate) use crate::encoder::parallel::WorkGroup;
 pub use crate::encoder::{Scratch, UNIT_TOKENS as BATCH_TOKENS};
 pub(crate) use crate::encoder::{TokenRows, Visit};
 
-/// Tokens of a text that are kept unless an operator says otherwise: the replaced server's.
+/// Default limit of tokens of a text: that of the replaced server.
 pub const MAX_INPUT_LENGTH: usize = 512;
 
-/// How a model is loaded.
+/// Settings of loading a model.
 #[derive(Clone, Debug, Default)]
 pub struct LoadOptions {
     /// What encoders calculate with.
@@ -42,7 +42,7 @@ pub struct LoadOptions {
     pub max_input_length: Option<usize>,
 }
 
-/// What is known of a model.
+/// The description of a model.
 #[derive(Clone, Debug)]
 pub struct Description {
     /// Length of its vectors.
@@ -202,22 +202,22 @@ impl Model {
         Ok(Self { description, late_interaction: None, network: Network::Static(Box::new(model)) })
     }
 
-    /// What is known of it.
+    /// Returns the model's description.
     pub fn description(&self) -> &Description {
         &self.description
     }
 
-    /// Length of its vectors.
+    /// Returns the length of its vectors.
     pub fn dims(&self) -> usize {
         self.description.dims
     }
 
-    /// Whether texts gain by being embedded together.
+    /// Returns whether texts gain by being embedded together.
     pub fn batches(&self) -> bool {
         !matches!(self.network, Network::Static(_))
     }
 
-    /// A text's token ids, cut to the model's limit unless that is to be refused.
+    /// Returns a text's token ids, cut to the model's limit unless that is to be refused.
     ///
     /// # Errors
     ///
@@ -243,7 +243,7 @@ impl Model {
         Ok(Tokenized { ids, truncated })
     }
 
-    /// Token ids of a caller's own making, special tokens included.
+    /// Checks token ids that the caller made, special tokens included.
     ///
     /// # Errors
     ///
@@ -263,7 +263,7 @@ impl Model {
         }
     }
 
-    /// A text's tokens with their places in it, uncut.
+    /// Returns a text's tokens with their places in it, uncut.
     ///
     /// # Errors
     ///
@@ -289,7 +289,7 @@ impl Model {
         self.embed_tokens(ids, offsets, scratch, out, &mut |_, _| {})
     }
 
-    /// The same, and shows `visit` the token vectors of each text that has some.
+    /// Embeds texts as [`Self::embed`] does, and shows `visit` the token vectors of each text that has some.
     pub(crate) fn embed_tokens(
         &self,
         ids: &[u32],
@@ -315,8 +315,8 @@ impl Model {
         }
     }
 
-    /// The vectors of a text's own tokens out of those of all, which `rows` has: without prompt and special tokens.
-    /// `None` if they are not wanted, or the model makes none.
+    /// Returns the vectors of a text's own tokens out of those of all, which `rows` has: without prompt and special
+    /// tokens. `None` if they are not wanted, or the model makes none.
     pub(crate) fn token_vectors(
         &self,
         ids: &[u32],
@@ -333,12 +333,12 @@ impl Model {
         Some(late_interaction.token_vectors(own, rows.stride))
     }
 
-    /// The embedding of one text, to be shared by several threads; `None` if there are not several, or the model
-    /// gains nothing by it.
-    pub(crate) fn team(&self, ids: &[u32], threads: usize) -> Option<Result<Team, EmbedError>> {
+    /// Prepares the embedding of one text by several threads; `None` if there are not several, or the model gains
+    /// nothing by it.
+    pub(crate) fn work_group(&self, ids: &[u32], threads: usize) -> Option<Result<WorkGroup, EmbedError>> {
         match &self.network {
             Network::Encoder(encoder, pooling, _) if threads > 1 => {
-                Some(Team::new(encoder, ids.to_vec(), *pooling, threads))
+                Some(WorkGroup::new(encoder, ids.to_vec(), *pooling, threads))
             }
             _ => None,
         }
@@ -369,7 +369,7 @@ impl Model {
         Ok(())
     }
 
-    /// Encoders want their special tokens, static models know none.
+    /// Returns whether the model is an encoder: encoders want their special tokens, static models know none.
     fn is_encoder(&self) -> bool {
         matches!(self.network, Network::Encoder(..))
     }
@@ -383,7 +383,7 @@ impl Model {
         }
     }
 
-    /// A raw vector cut and scaled as the caller wants it.
+    /// Cuts and scales a raw vector as the caller wants it.
     pub fn finish<'v>(&self, vector: &'v mut [f32], options: &EmbedOptions) -> &'v [f32] {
         let kept = options.dimensions.unwrap_or(vector.len()).min(vector.len());
         let (vector, _) = vector.split_at_mut(kept);
@@ -394,7 +394,7 @@ impl Model {
     }
 }
 
-/// The most tokens of a text: what the operator wants, within what the model takes.
+/// Returns the most tokens of a text: what the operator wants, within what the model takes.
 fn limit(options: &LoadOptions, most: usize) -> usize {
     options.max_input_length.unwrap_or(MAX_INPUT_LENGTH).min(most)
 }

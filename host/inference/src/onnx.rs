@@ -32,7 +32,7 @@ pub enum Numbers {
     Bytes(Vec<u8>),
 }
 
-/// Why a graph gave nothing.
+/// Why a graph has no output.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OnnxError {
     /// An input that the graph does not take, or not so.
@@ -78,16 +78,16 @@ impl OnnxGraph {
 
 #[cfg(not(feature = "onnx"))]
 impl OnnxGraph {
-    /// This build has no runtime.
+    /// Fails, as this build has no runtime.
     ///
     /// # Errors
     ///
-    /// Always, and what mends it.
+    /// Always; the message says how to build a runtime in.
     pub fn load(path: &Path, _threads: usize) -> Result<Self, LoadError> {
         Err(LoadError::malformed(path, "this build runs no ONNX graphs; build it with the feature `onnx`"))
     }
 
-    /// Never there to be called.
+    /// Fails, as no graph can be loaded.
     ///
     /// # Errors
     ///

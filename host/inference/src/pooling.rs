@@ -1,4 +1,4 @@
-//! From the vectors of a text's tokens to the vector of the text.
+//! Pooling of the vectors of a text's tokens to the vector of the text.
 
 /// How a text's vector is made from its tokens' vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -12,7 +12,7 @@ pub enum Pooling {
 }
 
 impl Pooling {
-    /// The name that sentence-transformers and text-embeddings-inference use.
+    /// Returns the name that sentence-transformers and text-embeddings-inference use.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

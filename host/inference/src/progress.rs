@@ -1,16 +1,16 @@
-//! How far a long task has come: a callback, since nothing in this crate prints.
+//! Progress of a long task: a callback, since nothing in this crate prints.
 
-/// Hears how a download, a conversion or a digest advances.
+/// Observes the progress of a download, a conversion or a digest.
 pub trait Progress {
-    /// A step begins: what is done, and how many bytes it has to get through if that is known.
+    /// Starts a step: what is done, and how many bytes it has to get through if that is known.
     fn start(&mut self, what: &str, total_bytes: Option<u64>);
-    /// This many more bytes of the step are done.
+    /// Reports that this many more bytes of the step are done.
     fn advance(&mut self, bytes: u64);
-    /// The step has ended, well or not.
+    /// Ends the step, well or not.
     fn finish(&mut self);
 }
 
-/// Hears nothing.
+/// Ignores all progress.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Silent;
 

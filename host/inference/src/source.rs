@@ -1,4 +1,4 @@
-//! Where models come from: a local folder, a registry package, the Hugging Face hub.
+//! Sources of models: a local folder, a registry package, the Hugging Face hub.
 //!
 //! Pulled models live in one folder (`models_folder`), each in a folder named by the last part of its id, with a
 //! provenance record. Folders of unfinished pulls and lock files have hidden names.
@@ -26,7 +26,7 @@ use crate::folder::provenance::Provenance;
 
 /// A model as `bulkhead model list` shows it.
 #[derive(Debug, Clone)]
-pub struct Listed {
+pub struct ListedModel {
     /// Canonical id; of a revision in the hub's cache that is not the main one, with `@COMMIT`.
     pub id: String,
     /// Its entry in the table of known models, if it has one.
@@ -39,7 +39,7 @@ pub struct Listed {
 
 /// A model to be served: its canonical id and its folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Resolved {
+pub struct ResolvedModel {
     /// Canonical id: the last part of a local path, the id under which the model was pulled, or the name of a folder
     /// that was put among the models by hand.
     pub id: String,
@@ -47,18 +47,18 @@ pub struct Resolved {
     pub folder: PathBuf,
 }
 
-/// The known models in the table's order, then whatever else lies in the folder, pulled or put there by hand, then the
-/// models of the Hugging Face hub's cache. What holds no model of a family that is served is left out.
-pub fn list(models_folder: &Path) -> Vec<Listed> {
+/// Lists the known models in the table's order, then the other models in the folder, pulled or put there by hand,
+/// then the models of the Hugging Face hub's cache. Folders without a model of a family that is served are left out.
+pub fn list(models_folder: &Path) -> Vec<ListedModel> {
     list_with(models_folder, &HubSettings::from_environment())
 }
 
-fn list_with(models_folder: &Path, settings: &HubSettings) -> Vec<Listed> {
+fn list_with(models_folder: &Path, settings: &HubSettings) -> Vec<ListedModel> {
     let mut found = present(models_folder);
     let cached = hub::list_cached(settings).into_iter();
-    found.extend(cached.map(|model| Present { id: model.id, folder: model.folder, provenance: None }));
+    found.extend(cached.map(|model| InstalledModel { id: model.id, folder: model.folder, provenance: None }));
     let mut listed = Vec::new();
-    let mut add = |id: &str, known, found: Option<Present>| {
+    let mut add = |id: &str, known, found: Option<InstalledModel>| {
         let (folder, provenance) = found.map(|found| (found.folder, found.provenance)).unzip();
         let size =
             |folder: &Path| contents(folder).map_or(0, |files| files.iter().map(|file| file.bytes).sum());
@@ -66,7 +66,7 @@ fn list_with(models_folder: &Path, settings: &HubSettings) -> Vec<Listed> {
             let bytes = size(&folder);
             (folder, bytes)
         });
-        listed.push(Listed { id: id.to_owned(), known, present, provenance: provenance.flatten() });
+        listed.push(ListedModel { id: id.to_owned(), known, present, provenance: provenance.flatten() });
     };
     for model in &MODELS {
         let place = found.iter().position(|found| found.id == model.id);
@@ -78,44 +78,48 @@ fn list_with(models_folder: &Path, settings: &HubSettings) -> Vec<Listed> {
     listed
 }
 
-/// The folder of a model among the models, pulled or put there by hand: by canonical id, short name of the table, or
-/// either with `@revision`, or by the folder's name.
+/// Finds the folder of a model among the models, pulled or put there by hand: by canonical id, short name of the
+/// table, or either with `@revision`, or by the folder's name.
 pub fn find(models_folder: &Path, id: &str) -> Option<PathBuf> {
     find_present(models_folder, id).map(|found| found.folder)
 }
 
-fn find_present(models_folder: &Path, value: &str) -> Option<Present> {
+fn find_present(models_folder: &Path, value: &str) -> Option<InstalledModel> {
     let (name, revision) = split_revision(value);
     let id = catalog::known(name).map_or(name, |model| model.id);
     let present = present(models_folder);
-    let is_meant = |found: &Present| {
+    let is_meant = |found: &InstalledModel| {
         let own = found.provenance.as_ref().and_then(|record| record.origin.revision());
         found.id == id && revision.is_none_or(|revision| own.as_deref() == Some(revision))
     };
     let by_id = present.iter().position(is_meant);
-    let is_called = |found: &Present| found.folder.file_name().is_some_and(|folder| folder == value);
+    let is_called = |found: &InstalledModel| found.folder.file_name().is_some_and(|folder| folder == value);
     let place = by_id.or_else(|| present.iter().position(is_called));
     place.and_then(|place| present.into_iter().nth(place)).or_else(|| broken(models_folder, value))
 }
 
-/// A folder among the models that holds no whole model: what is wrong with it is told to whoever asks for it by name.
-fn broken(models_folder: &Path, name: &str) -> Option<Present> {
+/// Finds a folder among the models that holds no whole model, so that loading it by name reports what is wrong.
+fn broken(models_folder: &Path, name: &str) -> Option<InstalledModel> {
     let plain = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\']);
     let folder = Some(models_folder.join(name)).filter(|folder| plain && folder.is_dir())?;
-    Some(Present { id: name.to_owned(), folder, provenance: None })
+    Some(InstalledModel { id: name.to_owned(), folder, provenance: None })
 }
 
-/// Tells which model a `--model` value means: an existing path first, else a model among the models, else one in the
-/// Hugging Face hub's cache.
+/// Resolves a `--model` value: an existing path first, else a model among the models, else one in the Hugging Face
+/// hub's cache.
 ///
 /// # Errors
 ///
-/// When it is none; the message says how to pull it, or which models can be pulled.
-pub fn resolve(value: &str, models_folder: &Path) -> Result<Resolved, SourceError> {
+/// When no model matches; the message says how to pull it, or which models can be pulled.
+pub fn resolve(value: &str, models_folder: &Path) -> Result<ResolvedModel, SourceError> {
     resolve_with(value, models_folder, &HubSettings::from_environment())
 }
 
-fn resolve_with(value: &str, models_folder: &Path, settings: &HubSettings) -> Result<Resolved, SourceError> {
+fn resolve_with(
+    value: &str,
+    models_folder: &Path,
+    settings: &HubSettings,
+) -> Result<ResolvedModel, SourceError> {
     let path = Path::new(value);
     if !value.is_empty() && path.exists() {
         let name = match path.file_name() {
@@ -126,10 +130,10 @@ fn resolve_with(value: &str, models_folder: &Path, settings: &HubSettings) -> Re
                 .and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
                 .unwrap_or_else(|| value.to_owned()),
         };
-        return Ok(Resolved { id: name, folder: path.to_path_buf() });
+        return Ok(ResolvedModel { id: name, folder: path.to_path_buf() });
     }
     if let Some(found) = find_present(models_folder, value) {
-        return Ok(Resolved { id: found.id, folder: found.folder });
+        return Ok(ResolvedModel { id: found.id, folder: found.folder });
     }
     let (name, revision) = split_revision(value);
     let known = catalog::known(name);
@@ -137,7 +141,7 @@ fn resolve_with(value: &str, models_folder: &Path, settings: &HubSettings) -> Re
     let full = revision.map_or_else(|| id.to_owned(), |revision| format!("{id}@{revision}"));
     let cached = HubModel::parse(&full).ok().and_then(|model| hub::find_cached(&model, settings));
     if let Some(cached) = cached {
-        return Ok(Resolved { id: cached.id, folder: cached.folder });
+        return Ok(ResolvedModel { id: cached.id, folder: cached.folder });
     }
     let hint = match (known, revision) {
         (_, Some(revision)) if find(models_folder, name).is_some() => {
@@ -149,7 +153,7 @@ fn resolve_with(value: &str, models_folder: &Path, settings: &HubSettings) -> Re
     Err(SourceError::Missing { value: value.to_owned(), hint })
 }
 
-/// `id@revision` in two parts.
+/// Splits `id@revision` into two parts.
 fn split_revision(value: &str) -> (&str, Option<&str>) {
     match value.rsplit_once('@') {
         Some((id, revision)) if !id.is_empty() && !revision.is_empty() => (id, Some(revision)),
@@ -158,15 +162,15 @@ fn split_revision(value: &str) -> (&str, Option<&str>) {
 }
 
 /// A model among the models.
-struct Present {
+struct InstalledModel {
     /// Canonical id: the record's, or without a record the folder's name.
     id: String,
     folder: PathBuf,
     provenance: Option<Provenance>,
 }
 
-/// All folders with a readable provenance record, and those without any that hold a model all the same.
-fn present(models_folder: &Path) -> Vec<Present> {
+/// Lists all folders with a readable provenance record, and those without one that hold a model all the same.
+fn present(models_folder: &Path) -> Vec<InstalledModel> {
     let Ok(entries) = fs::read_dir(models_folder) else { return Vec::new() };
     let mut found = Vec::new();
     for entry in entries.flatten() {
@@ -177,10 +181,10 @@ fn present(models_folder: &Path) -> Vec<Present> {
         match Provenance::read(&folder) {
             Ok(Some(record)) => {
                 let id = record.origin.model_id.clone();
-                found.push(Present { id, folder, provenance: Some(record) });
+                found.push(InstalledModel { id, folder, provenance: Some(record) });
             }
             Ok(None) if ModelFolder::open(&folder).is_ok() => {
-                found.push(Present { id: name, folder, provenance: None });
+                found.push(InstalledModel { id: name, folder, provenance: None });
             }
             Ok(None) => {}
             Err(fault) => tracing::warn!(%fault, "a folder among the models has an unreadable record"),

@@ -57,13 +57,13 @@ pub enum StaticError {
 
 impl StaticModel {
     /// Opens a model folder of any layout that `model2vec` writes or reads: `config.json` or
-    /// `config_sentence_transformers.json` beside the model, the model in `0_StaticEmbedding/`, or the
-    /// configuration in the folder above. `tokenizer` is the folder's.
+    /// `config_sentence_transformers.json` next to the model, the model in `0_StaticEmbedding/`, or the configuration
+    /// in the folder above. `tokenizer` is the folder's.
     ///
     /// # Errors
     ///
-    /// When a file is missing or is not what it should be; the message names it. Everything that a token id
-    /// leads to is checked here: each id has a row inside the table and a weight, and all of them are finite.
+    /// When a file is missing or malformed; the message names it. Everything that a token id leads to is checked
+    /// here: each id has a row inside the table and a weight, and all of them are finite.
     pub fn open(folder: &Path, tokenizer: Tokenizer) -> Result<Self, LoadError> {
         let files = layout::find(folder)?;
         let config = Config::read(&files.config)?;
@@ -82,27 +82,27 @@ impl StaticModel {
         Ok(Self { tokenizer, rows, mapping, weights, max_length: config.max_length })
     }
 
-    /// The model's tokeniser.
+    /// Returns the model's tokeniser.
     pub fn tokenizer(&self) -> &Tokenizer {
         &self.tokenizer
     }
 
-    /// Elements of a vector.
+    /// Returns the number of elements of a vector.
     pub fn dims(&self) -> usize {
         self.rows.dims()
     }
 
-    /// Element type of the table.
+    /// Returns the element type of the table.
     pub fn dtype(&self) -> Dtype {
         self.rows.dtype()
     }
 
-    /// Bytes of the table, which lie in the page cache rather than on the heap.
+    /// Returns the bytes of the table, which lie in the page cache rather than on the heap.
     pub fn table_bytes(&self) -> usize {
         self.rows.bytes()
     }
 
-    /// The most tokens of a text that the model's configuration lets count: 512 when it is silent, `None` when it
+    /// Returns the most tokens of a text that count: 512 when the model's configuration is silent, `None` when it
     /// names no limit.
     pub fn max_length(&self) -> Option<usize> {
         self.max_length
@@ -142,7 +142,7 @@ impl StaticModel {
         if rows::are_finite(out) { Ok(()) } else { Err(StaticError::NotFinite) }
     }
 
-    /// The row of a token: as mapped, and beyond the mapping its id.
+    /// Returns the row of a token: as mapped, and beyond the mapping its id.
     fn row(&self, id: u32) -> Option<usize> {
         let mapped = self.mapping.as_ref().and_then(|mapping| mapping.get(id as usize));
         usize::try_from(*mapped.unwrap_or(&id)).ok()
@@ -183,7 +183,7 @@ fn check(ids: u32, rows: usize, mapping: Option<&[u32]>, weights: Option<&[f32]>
     Ok(())
 }
 
-/// Row of each token id, of I32 or I64; a negative one is refused.
+/// Reads the row of each token id, of I32 or I64; a negative one is refused.
 fn mapping(tensors: &Tensors) -> Result<Option<Vec<u32>>, LoadError> {
     let Some(tensor) = tensors.get("mapping") else { return Ok(None) };
     let malformed = |reason: String| LoadError::malformed(tensors.path(), reason);
@@ -202,7 +202,7 @@ fn mapping(tensors: &Tensors) -> Result<Option<Vec<u32>>, LoadError> {
     entries.into_iter().map(row).collect::<Result<_, _>>().map(Some)
 }
 
-/// Factor of each token id, of F64, F32 or F16.
+/// Reads the factor of each token id, of F64, F32 or F16.
 fn weights(tensors: &Tensors) -> Result<Option<Vec<f32>>, LoadError> {
     let Some(tensor) = tensors.get("weights") else { return Ok(None) };
     let malformed = |reason: String| LoadError::malformed(tensors.path(), reason);

@@ -1,9 +1,9 @@
-//! Whether the bytes that a caller hands over are a tensor of the shape that it states.
+//! The check that a caller's bytes are a tensor of the stated shape.
 
 /// Most dimensions of a tensor.
 pub const MOST_DIMENSIONS: usize = 4;
 
-/// Bytes that are not the tensor they should be; the text goes on behind the tensor's name.
+/// Why bytes are not the stated tensor; the text follows the tensor's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeError {
     /// No tensor has so many dimensions.
@@ -31,7 +31,8 @@ pub enum ShapeError {
     },
 }
 
-/// The sizes of a tensor's dimensions, once their product times the bytes of an element is the number of bytes.
+/// Returns the sizes of a tensor's dimensions, once their product times the bytes of an element is the number of
+/// bytes.
 ///
 /// # Errors
 ///
@@ -50,7 +51,7 @@ pub fn sizes(dimensions: &[u32], element_bytes: usize, bytes: usize) -> Result<V
     fits.ok_or_else(|| ShapeError::Bytes { dimensions: dimensions.to_vec(), element_bytes, bytes })
 }
 
-/// The same for a tensor of `N` dimensions.
+/// Returns the sizes of a tensor of `N` dimensions.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Safetensors files, mapped into memory: their tensors are read where they lie.
+//! Memory-mapped safetensors files, whose tensors are read in place.
 
 pub(crate) mod shards;
 #[cfg(test)]
@@ -29,7 +29,7 @@ struct Mapped {
 
 /// Where a tensor's bytes lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct TensorLocation {
     file: usize,
     bytes: Range<usize>,
 }
@@ -66,48 +66,51 @@ impl Tensors {
         Ok(Self { path: path.to_path_buf(), files })
     }
 
-    /// The file, or the list of files.
+    /// Returns the file, or the list of files.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The names of all tensors.
+    /// Returns the names of all tensors.
     pub fn names(&self) -> Vec<String> {
         self.files.iter().flat_map(|file| file.metadata.offset_keys()).collect()
     }
 
-    /// A text of the file's metadata.
-    pub fn note(&self, key: &str) -> Option<&str> {
+    /// Returns an entry of the file's metadata.
+    pub fn metadata_entry(&self, key: &str) -> Option<&str> {
         self.files.iter().find_map(|file| file.metadata.metadata().as_ref()?.get(key).map(String::as_str))
     }
 
-    /// One tensor, if the files have it.
+    /// Returns one tensor, if the files have it.
     pub fn get(&self, name: &str) -> Option<Tensor<'_>> {
         self.files.iter().find_map(|file| {
             let TensorInfo { dtype, shape, .. } = file.metadata.info(name)?;
-            Some(Tensor { dtype: *dtype, shape, bytes: file.map.get(file.place(name)?)? })
+            Some(Tensor { dtype: *dtype, shape, bytes: file.map.get(file.locate(name)?)? })
         })
     }
 
-    /// Where one tensor's bytes lie, for [`Self::slice`]: spares the search by name where a tensor is read for each
-    /// text.
-    pub fn place(&self, name: &str) -> Option<Place> {
+    /// Returns where one tensor's bytes lie, for [`Self::slice`]: spares the search by name where a tensor is read
+    /// for each text.
+    pub fn locate(&self, name: &str) -> Option<TensorLocation> {
         let mut places = self.files.iter().enumerate();
-        places.find_map(|(file, mapped)| Some(Place { file, bytes: mapped.place(name)? }))
+        places.find_map(|(file, mapped)| Some(TensorLocation { file, bytes: mapped.locate(name)? }))
     }
 
-    /// Where one tensor's bytes begin in the file; `None` if there are several files, or none has it.
+    /// Returns where one tensor's bytes begin in the file; `None` if there are several files, or none has it.
     pub fn offset(&self, name: &str) -> Option<u64> {
         let [file] = self.files.as_slice() else { return None };
-        u64::try_from(file.place(name)?.start).ok()
+        u64::try_from(file.locate(name)?.start).ok()
     }
 
-    /// The bytes at a place; nothing if it lies outside the files.
-    pub fn slice(&self, place: &Place) -> &[u8] {
-        self.files.get(place.file).and_then(|file| file.map.get(place.bytes.clone())).unwrap_or_default()
+    /// Returns the bytes at a location; empty if it lies outside the files.
+    pub fn slice(&self, location: &TensorLocation) -> &[u8] {
+        self.files
+            .get(location.file)
+            .and_then(|file| file.map.get(location.bytes.clone()))
+            .unwrap_or_default()
     }
 
-    /// One tensor of a known shape.
+    /// Returns one tensor of a known shape.
     ///
     /// # Errors
     ///
@@ -127,8 +130,8 @@ impl Tensors {
 impl Mapped {
     fn open(path: &Path) -> Result<Self, LoadError> {
         let file = File::open(path).map_err(|source| LoadError::read(path, source))?;
-        // SAFETY: the map is read only. Whoever shortens a model's file in place while it is served breaks
-        // the process, as with any mapped file; models are replaced by renaming, and SECURITY.md says so.
+        // SAFETY: the map is read only. Shortening a model's file in place while it is served breaks the process, as
+        // with any mapped file; models are replaced by renaming, and SECURITY.md says so.
         #[allow(unsafe_code)]
         let map = unsafe { Mmap::map(&file) }.map_err(|source| LoadError::read(path, source))?;
         let (header, metadata) = SafeTensors::read_metadata(&map)
@@ -137,8 +140,8 @@ impl Mapped {
         Ok(Self { map, metadata, base })
     }
 
-    /// One tensor's bytes in the file.
-    fn place(&self, name: &str) -> Option<Range<usize>> {
+    /// Returns the range of one tensor's bytes in the file.
+    fn locate(&self, name: &str) -> Option<Range<usize>> {
         let (from, to) = self.metadata.info(name)?.data_offsets;
         let place = self.base.checked_add(from)?..self.base.checked_add(to)?;
         self.map.get(place.clone()).map(|_| place)
@@ -146,7 +149,7 @@ impl Mapped {
 }
 
 impl Tensor<'_> {
-    /// The elements as f32, converted from F64, F32, F16, BF16 or I8 (unscaled); `None` for other types.
+    /// Returns the elements as f32, converted from F64, F32, F16, BF16 or I8 (unscaled); `None` for other types.
     pub fn to_f32(&self) -> Option<Vec<f32>> {
         use safetensors::Dtype;
         Some(match self.dtype {

@@ -1,4 +1,4 @@
-//! The fuzz targets for files of models, over their samples and thousands of altered ones.
+//! Runs of the fuzz targets for files of models, over their samples and thousands of altered ones.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 #[path = "../../../tests/fuzz/src/altered.rs"]
@@ -21,7 +21,7 @@ altered::sampled! { folder(), files::TARGETS;
     tensor_shape: 1500,
 }
 
-/// The samples are what the targets are meant to take, not refused at the door.
+/// The targets accept the samples.
 #[test]
 fn every_sample_is_taken() {
     use bulkhead_inference::{head::Head, tensors::Tensors};

@@ -15,7 +15,8 @@ use bulkhead_inference::engine::{Engine, EngineOptions, Request};
 use bulkhead_inference::model::{EmbedOptions, LoadOptions, Model};
 use bulkhead_knowledge::evaluation::{Run, questions};
 use bulkhead_knowledge::{
-    Embedder, Embedding, ImportOptions, KnowledgeBase, Mode, Provenance, Query, Silent, Source, TokenVectors,
+    Embedder, Embedding, IgnoreProgress, ImportOptions, KnowledgeBase, Mode, Provenance, Query, Source,
+    TokenVectors,
 };
 use futures_util::future::BoxFuture;
 
@@ -88,7 +89,8 @@ async fn main() {
         std::env::var("KNOWLEDGE_URL").unwrap_or(scratch.path().join("kb.sqlite").display().to_string());
     let base = KnowledgeBase::open(&url, Mode::Write).await.unwrap();
     let source = Source::Lines(data.join("passages.jsonl"));
-    let report = base.import(source, &prompted("passage"), ImportOptions::default(), &Silent).await.unwrap();
+    let report =
+        base.import(source, &prompted("passage"), ImportOptions::default(), &IgnoreProgress).await.unwrap();
     println!("{} documents, {} passages", report.documents, report.passages);
 
     let asker = prompted("query");

@@ -10,23 +10,22 @@ use crate::embedder::Embedder;
 use crate::error::{Error, PATIENCE};
 use crate::import::{self, ImportOptions, Report};
 use crate::index::Index;
-use crate::progress::Progress;
+use crate::progress::ImportObserver;
 use crate::provenance::Provenance;
-use crate::search::{self, Passage, Query, Rated};
+use crate::search::{self, Passage, Query, ScoredPassage};
 use crate::source::Source;
 use crate::store::{Counts, Publication, Snapshot, SourceCounts, Store};
 
-/// What a base is opened for.
+/// The mode in which a base is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Searching; the base must be there.
+    /// Searching; the base must exist.
     Read,
-    /// Importing too; an empty base is made where there is none.
+    /// Importing too; creates an empty base if it is missing.
     Write,
 }
 
-/// A knowledge base. Imports of other processes, and another file in the place of its own, are noticed by the next
-/// search.
+/// A knowledge base. The next search notices imports of other processes, and a replaced file.
 pub struct KnowledgeBase {
     store: Store,
     mode: Mode,
@@ -44,19 +43,19 @@ impl KnowledgeBase {
     pub async fn open(url: &str, mode: Mode) -> Result<Self, Error> {
         let store = Store::open(url, mode == Mode::Write).await?;
         let mut snapshot = store.snapshot().await?;
-        let head = snapshot.head().await?;
-        let index = Index::load(&mut snapshot, head).await?;
+        let header = snapshot.header().await?;
+        let index = Index::load(&mut snapshot, header).await?;
         snapshot.end().await?;
         Ok(Self { store, mode, index: RwLock::new(Arc::new(index)), loading: tokio::sync::Mutex::new(()) })
     }
 
-    /// The model that the base was embedded with, as the last search, import or [`Self::refresh`] saw it; `None`
-    /// while the base is empty.
+    /// Returns the model that the base was embedded with, as the last search, import or [`Self::refresh`] saw it;
+    /// `None` while the base is empty.
     pub fn provenance(&self) -> Option<Provenance> {
-        self.index().head.provenance.clone()
+        self.index().header.provenance.clone()
     }
 
-    /// Looks for imports of other processes; the model that the base is embedded with now.
+    /// Looks for imports of other processes and returns the model that the base is embedded with now.
     ///
     /// # Errors
     ///
@@ -64,12 +63,11 @@ impl KnowledgeBase {
     pub async fn refresh(&self) -> Result<Option<Provenance>, Error> {
         let (snapshot, index) = self.state().await?;
         snapshot.end().await?;
-        Ok(index.head.provenance.clone())
+        Ok(index.header.provenance.clone())
     }
 
-    /// Makes the base hold what `source` holds now: what is new is embedded and added, what is gone is removed;
-    /// other sources stay as they are. Everything or nothing; what was embedded survives an import that is
-    /// interrupted.
+    /// Imports what `source` holds now: embeds and adds what is new, removes what is gone, and leaves other sources
+    /// as they are. The import is atomic; what was embedded survives an interrupted import.
     ///
     /// # Errors
     ///
@@ -80,7 +78,7 @@ impl KnowledgeBase {
         source: Source,
         embedder: &dyn Embedder,
         options: ImportOptions,
-        progress: &dyn Progress,
+        progress: &dyn ImportObserver,
     ) -> Result<Report, Error> {
         if self.mode == Mode::Read {
             return Err(Error::ReadOnly);
@@ -90,25 +88,25 @@ impl KnowledgeBase {
         Ok(report)
     }
 
-    /// The passages that may answer a question, best first, one a document.
+    /// Returns the passages that may answer a question, best first, one a document.
     ///
     /// # Errors
     ///
     /// When the question's vector does not fit the base or the database fails.
     pub async fn search(&self, query: &Query) -> Result<Vec<Passage>, Error> {
-        Ok(self.rated(query).await?.into_iter().map(|rated| rated.passage).collect())
+        Ok(self.search_scored(query).await?.into_iter().map(|scored| scored.passage).collect())
     }
 
-    /// What [`Self::search`] finds, with what speaks for each passage.
-    pub(crate) async fn rated(&self, query: &Query) -> Result<Vec<Rated>, Error> {
-        // On the heap: whoever waits may have little stack, as a guest has.
+    /// Searches as [`Self::search`] does, and returns the features of each passage too.
+    pub(crate) async fn search_scored(&self, query: &Query) -> Result<Vec<ScoredPassage>, Error> {
+        // On the heap: the caller may have little stack, as a guest has.
         let (mut snapshot, index) = Box::pin(self.state()).await?;
-        let rated = Box::pin(search::search(&mut snapshot, &index, query)).await?;
+        let scored = Box::pin(search::search(&mut snapshot, &index, query)).await?;
         snapshot.end().await?;
-        Ok(rated)
+        Ok(scored)
     }
 
-    /// Removes all documents of the source with this name; how many that were. Everything or nothing.
+    /// Removes all documents of the source with this name and returns how many there were. The removal is atomic.
     ///
     /// # Errors
     ///
@@ -119,7 +117,7 @@ impl KnowledgeBase {
             return Err(Error::ReadOnly);
         }
         let mut snapshot = self.store.snapshot().await?;
-        let head = snapshot.head().await?;
+        let header = snapshot.header().await?;
         let (removed, others): (Vec<_>, Vec<_>) =
             sources(&mut snapshot).await?.into_iter().partition(|known| known.name == source);
         let known = snapshot.known(source).await?;
@@ -129,15 +127,15 @@ impl KnowledgeBase {
             return Err(Error::Source { name: source.to_owned(), known });
         };
         // An empty base may be filled with another model.
-        let provenance = head.provenance.as_ref().filter(|_| !others.is_empty());
-        let mut publication = Publication::new(head.generation, source, provenance);
+        let provenance = header.provenance.as_ref().filter(|_| !others.is_empty());
+        let mut publication = Publication::new(header.generation, source, provenance);
         publication.vanished = known.keys().map(String::as_str).collect();
         self.store.publish(&publication).await?;
         self.refresh().await?;
         Ok(removed)
     }
 
-    /// The sources that were imported, by name.
+    /// Returns the sources that were imported, by name.
     ///
     /// # Errors
     ///
@@ -149,7 +147,7 @@ impl KnowledgeBase {
         Ok(sources)
     }
 
-    /// Ids of all documents, whatever their source.
+    /// Returns the ids of all documents, whatever their source.
     ///
     /// # Errors
     ///
@@ -161,7 +159,7 @@ impl KnowledgeBase {
         Ok(passages.into_iter().map(|passage| passage.document).collect())
     }
 
-    /// What the base holds.
+    /// Counts what the base holds.
     ///
     /// # Errors
     ///
@@ -175,22 +173,22 @@ impl KnowledgeBase {
         Ok(counts)
     }
 
-    /// A snapshot, and what is in memory of the same state.
+    /// Returns a snapshot, and the index of the same state.
     async fn state(&self) -> Result<(Snapshot, Arc<Index>), Error> {
         let mut snapshot = self.store.snapshot().await?;
-        let head = snapshot.head().await?;
+        let header = snapshot.header().await?;
         let index = self.index();
-        if index.head == head {
+        if index.header == header {
             return Ok((snapshot, index));
         }
-        // Who loads may be waiting for a database that is silent.
+        // The loading search may be waiting for a database that does not answer.
         let loading = tokio::time::timeout(PATIENCE, self.loading.lock());
-        let _loading = loading.await.map_err(|_| Error::Silent)?;
+        let _loading = loading.await.map_err(|_| Error::Timeout)?;
         let index = self.index();
-        if index.head == head {
+        if index.header == header {
             return Ok((snapshot, index));
         }
-        let index = Arc::new(Index::load(&mut snapshot, head).await?);
+        let index = Arc::new(Index::load(&mut snapshot, header).await?);
         *self.index.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&index);
         Ok((snapshot, index))
     }

@@ -1,5 +1,5 @@
-//! Passages of a text: as long as a model reads at once, cut where people pause, each beginning with the end of
-//! the one before, below the headings that it stands under.
+//! Splitting of a text into passages: as long as a model reads at once, cut at sentences and paragraphs, each with
+//! its headings and the end of the one before.
 
 #[cfg(test)]
 mod tests;
@@ -21,7 +21,7 @@ pub struct ChunkSize {
 }
 
 impl Default for ChunkSize {
-    /// About 300 tokens of German: models read 512, and a passage stays about one thing.
+    /// Returns about 300 tokens of German: models read 512, and a passage keeps to one topic.
     fn default() -> Self {
         Self { most: 1000, overlap: 150 }
     }
@@ -37,7 +37,7 @@ struct Piece {
 /// Characters of a heading at most.
 const LONGEST_HEADING: usize = 120;
 
-/// The passages of `text`, in order. None is empty.
+/// Cuts `text` into passages, in order. No passage is empty.
 pub(crate) fn passages(text: &str, size: ChunkSize) -> Vec<String> {
     let most = size.most.max(1);
     let pieces = pieces(text, most);
@@ -65,7 +65,8 @@ pub(crate) fn passages(text: &str, size: ChunkSize) -> Vec<String> {
     passages
 }
 
-/// Where headings stand in `text`, those that follow each other as one: short lines by themselves that no stop ends.
+/// Finds the headings in `text`, those that follow each other as one: short lines with empty lines around them that
+/// no stop ends.
 fn headings(text: &str) -> Vec<Range<usize>> {
     let mut headings: Vec<Range<usize>> = Vec::new();
     let mut start = 0;
@@ -86,7 +87,7 @@ fn headings(text: &str) -> Vec<Range<usize>> {
     headings
 }
 
-/// Whether the stop of `line` is its date's: "Bis 31.12."
+/// Returns whether the stop of `line` is its date's: "Bis 31.12."
 fn ends_with_date(line: &str) -> bool {
     let last = line.split_whitespace().next_back().and_then(|word| word.strip_suffix('.'));
     let parts = last.and_then(|date| date.split_once('.'));
@@ -95,7 +96,7 @@ fn ends_with_date(line: &str) -> bool {
     })
 }
 
-/// The headings over what stands at `at`; none over a heading, which is the first of its own.
+/// Returns the heading above the position `at`; `None` over a heading, which begins its own passage.
 fn above<'t>(text: &'t str, headings: &[Range<usize>], at: usize) -> Option<&'t str> {
     let next = headings.partition_point(|heading| heading.end <= at);
     let is_heading = headings.get(next).is_some_and(|heading| heading.contains(&at));
@@ -103,7 +104,7 @@ fn above<'t>(text: &'t str, headings: &[Range<usize>], at: usize) -> Option<&'t 
     text.get(last.clone())
 }
 
-/// One past the last piece of the passage that begins with `start`: as many as fit, back to the end of a
+/// Returns one past the last piece of the passage that begins with `start`: as many as fit, back to the end of a
 /// paragraph if that leaves at least half.
 fn end(pieces: &[Piece], start: usize, most: usize) -> usize {
     let mut characters = 0;
@@ -122,7 +123,7 @@ fn end(pieces: &[Piece], start: usize, most: usize) -> usize {
     end
 }
 
-/// Where the passage after `start..end` begins: as many whole pieces back as the overlap holds.
+/// Returns where the passage after `start..end` begins: as many whole pieces back as the overlap holds.
 fn resume(pieces: &[Piece], start: usize, end: usize, overlap: usize) -> usize {
     let mut characters = 0;
     let before = pieces.get(start + 1..end).unwrap_or_default().iter().rev();
@@ -133,7 +134,8 @@ fn resume(pieces: &[Piece], start: usize, end: usize, overlap: usize) -> usize {
     end - repeated.count()
 }
 
-/// The sentences of `text`; those of more than `most` characters in pieces, cut between words if there are any.
+/// Splits `text` into sentences; those of more than `most` characters into pieces, cut between words if there are
+/// any.
 fn pieces(text: &str, most: usize) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     let mut add = |range: Range<usize>, part: &str| {
@@ -159,8 +161,8 @@ fn pieces(text: &str, most: usize) -> Vec<Piece> {
     pieces
 }
 
-/// Sentences and lines with their offsets. A line end ends a sentence (headings and list items have no full
-/// stop), and belongs to it.
+/// Splits text into sentences and lines with their offsets. A line end ends a sentence (headings and list items have
+/// no full stop), and belongs to it.
 fn sentences(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut start = 0;
     let mut lines = Vec::new();

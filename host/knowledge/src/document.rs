@@ -20,7 +20,7 @@ pub struct Document {
     pub title: String,
     /// Where people read it.
     pub url: Option<String>,
-    /// ISO 639-1 code of its language; recognised from the text where the source does not tell.
+    /// ISO 639-1 code of its language; detected from the text where the source has none.
     pub language: Option<String>,
     /// Categories of tickets that it is for; empty for all.
     pub categories: Vec<String>,
@@ -33,7 +33,7 @@ pub struct Document {
 pub struct Refused {
     /// Its file, line or address.
     pub name: String,
-    /// Its id, where that can be told.
+    /// Its id, where it is known.
     pub id: Option<String>,
     /// What is wrong with it.
     pub reason: String,
@@ -42,8 +42,8 @@ pub struct Refused {
 }
 
 impl Document {
-    /// The document without what no reader sees (control characters, spaces at the edges, empty members), its
-    /// language recognised; the reason if it cannot be imported.
+    /// Returns the document without what no reader sees (control characters, spaces at the edges, empty members) and
+    /// with its language detected; the reason if it cannot be imported.
     pub(crate) fn checked(mut self) -> Result<Self, String> {
         if self.text.len() > MAX_TEXT {
             return Err(format!("its text has {} bytes, the limit is {MAX_TEXT}: split it", self.text.len()));
@@ -74,7 +74,7 @@ impl Document {
         }
         if let Some(url) = self.url.as_deref().filter(|url| !is_web_address(url)) {
             return Err(format!(
-                "its url {url:?} is no address of a page: begin it with https:// or http://"
+                "its url {url:?} is not the address of a page: begin it with https:// or http://"
             ));
         }
         self.language = match self.language.as_deref() {
@@ -83,7 +83,7 @@ impl Document {
             Some(tag) => {
                 let primary = tag.split(['-', '_']).next().unwrap_or_default();
                 if !(2..=3).contains(&primary.len()) || !primary.chars().all(|c| c.is_ascii_alphabetic()) {
-                    return Err(format!("its language {tag:?} is no code such as \"de\""));
+                    return Err(format!("its language {tag:?} is not a code such as \"de\""));
                 }
                 Some(primary.to_owned())
             }
@@ -92,7 +92,7 @@ impl Document {
     }
 }
 
-/// Whether a browser that is sent there shows a page, and runs no script of whoever wrote the document.
+/// Returns whether a browser that opens the address shows a page and runs no script of the document's author.
 fn is_web_address(url: &str) -> bool {
     // The parser alone would forgive `http:host`.
     let scheme = url.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());

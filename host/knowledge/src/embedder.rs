@@ -1,4 +1,4 @@
-//! What makes vectors of texts.
+//! The interface to an embedding model.
 
 use futures_util::future::BoxFuture;
 
@@ -6,20 +6,19 @@ use crate::provenance::Provenance;
 
 /// A loaded model with one of its prompts: for passages when importing, for questions when evaluating.
 pub trait Embedder: Send + Sync {
-    /// Which model it is.
+    /// Returns which model it is.
     fn provenance(&self) -> Provenance;
 
-    /// One embedding a text, in their order; a text that is too long may be cut. The error's text is for the
-    /// operator.
+    /// Embeds the texts, in their order; a text that is too long may be cut. The error's text is for the operator.
     fn embed<'a>(&'a self, texts: Vec<String>) -> BoxFuture<'a, Result<Vec<Embedding>, String>>;
 }
 
-/// What a model makes of a text.
+/// The embedding of a text.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Embedding {
     /// The text's vector.
     pub vector: Vec<f32>,
-    /// Those of its words; `None` of a model that makes none.
+    /// Vectors of its words; `None` if the model makes none.
     pub tokens: Option<TokenVectors>,
 }
 
@@ -30,7 +29,7 @@ pub struct TokenVectors {
     pub vectors: Vec<f32>,
     /// Length of a vector.
     pub dims: usize,
-    /// How telling each token is of a question; greater than 0.
+    /// Importance of each token of a question; greater than 0.
     pub importance: Vec<f32>,
 }
 

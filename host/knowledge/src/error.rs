@@ -1,4 +1,4 @@
-//! What a knowledge base fails with.
+//! Errors of a knowledge base.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -22,36 +22,36 @@ pub enum Error {
     /// No base at a path that is to be read.
     #[error("there is no knowledge base at {0}: make one with `bulkhead kb import`")]
     Missing(PathBuf),
-    /// A file that cannot be made, or its folder.
+    /// A file that cannot be created, or its folder.
     #[error(
-        "the knowledge base {0} cannot be made: {1}; make its folder writable, or name another place with --base"
+        "the knowledge base {0} cannot be created: {1}; make its folder writable, or name another path with --base"
     )]
-    Unmakeable(PathBuf, std::io::Error),
+    CannotCreate(PathBuf, std::io::Error),
     /// A database without the tables.
     #[error("the database has no knowledge base: make one with `bulkhead kb import`")]
-    Unmade,
+    NotInitialized,
     /// Neither a path nor a database that is served.
     #[error("the knowledge base's URL is neither a path, `sqlite:PATH` nor `postgres://...`")]
     Url,
     /// Tables of another version of this program.
     #[error(
         "the knowledge base has format {found}, this program reads {known}: move its file away or name an empty \
-         database, and import anew with `bulkhead kb import`"
+         database, and import again with `bulkhead kb import`"
     )]
     Format {
         /// Its version.
         found: i64,
-        /// Ours.
+        /// The version of this program.
         known: i64,
     },
-    /// The database failed; which, where it is a file, and what it says.
+    /// The database failed; its file, if it is one, and its error.
     #[error("the knowledge base's database failed: {0}")]
     Database(String),
-    /// The database does not answer, or all connections to it are in use.
+    /// The database does not answer in time, or all connections to it are in use.
     #[error("the knowledge base's database does not answer within {} seconds", PATIENCE.as_secs())]
-    Silent,
+    Timeout,
     /// A source that the base does not have.
-    #[error("the knowledge base has no source {name:?}, but {}", names(.known))]
+    #[error("the knowledge base has no source {name:?}; it has {}", names(.known))]
     Source {
         /// The name that was asked for.
         name: String,
@@ -65,9 +65,9 @@ pub enum Error {
     #[error("cannot read {0}: {1}")]
     Read(PathBuf, std::io::Error),
     /// A folder of a source.
-    #[error("{0} lies too deep: import a folder further down")]
+    #[error("{0} is nested too deeply: import a folder further down")]
     TooDeep(PathBuf),
-    /// More than a base is made for.
+    /// More documents than the limit.
     #[error("{name} has more than {limit} documents: import it in parts")]
     TooMany {
         /// The source's name.
@@ -101,7 +101,7 @@ pub enum Error {
         loaded: Box<Provenance>,
     },
     /// A line of questions, from 1, and what is wrong with it.
-    #[error("line {0} is no question: {1}")]
+    #[error("line {0} is not a question: {1}")]
     Question(usize, String),
     /// The model failed.
     #[error("texts cannot be embedded: {0}")]
@@ -116,7 +116,7 @@ pub enum Error {
     },
     /// A question's vector that another model made than the one that the base is embedded with now.
     #[error(
-        "the knowledge base was embedded anew with another model meanwhile: embed the question with that one"
+        "the knowledge base was embedded again with another model in the meantime: embed the question with that one"
     )]
     Reembedded,
     /// Another import is in its transaction.
@@ -136,11 +136,11 @@ pub enum Error {
 impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {
         match error {
-            sqlx::Error::PoolTimedOut => Self::Silent,
+            sqlx::Error::PoolTimedOut => Self::Timeout,
             sqlx::Error::Database(said) if said.code().is_some_and(|code| BUSY.contains(&&*code)) => {
                 Self::Busy
             }
-            // What it says is said once.
+            // The text must not occur twice.
             sqlx::Error::Database(said) => Self::Database(said.message().to_owned()),
             error => Self::Database(error.to_string()),
         }
@@ -148,7 +148,7 @@ impl From<sqlx::Error> for Error {
 }
 
 impl Error {
-    /// With the database's file.
+    /// Adds the database's file to the text.
     pub(crate) fn of(self, file: &Path) -> Self {
         match self {
             Self::Database(said) => Self::Database(format!("{}: {said}", file.display())),
@@ -167,14 +167,14 @@ fn list(refused: &[Refused]) -> String {
         let _ = write!(text, "\n  and {} more", refused.len() - NAMED);
     }
     text.push_str(
-        "\nMend them, or leave them out with --skip-refused; what was imported of them before stays as it was then.",
+        "\nCorrect them, or leave them out with --skip-refused; their earlier versions in the base stay unchanged.",
     );
     text
 }
 
 fn names(known: &[String]) -> String {
     match known {
-        [] => "none at all".to_owned(),
+        [] => "no sources".to_owned(),
         known => known.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", "),
     }
 }

@@ -1,4 +1,4 @@
-//! What a base is worth, measured on questions whose answers are known.
+//! Evaluation of a base on questions whose answers are known.
 
 #[cfg(test)]
 mod tests;
@@ -12,7 +12,7 @@ use crate::base::KnowledgeBase;
 use crate::embedder::Embedder;
 use crate::error::Error;
 use crate::relevance::{FEATURES, Features, Nearness, fit, nearest};
-use crate::search::{Passage, Query, Rated};
+use crate::search::{Passage, Query, ScoredPassage};
 
 /// Passages that are looked at for each question.
 const DEPTH: usize = 10;
@@ -30,7 +30,7 @@ pub struct Question {
     pub answers: Vec<String>,
 }
 
-/// Figures of a question set. A share of nothing is none.
+/// Figures of a question set. A share of nothing is `None`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Evaluation {
     /// Questions.
@@ -59,15 +59,15 @@ pub struct Evaluation {
     pub median_ms: f64,
 }
 
-/// What was found for a set of questions.
+/// The results of a set of questions.
 pub struct Run {
-    asked: Vec<Asked>,
+    results: Vec<QuestionResult>,
 }
 
-/// What was found for a question.
-struct Asked {
+/// The result of a question.
+struct QuestionResult {
     question: Question,
-    rated: Vec<Rated>,
+    scored: Vec<ScoredPassage>,
     took: Duration,
 }
 
@@ -75,7 +75,7 @@ struct Asked {
 ///
 /// # Errors
 ///
-/// When a line is no question; the message has its number.
+/// When a line is not a question; the message has its number.
 pub fn questions(lines: &str) -> Result<Vec<Question>, Error> {
     let lines = lines.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     lines
@@ -99,7 +99,7 @@ impl Run {
         questions: Vec<Question>,
         embedder: Option<&dyn Embedder>,
     ) -> Result<Self, Error> {
-        let mut asked = Vec::with_capacity(questions.len());
+        let mut results = Vec::with_capacity(questions.len());
         for question in questions {
             let since = Instant::now();
             let text = question.question.clone();
@@ -108,27 +108,28 @@ impl Run {
                 None => None,
             };
             let query = Query { text, embedding, limit: DEPTH, ..Query::default() };
-            let rated = base.rated(&query).await?;
-            asked.push(Asked { question, rated, took: since.elapsed() });
+            let scored = base.search_scored(&query).await?;
+            results.push(QuestionResult { question, scored, took: since.elapsed() });
         }
-        Ok(Self { asked })
+        Ok(Self { results })
     }
 
-    /// The figures at a floor.
+    /// Computes the figures at a floor.
     pub fn evaluate(&self, floor: f32) -> Evaluation {
-        let answerable: Vec<&Asked> = self.asked.iter().filter(|asked| asked.is_answerable()).collect();
-        let ranks: Vec<usize> = answerable.iter().filter_map(|asked| asked.rank()).collect();
+        let answerable: Vec<&QuestionResult> =
+            self.results.iter().filter(|result| result.is_answerable()).collect();
+        let ranks: Vec<usize> = answerable.iter().filter_map(|result| result.rank()).collect();
         let recall = |depth| share(ranks.iter().filter(|rank| **rank <= depth).count(), answerable.len());
         let reciprocal = ranks.iter().fold(0.0, |sum, rank| sum + 1.0 / *rank as f64);
-        let (answered, refused): (Vec<&Asked>, Vec<&Asked>) =
-            self.asked.iter().partition(|asked| asked.best() >= floor);
-        let rightly = refused.iter().filter(|asked| !asked.is_answerable()).count();
+        let (answered, refused): (Vec<&QuestionResult>, Vec<&QuestionResult>) =
+            self.results.iter().partition(|result| result.best() >= floor);
+        let rightly = refused.iter().filter(|result| !result.is_answerable()).count();
         let wrongly = refused.len() - rightly;
-        let right = answered.iter().filter(|asked| asked.rank() == Some(1)).count();
-        let mut times: Vec<Duration> = self.asked.iter().map(|asked| asked.took).collect();
+        let right = answered.iter().filter(|result| result.rank() == Some(1)).count();
+        let mut times: Vec<Duration> = self.results.iter().map(|result| result.took).collect();
         times.sort_unstable();
         Evaluation {
-            questions: self.asked.len(),
+            questions: self.results.len(),
             answerable: answerable.len(),
             recall_at_1: recall(1),
             recall_at_5: recall(5),
@@ -136,29 +137,31 @@ impl Run {
             mean_reciprocal_rank: (!answerable.is_empty()).then(|| reciprocal / answerable.len() as f64),
             floor,
             no_answer_precision: share(rightly, refused.len()),
-            no_answer_recall: share(rightly, self.asked.len() - answerable.len()),
+            no_answer_recall: share(rightly, self.results.len() - answerable.len()),
             answered: share(answerable.len() - wrongly, answerable.len()),
             answer_precision: share(right, answered.len()),
             median_ms: times.get(times.len() / 2).map_or(0.0, |time| time.as_secs_f64() * 1000.0),
         }
     }
 
-    /// What tells questions that nothing is near to: the sum over their nearest passages that separates them the best
-    /// from the others, and the least of it, below which "no answer" is right in [`PRECISION`] of the cases, and would be
-    /// were the sums of both kinds distributed normally: what the few questions at the edge say may be chance.
+    /// Fits the weights of the sum that separates answerable questions from others, and the least sum of an answer:
+    /// below it "no answer" is right in [`PRECISION`] of the cases. That must hold for a normal distribution of the
+    /// sums of both kinds too, as the few questions at the edge may be chance.
     pub fn fit_nearness(&self) -> ([f32; 2], f32) {
-        let features = |asked: &Asked| {
-            let [cosine, likeness] = nearest(asked.rated.iter().map(|rated| rated.features));
-            Features { cosine, likeness, ..Features::default() }
+        let features = |result: &QuestionResult| {
+            let [cosine, max_sim] = nearest(result.scored.iter().map(|scored| scored.features));
+            Features { cosine, max_sim, ..Features::default() }
         };
         let examples: Vec<_> =
-            self.asked.iter().map(|asked| (features(asked), asked.is_answerable())).collect();
-        let (_, [of_cosine, .., of_likeness]) = fit(&examples, [true, false, false, true]);
-        let nearness = Nearness { weights: [of_cosine, of_likeness], least: 0.0 };
+            self.results.iter().map(|result| (features(result), result.is_answerable())).collect();
+        let (_, [of_cosine, .., of_max_sim]) = fit(&examples, [true, false, false, true]);
+        let nearness = Nearness { weights: [of_cosine, of_max_sim], least: 0.0 };
         let sums = |answerable: bool| {
-            let asked = self.asked.iter().filter(move |asked| asked.is_answerable() == answerable);
-            let sum = |asked: &Asked| f64::from(nearness.of(asked.rated.iter().map(|rated| rated.features)));
-            asked.map(sum).collect::<Vec<f64>>()
+            let results = self.results.iter().filter(move |result| result.is_answerable() == answerable);
+            let sum = |result: &QuestionResult| {
+                f64::from(nearness.of(result.scored.iter().map(|scored| scored.features)))
+            };
+            results.map(sum).collect::<Vec<f64>>()
         };
         let (known, unknown) = (sums(true), sums(false));
         let (answerable, unanswerable) = (Normal::of(&known), Normal::of(&unknown));
@@ -175,20 +178,21 @@ impl Run {
         (nearness.weights, least.unwrap_or(floor(-5000)) as f32)
     }
 
-    /// Bias and weights (cosine, standing, words, likeness) of the relevance that these questions teach; without
+    /// Fits bias and weights (cosine, prominence, words, MaxSim) of the relevance on these questions; without
     /// `vectors` those for words alone.
     pub fn fit(&self, vectors: bool) -> (f32, [f32; FEATURES]) {
-        let examples = self.asked.iter().flat_map(|asked| {
-            let rated = asked.rated.iter().take(FITTED);
-            rated.map(|rated| (rated.features, asked.question.answered_by(&rated.passage)))
+        let examples = self.results.iter().flat_map(|result| {
+            let scored = result.scored.iter().take(FITTED);
+            scored.map(|scored| (scored.features, result.question.answered_by(&scored.passage)))
         });
         fit(&examples.collect::<Vec<(Features, bool)>>(), [vectors, vectors, true, vectors])
     }
 
-    /// Answerable questions whose answer was not among the first five.
+    /// Returns answerable questions whose answer was not among the first five.
     pub fn missed(&self) -> impl Iterator<Item = &Question> {
-        let missed = |asked: &&Asked| asked.is_answerable() && asked.rank().is_none_or(|rank| rank > 5);
-        self.asked.iter().filter(missed).map(|asked| &asked.question)
+        let missed =
+            |result: &&QuestionResult| result.is_answerable() && result.rank().is_none_or(|rank| rank > 5);
+        self.results.iter().filter(missed).map(|result| &result.question)
     }
 }
 
@@ -207,7 +211,7 @@ impl Normal {
         Self { count, mean, deviation: (squares / count.max(1.0)).sqrt() }
     }
 
-    /// How many values are to be expected below `limit`, to three digits (Bowling et al. 2009).
+    /// Returns how many values are to be expected below `limit`, to three digits (Bowling et al. 2009).
     fn below(&self, limit: f64) -> f64 {
         let z = (limit - self.mean) / self.deviation.max(f64::EPSILON);
         self.count / (1.0 + (-0.07056 * z.powi(3) - 1.5976 * z).exp())
@@ -215,7 +219,7 @@ impl Normal {
 }
 
 impl Evaluation {
-    /// The figures for people.
+    /// Renders the figures for people.
     pub fn text(&self) -> String {
         let mut text = String::new();
         // Writing to a text does not fail.
@@ -247,20 +251,20 @@ impl Question {
     }
 }
 
-impl Asked {
+impl QuestionResult {
     fn is_answerable(&self) -> bool {
         !self.question.answers.is_empty()
     }
 
-    /// Place of the first right document, from 1.
+    /// Returns the place of the first right document, from 1.
     fn rank(&self) -> Option<usize> {
-        let right = self.rated.iter().position(|rated| self.question.answered_by(&rated.passage));
+        let right = self.scored.iter().position(|scored| self.question.answered_by(&scored.passage));
         right.map(|place| place + 1)
     }
 
-    /// The highest score, 0 if nothing was found.
+    /// Returns the highest score, 0 if nothing was found.
     fn best(&self) -> f32 {
-        self.rated.iter().map(|rated| rated.passage.score).fold(0.0, f32::max)
+        self.scored.iter().map(|scored| scored.passage.score).fold(0.0, f32::max)
     }
 }
 

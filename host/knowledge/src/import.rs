@@ -1,4 +1,4 @@
-//! From a source to a new state of the base.
+//! The import of a source as a new state of the base.
 
 mod plan;
 mod vectors;
@@ -9,16 +9,16 @@ use crate::chunk::ChunkSize;
 use crate::document::Refused;
 use crate::embedder::Embedder;
 use crate::error::Error;
-use crate::progress::{Progress, State};
+use crate::progress::{ImportObserver, ImportProgress};
 use crate::provenance::Provenance;
 use crate::source::{Reading, Source};
-use crate::store::{Head, Known, Publication, Store, Stored, Vectors};
+use crate::store::{BaseHeader, Publication, Store, StoredDocument, StoredPassage, StoredVectors};
 use plan::{Plan, content};
 
 /// Members that no document has and that are named.
 const NAMED: usize = 10;
 
-/// How a source is imported.
+/// Settings of an import.
 #[derive(Debug, Clone, Default)]
 pub struct ImportOptions {
     /// Name under which the base keeps the source's documents; an import replaces those of the same name.
@@ -26,13 +26,13 @@ pub struct ImportOptions {
     pub name: Option<String>,
     /// Leave documents out that cannot be imported, instead of importing nothing.
     pub skip_refused: bool,
-    /// Embed all passages anew, those of other sources too: the way to another model.
+    /// Embed all passages again, those of other sources too: the way to another model.
     pub reembed: bool,
     /// How long passages are.
     pub size: ChunkSize,
 }
 
-/// What an import has done.
+/// The result of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
     /// Name under which the base keeps the documents.
@@ -55,19 +55,19 @@ pub struct Report {
     pub resumed: usize,
     /// Documents that were not imported: left out, or kept as they were.
     pub refused: Vec<Refused>,
-    /// How many files of a folder are no documents, by their endings, and how many links lead to folders.
+    /// How many files of a folder are not documents, by their endings, and how many links lead to folders.
     pub passed_over: BTreeMap<String, usize>,
 }
 
 /// The base before the import.
-struct Before {
-    head: Head,
-    /// What it has of the source, without what is kept.
-    known: HashMap<String, Known>,
+struct PreviousState {
+    header: BaseHeader,
+    /// The documents of the source, without those that are kept.
+    known: HashMap<String, StoredDocument>,
     /// Ids of documents of the source that stay as they are.
     kept: HashSet<String>,
-    /// Passages of documents that stay as they are, where they are embedded anew.
-    others: Vec<Stored>,
+    /// Passages of unchanged documents that are to be embedded again.
+    others: Vec<StoredPassage>,
 }
 
 /// Imports `source` into `store`.
@@ -76,12 +76,12 @@ pub(crate) async fn import(
     source: Source,
     embedder: &dyn Embedder,
     options: &ImportOptions,
-    progress: &dyn Progress,
+    progress: &dyn ImportObserver,
 ) -> Result<Report, Error> {
     let reading = read(source, options).await?;
-    tell(&reading, progress);
+    report_unknown_members(&reading, progress);
     let provenance = embedder.provenance();
-    let before = before(store, &reading, &provenance, options.reembed).await?;
+    let previous = previous(store, &reading, &provenance, options.reembed).await?;
     let size = options.size;
     let (reading, plan) = tokio::task::spawn_blocking(move || {
         let plan = Plan::new(&reading.name, &reading.documents, size);
@@ -90,17 +90,20 @@ pub(crate) async fn import(
     .await
     .map_err(|fault| Error::Task(fault.to_string()))?;
 
-    let state =
-        State { documents: reading.documents.len(), passages: plan.passages.len(), ..State::default() };
-    let wanted = wanted(&before, &plan, options.reembed);
-    let vectors = vectors::make(store, embedder, &provenance, &wanted, state, progress).await?;
+    let state = ImportProgress {
+        documents: reading.documents.len(),
+        passages: plan.passages.len(),
+        ..ImportProgress::default()
+    };
+    let passages_to_embed = passages_to_embed(&previous, &plan, options.reembed);
+    let vectors = vectors::make(store, embedder, &provenance, &passages_to_embed, state, progress).await?;
     let mut report = Report { embedded: vectors.embedded, resumed: vectors.resumed, ..Report::default() };
-    let publication = publication(&before, &reading, &plan, &provenance, vectors.by_id, &mut report);
-    let another = before.head.provenance.as_ref() != Some(&provenance);
+    let publication = publication(&previous, &reading, &plan, &provenance, vectors.by_id, &mut report);
+    let another = previous.header.provenance.as_ref() != Some(&provenance);
     if another || !publication.is_empty() {
         match store.publish(&publication).await {
             Err(Error::Changed) => {
-                vectors::keep(store, &provenance, &wanted, publication).await?;
+                vectors::keep(store, &provenance, &passages_to_embed, publication).await?;
                 return Err(Error::Changed);
             }
             published => published?,
@@ -109,11 +112,11 @@ pub(crate) async fn import(
     report.source = reading.name;
     report.documents = reading.documents.len();
     report.passages = plan.passages.len();
-    report.kept = before.kept.len();
+    report.kept = previous.kept.len();
     report.passed_over = reading.files_passed_over;
     report.refused = reading.refused.into_iter().chain(reading.empty).collect();
     for refused in &mut report.refused {
-        refused.kept = refused.id.as_ref().is_some_and(|id| before.kept.contains(id));
+        refused.kept = refused.id.as_ref().is_some_and(|id| previous.kept.contains(id));
     }
     Ok(report)
 }
@@ -132,27 +135,28 @@ async fn read(source: Source, options: &ImportOptions) -> Result<Reading, Error>
     Ok(reading)
 }
 
-/// Tells which members are passed over.
-fn tell(reading: &Reading, progress: &dyn Progress) {
+/// Reports which members are ignored.
+fn report_unknown_members(reading: &Reading, progress: &dyn ImportObserver) {
     for name in reading.members_passed_over.iter().take(NAMED) {
-        progress.notice(&format!("the member {name:?} is passed over: {}", reading.members));
+        progress.notice(&format!("the member {name:?} is ignored: {}", reading.members));
     }
     match reading.members_passed_over.len().saturating_sub(NAMED) {
         0 => {}
-        1 => progress.notice("and 1 member more is passed over"),
-        more => progress.notice(&format!("and {more} members more are passed over")),
+        1 => progress.notice("and 1 more member is ignored"),
+        more => progress.notice(&format!("and {more} more members are ignored")),
     }
 }
 
-async fn before(
+async fn previous(
     store: &Store,
     reading: &Reading,
     provenance: &Provenance,
     reembed: bool,
-) -> Result<Before, Error> {
+) -> Result<PreviousState, Error> {
     let mut snapshot = store.snapshot().await?;
-    let head = snapshot.head().await?;
-    if let Some(recorded) = head.provenance.as_ref().filter(|recorded| *recorded != provenance && !reembed) {
+    let header = snapshot.header().await?;
+    if let Some(recorded) = header.provenance.as_ref().filter(|recorded| *recorded != provenance && !reembed)
+    {
         let (recorded, loaded) = (Box::new(recorded.clone()), Box::new(provenance.clone()));
         return Err(Error::Provenance { recorded, loaded });
     }
@@ -162,32 +166,36 @@ async fn before(
     let mut others = if reembed { snapshot.texts().await? } else { Vec::new() };
     others.retain(|passage| passage.source != reading.name || kept.contains(&passage.document));
     snapshot.end().await?;
-    Ok(Before { head, known, kept, others })
+    Ok(PreviousState { header, known, kept, others })
 }
 
-/// Ids and contents of the passages that need a vector.
-fn wanted<'p>(before: &'p Before, plan: &'p Plan, reembed: bool) -> Vec<(&'p str, String)> {
-    let there = before.passages();
+/// Returns the ids and contents of the passages that need a vector.
+fn passages_to_embed<'p>(
+    previous: &'p PreviousState,
+    plan: &'p Plan,
+    reembed: bool,
+) -> Vec<(&'p str, String)> {
+    let there = previous.passages();
     let own = plan.passages.iter().filter(|passage| reembed || !there.contains(passage.id.as_str()));
     let own = own.map(|passage| (passage.id.as_str(), passage.content.clone()));
-    let others = before.others.iter().map(|other| (other.id.as_str(), content(&other.title, &other.text)));
+    let others = previous.others.iter().map(|other| (other.id.as_str(), content(&other.title, &other.text)));
     own.chain(others).collect()
 }
 
-/// What has to change; counts it in `report`.
+/// Computes what has to change, and counts it in `report`.
 fn publication<'p>(
-    before: &'p Before,
+    previous: &'p PreviousState,
     reading: &'p Reading,
     plan: &'p Plan,
     provenance: &'p Provenance,
-    mut vectors: HashMap<&'p str, Vectors>,
+    mut vectors: HashMap<&'p str, StoredVectors>,
     report: &mut Report,
 ) -> Publication<'p> {
-    let mut publication = Publication::new(before.head.generation, &reading.name, Some(provenance));
-    let there = before.passages();
+    let mut publication = Publication::new(previous.header.generation, &reading.name, Some(provenance));
+    let there = previous.passages();
     for (index, document) in reading.documents.iter().enumerate() {
         let passages = plan.of(index);
-        let known = before.known.get(&document.id);
+        let known = previous.known.get(&document.id);
         let same_text =
             known.is_some_and(|known| passages.iter().map(|passage| &passage.id).eq(&known.passages));
         let same_members = known.is_some_and(|known| known.is_of(document));
@@ -213,15 +221,15 @@ fn publication<'p>(
     let planned: HashSet<&str> = plan.passages.iter().map(|passage| passage.id.as_str()).collect();
     let documents: HashSet<&str> = reading.documents.iter().map(|document| document.id.as_str()).collect();
     publication.vanished =
-        before.known.keys().map(String::as_str).filter(|id| !documents.contains(id)).collect();
+        previous.known.keys().map(String::as_str).filter(|id| !documents.contains(id)).collect();
     publication.obsolete = there.into_iter().filter(|id| !planned.contains(id)).collect();
     publication.vectors = vectors.into_iter().collect();
     report.removed = publication.vanished.len();
     publication
 }
 
-impl Before {
-    /// Ids of the passages that the base has of the source, without what is kept.
+impl PreviousState {
+    /// Returns the ids of the passages that the base has of the source, without what is kept.
     fn passages(&self) -> HashSet<&str> {
         self.known.values().flat_map(|known| &known.passages).map(String::as_str).collect()
     }

@@ -1,4 +1,4 @@
-//! What is kept in memory of one state of a base: vectors, the vocabulary with its frequencies, categories.
+//! The in-memory index of one state of a base: vectors, the vocabulary with its frequencies, categories.
 
 #[cfg(test)]
 mod tests;
@@ -7,14 +7,14 @@ mod vocabulary;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::error::Error;
-use crate::store::{Entry, Head, Snapshot};
+use crate::store::{BaseHeader, IndexEntry, Snapshot};
 use vocabulary::Vocabulary;
 
-/// Fewest passages of a language whose mean says something about the language.
+/// Fewest passages of a language whose mean describes the language.
 const FEWEST: usize = 20;
-/// Mean of the products of a question with passages that are not set apart, and how much products differ: those of
-/// multilingual-e5-small on the development questions.
-const USUAL: Spread = Spread { mean: 0.79, deviation: 0.021 };
+/// Mean and deviation of the products of a question with centred passages, as multilingual-e5-small has them on the
+/// development questions.
+const USUAL: Distribution = Distribution { mean: 0.79, deviation: 0.021 };
 
 /// 1 in fixed point. The product of two directions, and each part of it, is less than the greatest `i32`.
 const ONE: f32 = 32767.0;
@@ -22,8 +22,8 @@ const ONE: f32 = 32767.0;
 /// One state of a base.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
-    pub head: Head,
-    /// Languages of its documents; those without one have none here.
+    pub header: BaseHeader,
+    /// Languages of its documents that have one.
     pub languages: Vec<String>,
     /// Numbers of the passages, ascending.
     numbers: Vec<i64>,
@@ -47,10 +47,10 @@ pub(crate) struct Index {
 
 impl Index {
     /// Reads the state that `snapshot` sees.
-    pub(crate) async fn load(snapshot: &mut Snapshot, head: Head) -> Result<Self, Error> {
+    pub(crate) async fn load(snapshot: &mut Snapshot, header: BaseHeader) -> Result<Self, Error> {
         let languages: HashMap<i64, String> = snapshot.languages().await?.into_iter().collect();
         let categories = snapshot.categories().await?;
-        let mut index = Self::new(head, &snapshot.entries().await?, &languages)?;
+        let mut index = Self::new(header, &snapshot.entries().await?, &languages)?;
         for (document, category) in categories {
             index.categories.entry(document).or_default().push(category);
         }
@@ -59,11 +59,15 @@ impl Index {
         Ok(index)
     }
 
-    fn new(head: Head, entries: &[Entry], languages: &HashMap<i64, String>) -> Result<Self, Error> {
-        let dims = head.provenance.as_ref().map_or(0, |provenance| provenance.dims);
+    fn new(
+        header: BaseHeader,
+        entries: &[IndexEntry],
+        languages: &HashMap<i64, String>,
+    ) -> Result<Self, Error> {
+        let dims = header.provenance.as_ref().map_or(0, |provenance| provenance.dims);
         let names: BTreeSet<&String> = languages.values().collect();
         let names: Vec<String> = names.into_iter().cloned().collect();
-        let mut index = Self { dims, head, languages: names, ..Self::default() };
+        let mut index = Self { dims, header, languages: names, ..Self::default() };
         let mut vectors = Vec::with_capacity(entries.len() * dims);
         let mut length = 0;
         for entry in entries {
@@ -91,7 +95,7 @@ impl Index {
         Ok(index)
     }
 
-    /// Takes from each vector the mean of its language, or of the whole base where the language has few passages.
+    /// Subtracts from each vector the mean of its language, or of the whole base where the language has few passages.
     fn set_apart(&self, vectors: &mut [f32]) {
         if self.dims == 0 || self.len() < FEWEST {
             return;
@@ -119,7 +123,7 @@ impl Index {
         }
     }
 
-    /// Mean vector of a language's passages, or of all.
+    /// Returns the mean vector of a language's passages, or of all.
     fn mean(&self, vectors: &[f32], group: Option<usize>) -> Vec<f32> {
         let mut mean = vec![0.0; self.dims];
         let mut count = 0.0;
@@ -133,7 +137,7 @@ impl Index {
         mean
     }
 
-    /// Passages.
+    /// Returns the number of passages.
     pub(crate) fn len(&self) -> usize {
         self.numbers.len()
     }
@@ -142,17 +146,17 @@ impl Index {
         self.mean_length
     }
 
-    /// In how many passages `term` is.
+    /// Returns in how many passages `term` is.
     pub(crate) fn frequency(&self, term: &str) -> u32 {
         self.vocabulary.frequency(term)
     }
 
-    /// Terms of the base that are compounds with `term`, or parts of it.
+    /// Returns terms of the base that are compounds with `term`, or parts of it.
     pub(crate) fn related(&self, term: &str) -> Vec<String> {
         self.vocabulary.related(term)
     }
 
-    /// Number of the document that the passage with this number is of.
+    /// Returns the number of the document that the passage with this number belongs to.
     pub(crate) fn document(&self, number: i64) -> Option<i64> {
         self.documents.get(self.position(number)?).copied()
     }
@@ -161,7 +165,7 @@ impl Index {
         self.categories.get(&document).map_or(&[], Vec::as_slice)
     }
 
-    /// `vector` at length 1; zeros, which are near to nothing, stay zeros.
+    /// Scales `vector` to length 1; zeros, which are near to nothing, stay zeros.
     ///
     /// # Errors
     ///
@@ -177,11 +181,11 @@ impl Index {
         direction(vector).ok_or_else(fault)
     }
 
-    /// The `limit` passages nearest to a direction, nearest first: of all languages, then of each one that the base has
-    /// several of. With `categories` only those of documents in one of them, or in none at all.
-    pub(crate) fn nearest(&self, direction: &[f32], categories: &[String], limit: usize) -> Near {
+    /// Returns the `limit` passages nearest to a direction, nearest first: of all languages, then of each one that
+    /// the base has several of. With `categories` only those of documents in one of them, or without any.
+    pub(crate) fn nearest(&self, direction: &[f32], categories: &[String], limit: usize) -> Neighbours {
         if self.dims == 0 {
-            return Near::default();
+            return Neighbours::default();
         }
         let direction = fixed(direction);
         let vectors = self.vectors.chunks_exact(self.dims);
@@ -189,29 +193,31 @@ impl Index {
             .zip(self.numbers.iter().zip(&self.groups))
             .map(|(vector, (number, group))| (dot_fixed(vector, &direction), *number, *group))
             .collect();
-        let spread = Spread::of(all.iter().map(|(product, ..)| *product));
+        let distribution = Distribution::of(all.iter().map(|(product, ..)| *product));
         let fit = all.into_iter().zip(&self.documents);
-        let near: Vec<Product> = fit
+        let neighbours: Vec<Product> = fit
             .filter(|(_, document)| categories.is_empty() || self.fits(**document, categories))
             .map(|(product, _)| product)
             .collect();
         let languages = if self.languages.len() > 1 { self.languages.len() } else { 0 };
-        let own = (0..languages).map(|group| near.iter().filter(|near| near.2 == group).copied().collect());
+        let own = (0..languages)
+            .map(|group| neighbours.iter().filter(|neighbour| neighbour.2 == group).copied().collect());
         let own: Vec<Vec<Product>> = own.collect();
-        let rankings = [near].into_iter().chain(own).map(|near| first(near, limit)).collect();
-        Near { rankings, spread }
+        let rankings =
+            [neighbours].into_iter().chain(own).map(|neighbours| first(neighbours, limit)).collect();
+        Neighbours { rankings, distribution }
     }
 
-    /// How far the passage with this number stands out in a direction: 1 is as far as the farthest of a base of this
-    /// size is to be expected by chance, whose distance grows with the logarithm of their number.
-    pub(crate) fn standing(&self, number: i64, direction: &[f32], spread: Spread) -> f32 {
+    /// Returns how prominent the passage with this number is in a direction: 1 is as far as the farthest passage of a
+    /// base of this size by chance, whose distance grows with the logarithm of their number.
+    pub(crate) fn prominence(&self, number: i64, direction: &[f32], distribution: Distribution) -> f32 {
         let at = |position: usize| self.vectors.get(position * self.dims..(position + 1) * self.dims);
         let direction = fixed(direction);
         let product = self.position(number).and_then(at);
-        let product = product.map_or(spread.mean, |vector| dot_fixed(vector, &direction));
+        let product = product.map_or(distribution.mean, |vector| dot_fixed(vector, &direction));
         let farthest = (2.0 * (self.len().max(FEWEST) as f32).ln()).sqrt();
         // Equal vectors do not differ.
-        (product - spread.mean) / (spread.deviation * farthest).max(f32::EPSILON)
+        (product - distribution.mean) / (distribution.deviation * farthest).max(f32::EPSILON)
     }
 
     fn fits(&self, document: i64, categories: &[String]) -> bool {
@@ -224,24 +230,25 @@ impl Index {
     }
 }
 
-/// What is near to a direction.
+/// The neighbours of a direction.
 #[derive(Debug, Default)]
-pub(crate) struct Near {
+pub(crate) struct Neighbours {
     /// Numbers of passages, nearest first: of all languages, then of each.
     pub rankings: Vec<Vec<i64>>,
-    /// How near all of the base are.
-    pub spread: Spread,
+    /// Distribution of the products of the whole base.
+    pub distribution: Distribution,
 }
 
 /// Mean and deviation of all products with a direction.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Spread {
+pub(crate) struct Distribution {
     mean: f32,
     deviation: f32,
 }
 
-impl Spread {
-    /// A few products say little about others, so that [`FEWEST`] usual ones count with them.
+impl Distribution {
+    /// Computes the distribution. A few products say little about others, so that [`FEWEST`] usual ones count with
+    /// them.
     fn of(products: impl ExactSizeIterator<Item = f32> + Clone) -> Self {
         let usual = if products.len() < FEWEST { FEWEST as f32 } else { 0.0 };
         let count = products.len() as f32 + usual;
@@ -254,32 +261,32 @@ impl Spread {
 /// Product, number and language of a passage.
 type Product = (f32, i64, usize);
 
-/// Numbers of the `limit` greatest, in order.
-fn first(mut near: Vec<Product>, limit: usize) -> Vec<i64> {
+/// Returns the numbers of the `limit` greatest, in order.
+fn first(mut neighbours: Vec<Product>, limit: usize) -> Vec<i64> {
     // Equals in the order of their numbers: the same question has the same answer.
     let order = |left: &Product, right: &Product| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1));
-    if near.len() > limit && limit > 0 {
-        near.select_nth_unstable_by(limit - 1, order);
+    if neighbours.len() > limit && limit > 0 {
+        neighbours.select_nth_unstable_by(limit - 1, order);
     }
-    near.truncate(limit);
-    near.sort_unstable_by(order);
-    near.into_iter().map(|(_, number, _)| number).collect()
+    neighbours.truncate(limit);
+    neighbours.sort_unstable_by(order);
+    neighbours.into_iter().map(|(_, number, _)| number).collect()
 }
 
-/// Product of a stored vector and a direction: their cosine.
+/// Returns the product of a stored vector and a direction: their cosine.
 pub(crate) fn cosine(stored: &[u8], direction: &[f32]) -> f32 {
     dot(&decode(stored).collect::<Vec<_>>(), direction)
 }
 
-/// `vector` at length 1; zeros stay zeros, for so a model may call a text of which it knows no word. `None` if it is not
-/// finite.
+/// Scales `vector` to length 1; zeros stay zeros, as a model may return them for a text of unknown words. `None` if
+/// it is not finite.
 pub(crate) fn direction(vector: &[f32]) -> Option<Vec<f32>> {
     let length = dot(vector, vector).sqrt();
     let divisor = if length == 0.0 { 1.0 } else { length };
     length.is_finite().then(|| vector.iter().map(|number| number / divisor).collect())
 }
 
-/// A vector as it is stored.
+/// Encodes a vector as it is stored.
 pub(crate) fn encode(vector: &[f32]) -> Vec<u8> {
     vector.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
@@ -293,13 +300,13 @@ fn fixed(direction: &[f32]) -> Vec<i16> {
     direction.iter().map(|number| (number * ONE).round() as i16).collect()
 }
 
-/// Product of two directions in fixed point.
+/// Returns the product of two directions in fixed point.
 fn dot_fixed(left: &[i16], right: &[i16]) -> f32 {
     let sum: i32 = left.iter().zip(right).map(|(left, right)| i32::from(*left) * i32::from(*right)).sum();
     sum as f32 / (ONE * ONE)
 }
 
-/// Sixteen sums side by side, which the compiler keeps in vector registers.
+/// Multiplies with sixteen sums side by side, which the compiler keeps in vector registers.
 fn dot(left: &[f32], right: &[f32]) -> f32 {
     let (lefts, left_rest) = left.as_chunks::<16>();
     let (rights, right_rest) = right.as_chunks::<16>();

@@ -1,28 +1,28 @@
 //! Comparing a question with passages word by word (late interaction, Khattab and Zaharia 2020): for each word of the
-//! question the nearest one of the passage, by how telling the word is.
+//! question the nearest one of the passage, weighted by the word's importance.
 
 #[cfg(test)]
 mod tests;
 
 use crate::embedder::TokenVectors;
 
-/// Most words of a question that are compared, the most telling ones: a long letter's time would be a search's.
+/// Most words of a question that are compared, the most important ones: a long letter would take as long as a search.
 const MOST: usize = 64;
 /// 1 in a byte.
 const ONE: f32 = 127.0;
 
 /// The words of a question.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct QuestionTokens {
     /// `[words, dims]`.
     vectors: Vec<i8>,
     dims: usize,
-    /// How telling each is; 1 in all.
+    /// Importance of each; 1 in total.
     weights: Vec<f32>,
 }
 
-impl Asked {
-    /// `None` if there are none that can be compared.
+impl QuestionTokens {
+    /// Prepares the words for comparison; `None` if there are no words that can be compared.
     pub(crate) fn new(tokens: &TokenVectors) -> Option<Self> {
         let TokenVectors { vectors, dims, importance } = tokens;
         let finite = vectors.iter().chain(importance).all(|number| number.is_finite());
@@ -40,19 +40,19 @@ impl Asked {
         })
     }
 
-    /// How well the words are met by those of a passage, as [`encode`] made them: -1 to 1, 0 by none.
-    pub(crate) fn likeness(&self, passage: &[u8]) -> f32 {
+    /// Returns the MaxSim score of a passage's words, as [`encode`] made them: -1 to 1, 0 without words.
+    pub(crate) fn max_sim(&self, passage: &[u8]) -> f32 {
         let passage: Vec<i8> = passage.iter().map(|byte| byte.cast_signed()).collect();
         let words = self.vectors.chunks_exact(self.dims).zip(&self.weights);
-        let met = words.map(|(asked, weight)| {
-            let products = passage.chunks_exact(self.dims).map(|word| dot(asked, word));
+        let met = words.map(|(question_word, weight)| {
+            let products = passage.chunks_exact(self.dims).map(|word| dot(question_word, word));
             weight * products.max().unwrap_or(0) as f32
         });
         met.sum::<f32>() / (ONE * ONE)
     }
 }
 
-/// Vectors of words as they are stored, a byte a number.
+/// Encodes vectors of words as they are stored, a byte a number.
 pub(crate) fn encode(tokens: &TokenVectors) -> Vec<u8> {
     tokens.vectors.iter().map(|number| byte(*number).cast_unsigned()).collect()
 }

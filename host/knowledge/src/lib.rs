@@ -1,17 +1,17 @@
 //! A knowledge base for answering tickets: documents in passages, found by their words and by their meaning.
 //!
-//! Layers, each using only what stands below it:
+//! Layers; each uses only the layers below it:
 //!
-//! - `evaluation`: what a base is worth, and the parameters of its relevance
+//! - `evaluation`: figures of a base, and the parameters of its relevance
 //! - `base`: an opened knowledge base
-//! - `import`: from a source to a new state of the base
+//! - `import`: a source as a new state of the base
 //! - `search`: words and vectors fused into one order, with a calibrated relevance
 //! - `late_interaction`: questions and passages compared word by word
-//! - `index`: what is kept in memory of one state: vectors, vocabulary, categories
+//! - `index`: the in-memory index of one state: vectors, vocabulary, categories
 //! - `store`: the tables, in SQLite or PostgreSQL
 //! - `source`: where documents come from: folders, JSON lines, Zammad
 //! - `relevance`, `chunk`, `words`, `text`: features to a probability; texts to passages, terms and plain text
-//! - `document`, `embedder`, `provenance`, `progress`, `error`: what all of them speak of
+//! - `document`, `embedder`, `provenance`, `progress`, `error`: shared types
 
 mod base;
 mod chunk;
@@ -37,7 +37,7 @@ pub use document::{Document, Refused};
 pub use embedder::{Embedder, Embedding, TokenVectors};
 pub use error::Error;
 pub use import::{ImportOptions, Report};
-pub use progress::{Progress, Silent, State};
+pub use progress::{IgnoreProgress, ImportObserver, ImportProgress};
 pub use provenance::Provenance;
 pub use search::{Passage, Query};
 pub use source::{Source, Zammad};

@@ -1,25 +1,25 @@
-//! How far an import has come.
+//! Progress of an import.
 
-/// Told of an import's course; from the task that imports, so it must not block.
-pub trait Progress: Send + Sync {
-    /// The state after each step.
-    fn update(&self, state: State);
+/// Observes the progress of an import, on the task that imports, so it must not block.
+pub trait ImportObserver: Send + Sync {
+    /// Receives the state after each step.
+    fn update(&self, state: ImportProgress);
 
-    /// Something of the source that stops no import and that whoever started it should know.
+    /// Receives a notice about the source that does not stop the import and that the operator should know.
     fn notice(&self, _notice: &str) {}
 }
 
-/// Tells nobody.
+/// Ignores all progress.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Silent;
+pub struct IgnoreProgress;
 
-impl Progress for Silent {
-    fn update(&self, _: State) {}
+impl ImportObserver for IgnoreProgress {
+    fn update(&self, _: ImportProgress) {}
 }
 
-/// What an import has done and has to do.
+/// The progress of an import.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct State {
+pub struct ImportProgress {
     /// Documents read.
     pub documents: usize,
     /// Passages they are cut into.

@@ -1,4 +1,4 @@
-//! Which model made the vectors of a knowledge base.
+//! The provenance of a knowledge base's vectors.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -10,18 +10,18 @@ pub struct Provenance {
     pub model: String,
     /// SHA-256 of its weights file, hex.
     pub weights_sha256: String,
-    /// What it calculates with.
+    /// The element type of its arithmetic.
     pub dtype: String,
     /// Text that is put before each passage.
     pub prompt: Option<String>,
     /// Length of a vector.
     pub dims: usize,
-    /// SHA-256 of what vectors of words are made with, hex; `None` of a model that makes none.
+    /// SHA-256 of the file that vectors of words are made with, hex; `None` if the model makes none.
     pub late_interaction: Option<String>,
 }
 
 impl Provenance {
-    /// Key under which the vector of `content` is kept while an import runs.
+    /// Returns the key under which the vector of `content` is kept while an import runs.
     pub(crate) fn key(&self, content: &str) -> String {
         let mut hash = Sha256::new();
         let dims = self.dims.to_string();

@@ -1,4 +1,4 @@
-//! How sure it is that a passage answers a question: a logistic function of a few features, fitted on questions
+//! The probability that a passage answers a question: a logistic function of a few features, fitted on questions
 //! whose answers are known.
 
 mod fit;
@@ -13,24 +13,25 @@ pub(crate) use fit::fit;
 /// Saturation and length normalisation of BM25, at the values that Robertson and Zaragoza recommend.
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
-/// What a compound with a word, or a part of it, counts of the word itself. Chosen on the development questions.
+/// The weight of a compound with a word, or of a part of it, against the word itself. Chosen on the development
+/// questions.
 const RELATED: f32 = 0.5;
 /// How many times as much a word in the title counts. (FTS5 and PostgreSQL propose by the same.)
 const TITLE: f32 = 3.0;
 
-/// What speaks for a passage. None of it depends on how long the question is or, much, on how large the base is.
+/// Features of a passage. They are independent of the question's length and nearly of the size of the base.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Features {
     /// Cosine of question and passage as the model gives them; 0 where the question has no vector.
     pub cosine: f32,
-    /// How far the passage stands out among all of the base: 1 is as far as the farthest of as many that are there
-    /// by chance; 0 where the question has no vector.
-    pub standing: f32,
-    /// How many words that no other passage has would say as much as those that question and passage share, as the
-    /// logarithm of one more: BM25 in units of the rarest word.
+    /// How prominent the passage is in the base: 1 is as far as the farthest of as many passages by chance; 0 where
+    /// the question has no vector.
+    pub prominence: f32,
+    /// The weight of the words that question and passage share, as the logarithm of one more than BM25 in units of
+    /// the rarest word.
     pub words: f32,
-    /// How well the words of the question are met by those of the passage, by their vectors; 0 where there are none.
-    pub likeness: f32,
+    /// MaxSim score of the words' vectors of question and passage; 0 without vectors.
+    pub max_sim: f32,
 }
 
 /// Number of features.
@@ -38,7 +39,7 @@ pub(crate) const FEATURES: usize = 4;
 
 impl Features {
     pub(crate) fn array(self) -> [f32; FEATURES] {
-        [self.cosine, self.standing, self.words, self.likeness]
+        [self.cosine, self.prominence, self.words, self.max_sim]
     }
 }
 
@@ -50,43 +51,43 @@ pub(crate) struct Parameters {
     pub bias: f32,
     /// In the order of [`Features::array`].
     pub weights: [f32; FEATURES],
-    /// What tells questions that nothing in the base is near to.
+    /// The test for questions that nothing in the base is near to.
     pub nearness: Nearness,
 }
 
 /// A sum over the nearest passages of a question, and what it must reach for any of them to be an answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Nearness {
-    /// Of the highest cosine and of the highest likeness.
+    /// Weights of the highest cosine and of the highest MaxSim score.
     pub weights: [f32; 2],
     pub least: f32,
 }
 
 impl Nearness {
-    /// Of a question whose passages have these features.
+    /// Returns the sum for a question whose passages have these features.
     pub(crate) fn of(&self, passages: impl Iterator<Item = Features>) -> f32 {
-        let [cosine, likeness] = nearest(passages);
-        let [of_cosine, of_likeness] = self.weights;
-        of_cosine * cosine + of_likeness * likeness
+        let [cosine, max_sim] = nearest(passages);
+        let [of_cosine, of_max_sim] = self.weights;
+        of_cosine * cosine + of_max_sim * max_sim
     }
 }
 
-/// The highest cosine and the highest likeness, each 0 at least.
+/// Returns the highest cosine and the highest MaxSim score, each 0 at least.
 pub(crate) fn nearest(passages: impl Iterator<Item = Features>) -> [f32; 2] {
-    passages.fold([0.0; 2], |[cosine, likeness], features| {
-        [cosine.max(features.cosine), likeness.max(features.likeness)]
+    passages.fold([0.0; 2], |[cosine, max_sim], features| {
+        [cosine.max(features.cosine), max_sim.max(features.max_sim)]
     })
 }
 
 impl Parameters {
-    /// Those of `model`. A model that no set was fitted for has cosines that mean something else: its passages are
-    /// ordered by them, but rated by their words alone, as those of questions without a vector are.
+    /// Returns the parameters of `model`. A model without a fitted set has cosines that mean something else: its
+    /// passages are ordered by them, but scored by their words alone, as those of questions without a vector are.
     pub(crate) fn of(model: Option<&str>) -> &'static Self {
         let fitted = parameters::FITTED.iter().find(|set| Some(set.model) == model);
         fitted.unwrap_or(&parameters::WORDS)
     }
 
-    /// Probability that a passage with these features answers the question.
+    /// Returns the probability that a passage with these features answers the question.
     pub(crate) fn probability(&self, features: Features) -> f32 {
         let score: f32 =
             self.weights.iter().zip(features.array()).map(|(weight, value)| weight * value).sum();
@@ -94,11 +95,12 @@ impl Parameters {
     }
 }
 
-/// A question's words, each with how telling it is.
+/// A question's words, each with its weight.
 #[derive(Debug)]
 pub(crate) struct Evidence {
     weights: Vec<f32>,
-    /// The words that a term stands for, and how well it does: 1, or [`RELATED`] for a compound or a part of one.
+    /// The words of the question that a term matches, with the weight: 1, or [`RELATED`] for a compound or a part of
+    /// one.
     terms: HashMap<String, Vec<(usize, f32)>>,
     mean_length: f32,
     /// Weight of a word that one passage has.
@@ -125,8 +127,8 @@ impl Evidence {
         evidence
     }
 
-    /// The terms that are in the base with their weights, the most telling first: at most `limit`, and after the first
-    /// only as many as stand in `matches` passages in all.
+    /// Returns the terms that are in the base with their weights, the rarest first: at most `limit`, and after the
+    /// first only as many as are in `matches` passages in all.
     pub(crate) fn terms(&self, index: &Index, limit: usize, matches: u32) -> Vec<(&str, f32)> {
         let weight =
             |(position, share): &(usize, f32)| self.weights.get(*position).map_or(0.0, |own| own * share);
@@ -146,22 +148,22 @@ impl Evidence {
         terms
     }
 
-    /// Numbers of the `limit` best of the passages that a database proposes, best first: by BM25, so that every
-    /// database has one order.
+    /// Ranks the passages that a database proposes and returns the numbers of the `limit` best, best first: by BM25,
+    /// so that every database has one order.
     pub(crate) fn rank(&self, proposed: Vec<(i64, String)>, limit: usize) -> Vec<i64> {
-        let rated = proposed.into_iter().map(|(number, terms)| (self.bm25(&terms), number));
-        let mut rated: Vec<_> = rated.collect();
-        rated.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
-        rated.truncate(limit);
-        rated.into_iter().map(|(_, number)| number).collect()
+        let scored = proposed.into_iter().map(|(number, terms)| (self.bm25(&terms), number));
+        let mut scored: Vec<_> = scored.collect();
+        scored.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
+        scored.truncate(limit);
+        scored.into_iter().map(|(_, number)| number).collect()
     }
 
-    /// How much the shared words of question and passage say: see [`Features::words`].
+    /// Returns how much the shared words of question and passage weigh: see [`Features::words`].
     pub(crate) fn words(&self, terms: &str) -> f32 {
         (self.bm25(terms) / self.rarest).ln_1p()
     }
 
-    /// `terms` are those of the title, a line end, and those of the text.
+    /// Computes BM25. `terms` are those of the title, a line end, and those of the text.
     fn bm25(&self, terms: &str) -> f32 {
         let (title, text) = terms.split_once('\n').unwrap_or(("", terms));
         let mut found = vec![0.0; self.weights.len()];

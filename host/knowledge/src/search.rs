@@ -1,15 +1,15 @@
-//! Words and vectors, fused into one order.
+//! The search: rankings by words and by vectors, fused into one order.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::embedder::Embedding;
 use crate::error::Error;
-use crate::index::{Index, Near, cosine};
-use crate::late_interaction::Asked;
+use crate::index::{Index, Neighbours, cosine};
+use crate::late_interaction::QuestionTokens;
 use crate::provenance::Provenance;
 use crate::relevance::{Evidence, Features, Parameters};
-use crate::store::{Found, Snapshot};
+use crate::store::{FoundPassage, Snapshot};
 use crate::words;
 
 /// How many passages each way of searching proposes.
@@ -18,10 +18,10 @@ const CANDIDATES: usize = 50;
 const MAX_LIMIT: usize = CANDIDATES;
 /// How many passages the database proposes for the order by words.
 const PROPOSED: usize = 200;
-/// Most terms that are searched for, the most telling ones.
+/// Most terms that are searched for, the rarest ones.
 const MAX_TERMS: usize = 128;
-/// Passages that the terms searched for may stand in, beyond those of the most telling one: a database rates each of
-/// them, at 1 µs apiece in SQLite. More common words count in the order, but propose nothing.
+/// Passages that may hold the terms searched for, beyond those of the rarest one: a database scores each of them, at
+/// 1 µs apiece in SQLite. More common words count in the order, but propose nothing.
 const MAX_MATCHES: u32 = 1000;
 /// Reciprocal rank fusion (Cormack, Clarke and Büttcher 2009): how little the first rank outweighs the next ones.
 /// The smaller, the surer the first of one ranking is among the first of all. Chosen, as the next, on the
@@ -29,8 +29,8 @@ const MAX_MATCHES: u32 = 1000;
 const RANK_OFFSET: f32 = 3.0;
 /// Weight of the rankings by nearness within one language; those by words and by nearness have 1.
 const LANGUAGE_WEIGHT: f32 = 0.5;
-/// Weight of the ranking by likeness.
-const LIKENESS_WEIGHT: f32 = 2.0;
+/// Weight of the ranking by MaxSim.
+const MAX_SIM_WEIGHT: f32 = 2.0;
 /// How many passages are compared with the question word by word, however few are wanted.
 const COMPARED: usize = 20;
 
@@ -39,12 +39,11 @@ const COMPARED: usize = 20;
 pub struct Query {
     /// What is asked.
     pub text: String,
-    /// What the model of the base makes of it with the prompt for questions; `None` to search by words alone.
+    /// Its embedding by the base's model with the prompt for questions; `None` to search by words alone.
     pub embedding: Option<Embedding>,
-    /// What made the embedding, for the base to refuse it where that is not what it was embedded with; `None` for no
-    /// check.
+    /// The model that made the embedding: the base refuses another model than its own; `None` for no check.
     pub provenance: Option<Provenance>,
-    /// Categories of which a passage's document has one, or none at all; empty for no filter.
+    /// Categories of which a passage's document has one, unless it has no category; empty for no filter.
     pub categories: Vec<String>,
     /// Most passages, at most 50.
     pub limit: usize,
@@ -74,24 +73,24 @@ pub struct Passage {
     pub score: f32,
 }
 
-/// A passage with what speaks for it.
+/// A passage with its features.
 #[derive(Debug, Clone)]
-pub(crate) struct Rated {
+pub(crate) struct ScoredPassage {
     pub passage: Passage,
     pub features: Features,
 }
 
-/// The best passages of the state that `snapshot` sees and `index` holds, best first, one a document.
+/// Returns the best passages of the state that `snapshot` sees and `index` holds, best first, one a document.
 pub(crate) async fn search(
     snapshot: &mut Snapshot,
     index: &Arc<Index>,
     query: &Query,
-) -> Result<Vec<Rated>, Error> {
+) -> Result<Vec<ScoredPassage>, Error> {
     let limit = query.limit.min(MAX_LIMIT);
     if limit == 0 || index.len() == 0 {
         return Ok(Vec::new());
     }
-    if query.provenance.is_some() && query.provenance != index.head.provenance {
+    if query.provenance.is_some() && query.provenance != index.header.provenance {
         return Err(Error::Reembedded);
     }
     let evidence =
@@ -108,61 +107,61 @@ pub(crate) async fn search(
         }
     };
     let (nearest, proposed) = tokio::join!(nearest, proposed);
-    let (near, worded) = (nearest?, evidence.rank(proposed?, CANDIDATES));
-    let asked = embedding.and_then(|embedding| Asked::new(embedding.tokens.as_ref()?));
-    let depth = if asked.is_some() { limit.max(COMPARED) } else { limit };
-    let mut fused = one_a_document(index, fuse(&worded, &near.rankings), depth);
+    let (neighbours, worded) = (nearest?, evidence.rank(proposed?, CANDIDATES));
+    let question_tokens = embedding.and_then(|embedding| QuestionTokens::new(embedding.tokens.as_ref()?));
+    let depth = if question_tokens.is_some() { limit.max(COMPARED) } else { limit };
+    let mut fused = one_a_document(index, fuse(&worded, &neighbours.rankings), depth);
     let numbers: Vec<i64> = fused.iter().map(|(number, _)| *number).collect();
-    let mut found: HashMap<i64, Found> =
+    let mut found: HashMap<i64, FoundPassage> =
         snapshot.found(&numbers).await?.into_iter().map(|found| (found.number, found)).collect();
-    let likeness = likeness(asked, &numbers, &mut found).await?;
-    add_ranking(&mut fused, &likeness);
+    let max_sim = max_sim(question_tokens, &numbers, &mut found).await?;
+    add_ranking(&mut fused, &max_sim);
     let model =
-        direction.as_ref().and(index.head.provenance.as_ref()).map(|provenance| provenance.model.as_str());
+        direction.as_ref().and(index.header.provenance.as_ref()).map(|provenance| provenance.model.as_str());
     let parameters = Parameters::of(model);
-    let rated = fused.iter().filter_map(|(number, _)| {
+    let scored = fused.iter().filter_map(|(number, _)| {
         let found = found.remove(number)?;
         let mut features = Features { words: evidence.words(&found.terms), ..Features::default() };
         if let Some(direction) = &direction {
             features.cosine = cosine(&found.vectors.text, direction);
-            features.standing = index.standing(*number, direction, near.spread);
-            let alike = likeness.iter().find(|(other, _)| other == number);
-            features.likeness = alike.map_or(0.0, |(_, likeness)| *likeness);
+            features.prominence = index.prominence(*number, direction, neighbours.distribution);
+            let alike = max_sim.iter().find(|(other, _)| other == number);
+            features.max_sim = alike.map_or(0.0, |(_, max_sim)| *max_sim);
         }
         let categories = index.document(*number).map(|document| index.categories(document).to_vec());
         let score = parameters.probability(features);
-        Some(Rated { passage: passage(found, categories.unwrap_or_default(), score), features })
+        Some(ScoredPassage { passage: passage(found, categories.unwrap_or_default(), score), features })
     });
-    let mut rated: Vec<Rated> = rated.collect();
-    // Nothing in the base is about the question, whatever words they share and whoever is nearest.
-    if parameters.nearness.of(rated.iter().map(|rated| rated.features)) < parameters.nearness.least {
-        rated.iter_mut().for_each(|rated| rated.passage.score = 0.0);
+    let mut scored: Vec<ScoredPassage> = scored.collect();
+    // Nothing in the base is about the question, whatever words they share and whatever is nearest.
+    if parameters.nearness.of(scored.iter().map(|scored| scored.features)) < parameters.nearness.least {
+        scored.iter_mut().for_each(|scored| scored.passage.score = 0.0);
     }
-    rated.truncate(limit);
-    Ok(rated)
+    scored.truncate(limit);
+    Ok(scored)
 }
 
-/// Off the async threads: a large base takes milliseconds.
+/// Searches by vectors off the async threads: a large base takes milliseconds.
 async fn nearest(
     index: &Arc<Index>,
     direction: Option<Vec<f32>>,
     categories: &[String],
-) -> Result<Near, Error> {
-    let Some(direction) = direction else { return Ok(Near::default()) };
+) -> Result<Neighbours, Error> {
+    let Some(direction) = direction else { return Ok(Neighbours::default()) };
     let (index, categories) = (Arc::clone(index), categories.to_vec());
     let scan = move || index.nearest(&direction, &categories, CANDIDATES);
     tokio::task::spawn_blocking(scan).await.map_err(|fault| Error::Task(fault.to_string()))
 }
 
-/// A passage's number, and what all rankings say of it.
+/// A passage's number, and its score over all rankings.
 type Fused = (i64, f32);
 
-/// What a place in a ranking counts.
+/// Returns what a place in a ranking counts.
 fn vote(rank: usize) -> f32 {
     1.0 / (RANK_OFFSET + 1.0 + rank as f32)
 }
 
-/// Best first, equals by number.
+/// Fuses rankings, best first, equals by number.
 fn fuse(worded: &[i64], nearest: &[Vec<i64>]) -> Vec<Fused> {
     let mut scores: HashMap<i64, f32> = HashMap::new();
     let weights = [1.0, 1.0].into_iter().chain(std::iter::repeat(LANGUAGE_WEIGHT));
@@ -176,8 +175,8 @@ fn fuse(worded: &[i64], nearest: &[Vec<i64>]) -> Vec<Fused> {
     fused
 }
 
-fn best_first(scored: &mut [Fused]) {
-    scored.sort_by(|left, right| right.1.total_cmp(&left.1).then(left.0.cmp(&right.0)));
+fn best_first(fused_scores: &mut [Fused]) {
+    fused_scores.sort_by(|left, right| right.1.total_cmp(&left.1).then(left.0.cmp(&right.0)));
 }
 
 fn one_a_document(index: &Index, fused: Vec<Fused>, limit: usize) -> Vec<Fused> {
@@ -186,32 +185,33 @@ fn one_a_document(index: &Index, fused: Vec<Fused>, limit: usize) -> Vec<Fused> 
     fused.into_iter().filter(first).take(limit).collect()
 }
 
-/// How alike the question and each of the passages are, word by word; nothing without words of the question. Takes
-/// their vectors out of `found`.
-async fn likeness(
-    asked: Option<Asked>,
+/// Scores the passages against the question word by word; empty without words of the question. Takes their vectors
+/// out of `found`.
+async fn max_sim(
+    question_tokens: Option<QuestionTokens>,
     numbers: &[i64],
-    found: &mut HashMap<i64, Found>,
+    found: &mut HashMap<i64, FoundPassage>,
 ) -> Result<Vec<Fused>, Error> {
-    let Some(asked) = asked else { return Ok(Vec::new()) };
+    let Some(question_tokens) = question_tokens else { return Ok(Vec::new()) };
     let words = |number: &i64| Some((*number, std::mem::take(&mut found.get_mut(number)?.vectors.words)));
     let passages: Vec<(i64, Vec<u8>)> = numbers.iter().take(COMPARED).filter_map(words).collect();
-    let compare = move || passages.iter().map(|(number, words)| (*number, asked.likeness(words))).collect();
+    let compare =
+        move || passages.iter().map(|(number, words)| (*number, question_tokens.max_sim(words))).collect();
     tokio::task::spawn_blocking(compare).await.map_err(|fault| Error::Task(fault.to_string()))
 }
 
-/// Adds a ranking by `likeness` to what is fused.
-fn add_ranking(fused: &mut [Fused], likeness: &[Fused]) {
-    let mut ranking = likeness.to_vec();
+/// Adds a ranking by `max_sim` to what is fused.
+fn add_ranking(fused: &mut [Fused], max_sim: &[Fused]) {
+    let mut ranking = max_sim.to_vec();
     best_first(&mut ranking);
     for (number, score) in fused.iter_mut() {
         let rank = ranking.iter().position(|(other, _)| other == number);
-        *score += rank.map_or(0.0, |rank| LIKENESS_WEIGHT * vote(rank));
+        *score += rank.map_or(0.0, |rank| MAX_SIM_WEIGHT * vote(rank));
     }
     best_first(fused);
 }
 
-fn passage(found: Found, categories: Vec<String>, score: f32) -> Passage {
+fn passage(found: FoundPassage, categories: Vec<String>, score: f32) -> Passage {
     Passage {
         id: found.id,
         source: found.source,

@@ -16,7 +16,7 @@ pub use zammad::Zammad;
 
 /// Most bytes of a file or a line.
 const MAX_BYTES: u64 = 16 << 20;
-/// What to do about a file or a line in another character set.
+/// Advice for a file or a line in another character set.
 const NOT_UTF8: &str =
     "it is not UTF-8: save it as UTF-8, or convert it, as in `iconv -f WINDOWS-1252 -t UTF-8`";
 /// Most documents of a source.
@@ -33,22 +33,22 @@ pub enum Source {
     Zammad(Zammad),
 }
 
-/// What a source holds.
+/// The content of a source.
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
-    /// Under this name the base keeps the documents, unless the caller names another.
+    /// Name under which the base keeps the documents, unless the caller names another.
     pub name: String,
     /// Those that can be imported, by id.
     pub documents: Vec<Document>,
     /// The others.
     pub refused: Vec<Refused>,
-    /// Those that have no text, where that is nobody's mistake: they stop no import.
+    /// Documents without a text that are not an error: they do not stop an import.
     pub empty: Vec<Refused>,
-    /// What has members in it, and which there are.
+    /// The text that lists the known members.
     pub members: &'static str,
-    /// Names of other members, of lines or of front matter: mistyped ones perhaps.
+    /// Names of unknown members of lines or of front matter, which may be mistyped.
     pub members_passed_over: BTreeSet<String>,
-    /// How many files it has that are of no known kind, by their endings.
+    /// How many files it has of unknown kinds, by their endings.
     pub files_passed_over: BTreeMap<String, usize>,
 }
 
@@ -57,7 +57,7 @@ impl Reading {
         Self { name, ..Self::default() }
     }
 
-    /// Takes a document, or notes why not; `id` is its id as far as that can be told.
+    /// Takes a document, or records why not; `id` is its id as far as it is known.
     fn add(&mut self, name: &str, id: Option<String>, document: Result<Document, String>) {
         match document.and_then(Document::checked) {
             Ok(document) => self.documents.push(document),
@@ -69,8 +69,8 @@ impl Reading {
         self.refused.push(Refused { name: name.to_owned(), id, reason, kept: false });
     }
 
-    /// Those of the `known` ids whose documents may be there and cannot be read now, so that they must not look as if
-    /// they were gone. A refused document whose id cannot be told may be any of them.
+    /// Returns those of the `known` ids whose documents may still exist and cannot be read now, so that they must not
+    /// look as if they were gone. A refused document whose id is unknown may be any of them.
     pub(crate) fn unread<'k>(&self, known: impl Iterator<Item = &'k String>) -> HashSet<String> {
         let read: HashSet<&str> = self.documents.iter().map(|document| document.id.as_str()).collect();
         let refused: HashSet<&str> =
@@ -80,7 +80,7 @@ impl Reading {
         known.filter(|id| unread(id.as_str())).cloned().collect()
     }
 
-    /// Refuses what has an id that an earlier document has, and sorts by id.
+    /// Refuses documents whose id an earlier document has, and sorts by id.
     fn unique(mut self) -> Self {
         self.documents.sort_by(|left, right| left.id.cmp(&right.id));
         let mut unique: Vec<Document> = Vec::with_capacity(self.documents.len());
@@ -99,12 +99,12 @@ impl Reading {
 }
 
 impl Source {
-    /// Whether `path` is a page by its name, which a folder is named for.
+    /// Returns whether the name of `path` is that of a page, which a folder must be imported for.
     pub fn is_page(path: &Path) -> bool {
         folder::is_page(path)
     }
 
-    /// All documents of the source, and what it has besides.
+    /// Reads all documents of the source.
     pub(crate) async fn read(self) -> Result<Reading, Error> {
         let reading = match self {
             Self::Folder(path) => off_thread(move || folder::read(&path)).await?,
@@ -125,7 +125,7 @@ where
     tokio::task::spawn_blocking(read).await.map_err(|fault| Error::Task(fault.to_string()))?
 }
 
-/// The path as it is named in the base: absolute, so that it is the same from everywhere.
+/// Returns the path as it is named in the base: absolute, so that it is the same from everywhere.
 fn absolute(path: &Path) -> Result<PathBuf, Error> {
     path.canonicalize().map_err(|fault| Error::Read(path.to_path_buf(), fault))
 }

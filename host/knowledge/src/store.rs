@@ -6,7 +6,7 @@
 //! not finished.
 
 #[macro_use]
-mod both;
+mod sql;
 mod file;
 mod lease;
 mod postgres;
@@ -18,8 +18,11 @@ use std::path::PathBuf;
 
 use crate::error::Error;
 use postgres::{Postgres, PostgresSnapshot};
+pub(crate) use rows::{
+    BaseHeader, FoundPassage, IndexEntry, NewPassage, Publication, StoredDocument, StoredPassage,
+    StoredVectors,
+};
 pub use rows::{Counts, SourceCounts};
-pub(crate) use rows::{Entry, Found, Head, Known, New, Publication, Stored, Vectors};
 use sqlite::{Sqlite, SqliteSnapshot};
 
 /// A database that holds a knowledge base.
@@ -28,14 +31,14 @@ pub(crate) enum Store {
     Postgres(Postgres),
 }
 
-/// One state of the base, however long it is looked at.
+/// One state of the base that later imports do not change.
 pub(crate) enum Snapshot {
     Sqlite(SqliteSnapshot),
     Postgres(PostgresSnapshot),
 }
 
-/// What whichever of the two it is says.
-macro_rules! ask {
+/// Dispatches a call to the database in use.
+macro_rules! dispatch {
     ($which:expr, $one:ident => $answer:expr) => {
         match $which {
             Self::Sqlite($one) => $answer,
@@ -45,7 +48,7 @@ macro_rules! ask {
 }
 
 impl Store {
-    /// Opens the base at `url`; with `write` makes its tables if there are none.
+    /// Opens the base at `url`; with `write` creates its tables if there are none.
     pub(crate) async fn open(url: &str, write: bool) -> Result<Self, Error> {
         let path = match url.split_once(':') {
             Some(("postgres" | "postgresql", _)) => {
@@ -67,50 +70,50 @@ impl Store {
         })
     }
 
-    /// The vectors that are staged under `keys`.
-    pub(crate) async fn staged(&self, keys: &[&str]) -> Result<HashMap<String, Vectors>, Error> {
-        ask!(self, store => store.staged(keys).await)
+    /// Returns the vectors that are staged under `keys`.
+    pub(crate) async fn staged(&self, keys: &[&str]) -> Result<HashMap<String, StoredVectors>, Error> {
+        dispatch!(self, store => store.staged(keys).await)
     }
 
     /// Keeps vectors until an import finishes.
-    pub(crate) async fn stage(&self, vectors: &[(&str, Vectors)]) -> Result<(), Error> {
-        ask!(self, store => store.stage(vectors).await)
+    pub(crate) async fn stage(&self, vectors: &[(&str, StoredVectors)]) -> Result<(), Error> {
+        dispatch!(self, store => store.stage(vectors).await)
     }
 
-    /// Replaces the state of a source, all or nothing.
+    /// Replaces the state of a source in one transaction.
     pub(crate) async fn publish(&self, publication: &Publication<'_>) -> Result<(), Error> {
-        ask!(self, store => store.publish(publication).await)
+        dispatch!(self, store => store.publish(publication).await)
     }
 }
 
 impl Snapshot {
-    pub(crate) async fn head(&mut self) -> Result<Head, Error> {
-        ask!(self, snapshot => snapshot.head().await)
+    pub(crate) async fn header(&mut self) -> Result<BaseHeader, Error> {
+        dispatch!(self, snapshot => snapshot.header().await)
     }
 
-    /// What is there of each source, in no order.
+    /// Counts the documents and passages of each source, in no order.
     pub(crate) async fn sources(&mut self) -> Result<Vec<SourceCounts>, Error> {
-        ask!(self, snapshot => snapshot.sources().await)
+        dispatch!(self, snapshot => snapshot.sources().await)
     }
 
-    /// All passages, by number.
-    pub(crate) async fn entries(&mut self) -> Result<Vec<Entry>, Error> {
-        ask!(self, snapshot => snapshot.entries().await)
+    /// Returns all passages, by number.
+    pub(crate) async fn entries(&mut self) -> Result<Vec<IndexEntry>, Error> {
+        dispatch!(self, snapshot => snapshot.entries().await)
     }
 
-    /// Categories of documents, by the documents' numbers.
+    /// Returns the categories of documents, by the documents' numbers.
     pub(crate) async fn categories(&mut self) -> Result<Vec<(i64, String)>, Error> {
-        ask!(self, snapshot => snapshot.categories().await)
+        dispatch!(self, snapshot => snapshot.categories().await)
     }
 
-    /// Languages of documents that have one, by the documents' numbers.
+    /// Returns the languages of documents that have one, by the documents' numbers.
     pub(crate) async fn languages(&mut self) -> Result<Vec<(i64, String)>, Error> {
-        ask!(self, snapshot => snapshot.languages().await)
+        dispatch!(self, snapshot => snapshot.languages().await)
     }
 
-    /// Numbers and terms of the passages that hold some of `terms`, those that the database finds the best; a
-    /// term's weight says how rare it is. With `categories` only those of documents in one of them, or in none at
-    /// all.
+    /// Returns the numbers and terms of the passages that hold some of `terms`, those that the database finds the
+    /// best; a term's weight says how rare it is. With `categories` only those of documents in one of them, or
+    /// without any.
     pub(crate) async fn matches(
         &mut self,
         terms: &[(&str, f32)],
@@ -118,26 +121,26 @@ impl Snapshot {
         limit: usize,
     ) -> Result<Vec<(i64, String)>, Error> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        ask!(self, snapshot => snapshot.matches(terms, categories, limit).await)
+        dispatch!(self, snapshot => snapshot.matches(terms, categories, limit).await)
     }
 
-    /// The passages with these numbers, in any order.
-    pub(crate) async fn found(&mut self, numbers: &[i64]) -> Result<Vec<Found>, Error> {
-        ask!(self, snapshot => snapshot.found(numbers).await)
+    /// Returns the passages with these numbers, in any order.
+    pub(crate) async fn found(&mut self, numbers: &[i64]) -> Result<Vec<FoundPassage>, Error> {
+        dispatch!(self, snapshot => snapshot.found(numbers).await)
     }
 
-    /// The documents of a source, by id.
-    pub(crate) async fn known(&mut self, source: &str) -> Result<HashMap<String, Known>, Error> {
-        ask!(self, snapshot => snapshot.known(source).await)
+    /// Returns the documents of a source, by id.
+    pub(crate) async fn known(&mut self, source: &str) -> Result<HashMap<String, StoredDocument>, Error> {
+        dispatch!(self, snapshot => snapshot.known(source).await)
     }
 
-    /// All passages with their texts, in no order.
-    pub(crate) async fn texts(&mut self) -> Result<Vec<Stored>, Error> {
-        ask!(self, snapshot => snapshot.texts().await)
+    /// Returns all passages with their texts, in no order.
+    pub(crate) async fn texts(&mut self) -> Result<Vec<StoredPassage>, Error> {
+        dispatch!(self, snapshot => snapshot.texts().await)
     }
 
-    /// Gives its connection back. One that is dropped instead is closed.
+    /// Returns the connection to the pool. One that is dropped instead is closed.
     pub(crate) async fn end(self) -> Result<(), Error> {
-        ask!(self, snapshot => snapshot.end().await)
+        dispatch!(self, snapshot => snapshot.end().await)
     }
 }

@@ -1,4 +1,4 @@
-//! Plain text from what authors write.
+//! Plain text from authors' formats.
 
 pub(crate) mod html;
 pub(crate) mod markdown;
@@ -6,7 +6,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-/// Text of a page, and what its markup says of it.
+/// Text of a page, with the title and language of its markup.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Page {
     /// Title element, or the first heading.
@@ -17,7 +17,8 @@ pub(crate) struct Page {
     pub text: String,
 }
 
-/// `text` without control characters other than line ends, spaces at the ends of lines, and runs of empty lines.
+/// Returns `text` without control characters other than line ends, spaces at the ends of lines, and runs of empty
+/// lines.
 pub(crate) fn visible(text: &str) -> String {
     let mut visible = String::with_capacity(text.len());
     let mut empty = 0;
@@ -38,23 +39,23 @@ pub(crate) fn visible(text: &str) -> String {
     visible
 }
 
-/// `text` on one line: runs of white space are one space, control characters go.
+/// Returns `text` on one line: runs of white space become one space, control characters are removed.
 pub(crate) fn one_line(text: &str) -> String {
     let text: String = text.chars().filter(|c| c.is_whitespace() || !c.is_control()).collect();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether nothing is left of `text` on one line.
+/// Returns whether nothing is left of `text` on one line.
 pub(crate) fn is_blank(text: &str) -> bool {
     text.chars().all(|c| c.is_whitespace() || c.is_control())
 }
 
-/// The language of `text`, if it can be told: ISO 639-1.
+/// Detects the language of `text`: ISO 639-1.
 pub(crate) fn language(text: &str) -> Option<&'static str> {
     let cut = text.char_indices().nth(4000).map_or(text.len(), |(index, _)| index);
-    let told = whatlang::detect(text.get(..cut)?)?;
-    match told.lang() {
-        _ if !told.is_reliable() => None,
+    let detected = whatlang::detect(text.get(..cut)?)?;
+    match detected.lang() {
+        _ if !detected.is_reliable() => None,
         whatlang::Lang::Deu => Some("de"),
         whatlang::Lang::Eng => Some("en"),
         whatlang::Lang::Fra => Some("fr"),

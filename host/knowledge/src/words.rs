@@ -11,7 +11,7 @@ use rust_stemmers::{Algorithm, Stemmer};
 use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Most characters of a term; what is longer is no word of any language.
+/// Most characters of a term; longer ones are not words of any language.
 const MAX_TERM: usize = 64;
 /// Most bytes of a question that are looked at.
 const MAX_QUESTION: usize = 16 << 10;
@@ -25,14 +25,14 @@ pub(crate) struct Word {
     pub terms: Vec<String>,
 }
 
-/// The terms of `text`, in order, by the stemmer of its language.
+/// Returns the terms of `text`, in order, by the stemmer of its language.
 pub(crate) fn terms(text: &str, language: Option<&str>) -> Vec<String> {
     let stemmer = language.and_then(stemmer);
     words(text).flat_map(|word| folded(&stem(stemmer.as_ref(), &word))).collect()
 }
 
-/// The telling words of a question, each as it would be a term in any of `languages` or without one: which
-/// language a question has is uncertain where it is short. No word twice.
+/// Returns the significant words of a question, each as a term in any of `languages` or without one, as the language
+/// of a short question is uncertain. No word occurs twice.
 pub(crate) fn question<'l>(text: &str, languages: impl IntoIterator<Item = &'l str>) -> Vec<Word> {
     let cut = (0..=MAX_QUESTION.min(text.len())).rev().find(|cut| text.is_char_boundary(*cut));
     let text = text.get(..cut.unwrap_or(0)).unwrap_or_default();
@@ -59,7 +59,7 @@ pub(crate) fn question<'l>(text: &str, languages: impl IntoIterator<Item = &'l s
     found
 }
 
-/// Words in lower case.
+/// Splits text into words in lower case.
 fn words(text: &str) -> impl Iterator<Item = String> {
     text.unicode_words().map(str::to_lowercase)
 }
@@ -68,8 +68,8 @@ fn stem(stemmer: Option<&Stemmer>, word: &str) -> String {
     stemmer.map_or_else(|| word.to_owned(), |stemmer| stemmer.stem(word).into_owned())
 }
 
-/// Letters without accents, `ß` as `ss`, and the two-letter spelling of umlauts as the umlaut's letter: `Gebühr`
-/// and `Gebuehr` are one word. Only letters and digits are left; what stood between them separates terms.
+/// Folds letters: no accents, `ß` as `ss`, and the two-letter spelling of umlauts as the umlaut's letter, so that
+/// `Gebühr` and `Gebuehr` are one word. Only letters and digits are left; what was between them separates terms.
 fn folded(word: &str) -> Vec<String> {
     let mut letters = String::with_capacity(word.len());
     let mut before = None;
@@ -91,7 +91,7 @@ fn folded(word: &str) -> Vec<String> {
         .collect()
 }
 
-/// Whether an `e` after these letters only marks the last one: that stands after a consonant, or first.
+/// Returns whether an `e` after these letters only marks the last one, as after a consonant or at the beginning.
 fn umlaut(letters: &str) -> bool {
     !letters.chars().rev().nth(1).is_some_and(|before| matches!(before, 'a' | 'e' | 'i' | 'o' | 'u' | 'q'))
 }

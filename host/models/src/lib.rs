@@ -289,7 +289,7 @@ impl Inference {
         deadline: Instant,
         work: impl Fn(&str) -> Result<T, TextError> + Send + Sync + 'static,
     ) -> Result<Vec<T>, Refusal> {
-        let pending = self.engine.each(texts, deadline, work).map_err(Refusal::from)?;
+        let pending = self.engine.map_texts(texts, deadline, work).map_err(Refusal::from)?;
         let answer = tokio::time::timeout_at(deadline.into(), pending).await;
         answer.map_err(|_| Refusal::Deadline)?.map_err(Refusal::from)
     }

@@ -104,7 +104,7 @@ pub fn safetensors(data: &[u8]) {
     let Some(tensors) = taken(path.parent().unwrap_or(&path), Tensors::open(&path)) else { return };
     for name in tensors.names() {
         let tensor = tensors.get(&name).expect("a tensor that is named");
-        let place = tensors.place(&name).expect("a tensor that is named");
+        let place = tensors.locate(&name).expect("a tensor that is named");
         assert_eq!(tensors.slice(&place), tensor.bytes);
         if let Some(numbers) = tensor.to_f32() {
             assert_eq!(numbers.len(), tensor.shape.iter().product::<usize>());

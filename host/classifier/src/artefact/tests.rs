@@ -1,3 +1,5 @@
+//! Tests of the conversion of models to heads.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
@@ -47,7 +49,7 @@ fn a_head_gives_the_model_s_probabilities() {
         let features = (columns > 0).then_some(FEATURES);
         let description = description();
         let origin =
-            Origin { model_id: "toys/encoder", model: &description, prompt: Some("query"), features };
+            HeadSource { model_id: "toys/encoder", model: &description, prompt: Some("query"), features };
         let head = head(&model, &origin).unwrap();
         assert_eq!(head.labels().collect::<Vec<_>>(), ["waste", "dogs"]);
         head.record().check("toys/encoder", &description).unwrap();

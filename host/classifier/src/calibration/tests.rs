@@ -1,3 +1,5 @@
+//! Tests of temperature scaling.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use super::*;
@@ -13,13 +15,13 @@ fn confidence_becomes_the_share_of_right_answers() {
 }
 
 #[test]
-fn scores_that_are_never_wrong_are_sharpened_to_the_limit() {
+fn perfect_scores_get_the_least_temperature() {
     let found = temperature(&[vec![1.0, 0.0], vec![0.0, 1.0]], &[0, 1]);
     assert!(found < 0.1, "temperature {found}");
 }
 
 #[test]
-fn scores_that_say_nothing_are_flattened() {
+fn uninformative_scores_are_flattened() {
     let scores = vec![vec![1.0, -1.0]; 100];
     let targets: Vec<usize> = (0..100).map(|index| index % 2).collect();
     assert!(temperature(&scores, &targets) > 50.0);

@@ -1,10 +1,10 @@
-//! Which categories are told apart.
+//! Precision, recall and F1 by category, and the confusion matrix.
 
 use serde::Serialize;
 
-use super::Decided;
+use super::Decision;
 
-/// How one category fares.
+/// Figures of one category.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Category {
     /// Its name.
@@ -21,12 +21,12 @@ pub struct Category {
     pub f1: f64,
 }
 
-/// `[k, k]` tickets: rows are true labels, columns predicted ones.
-pub(super) fn confusion(labels: usize, decided: &[Decided]) -> Vec<Vec<usize>> {
+/// Counts tickets `[k, k]`: rows are true labels, columns predicted ones.
+pub(super) fn confusion(labels: usize, decisions: &[Decision]) -> Vec<Vec<usize>> {
     let mut confusion = vec![vec![0; labels]; labels];
-    for decided in decided {
-        let row = decided.target.and_then(|target| confusion.get_mut(target));
-        if let Some(count) = row.and_then(|row| row.get_mut(decided.label)) {
+    for decision in decisions {
+        let row = decision.target.and_then(|target| confusion.get_mut(target));
+        if let Some(count) = row.and_then(|row| row.get_mut(decision.label)) {
             *count += 1;
         }
     }
@@ -57,7 +57,7 @@ pub(super) fn macro_f1(categories: &[Category]) -> f64 {
     with_tickets.iter().sum::<f64>() / with_tickets.len().max(1) as f64
 }
 
-/// `part` of `whole`, 0 of nothing.
+/// Returns `part` of `whole`, 0 of nothing.
 pub(super) fn share(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

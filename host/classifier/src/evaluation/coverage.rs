@@ -1,14 +1,14 @@
-//! What a threshold on the confidence leaves, and how right that is.
+//! Coverage and accuracy of predictions above a threshold on the confidence.
 
 use serde::Serialize;
 
-use super::Decided;
+use super::Decision;
 use super::categories::share;
 
 /// Thresholds from 0 to 1 in this many steps.
 const STEPS: usize = 20;
 
-/// What one threshold does.
+/// The figures at one threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Point {
     /// Predictions below it are refused.
@@ -21,12 +21,12 @@ pub struct Point {
     pub outside_kept: Option<f64>,
 }
 
-pub(super) fn curve(inside: &[Decided], outside: &[Decided]) -> Vec<Point> {
+pub(super) fn curve(inside: &[Decision], outside: &[Decision]) -> Vec<Point> {
     let point = |step: usize| {
         let threshold = step as f64 / STEPS as f64;
-        let kept = |decided: &&Decided| decided.confidence >= threshold;
+        let kept = |decision: &&Decision| decision.confidence >= threshold;
         let count = inside.iter().filter(kept).count();
-        let right = inside.iter().filter(kept).filter(|decided| decided.right()).count();
+        let right = inside.iter().filter(kept).filter(|decision| decision.right()).count();
         Point {
             threshold,
             coverage: share(count, inside.len()),

@@ -27,7 +27,7 @@ pub(super) fn svg(report: &Report) -> String {
     svg
 }
 
-/// Axes from 0 to 1 with a grid, and the words around them.
+/// Draws axes from 0 to 1 with a grid, and the words around them.
 fn frame(svg: &mut String, left: f64, title: &str, across: &str) {
     let (bottom, middle) = (MARGIN + SIDE, left + SIDE / 2.0);
     for tick in 0..=TICKS {
@@ -54,7 +54,7 @@ fn frame(svg: &mut String, left: f64, title: &str, across: &str) {
     );
 }
 
-/// A bar a bin as high as its accuracy, over the diagonal of perfect calibration.
+/// Draws a bar a bin as high as its accuracy, over the diagonal of perfect calibration.
 fn bars(svg: &mut String, left: f64, report: &Report) {
     let bottom = MARGIN + SIDE;
     for bin in &report.reliability {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Decided;
+use super::Decision;
 use super::categories::share;
 
 /// Bins of the reliability diagram, of equal width between 0 and 1.
@@ -23,12 +23,12 @@ pub struct Bin {
     pub accuracy: Option<f64>,
 }
 
-pub(super) fn bins(decided: &[Decided]) -> Vec<Bin> {
+pub(super) fn bins(decisions: &[Decision]) -> Vec<Bin> {
     let bin = |at: usize| {
-        let of_bin = || decided.iter().filter(move |decided| bin_of(decided.confidence) == at);
+        let of_bin = || decisions.iter().filter(move |decision| bin_of(decision.confidence) == at);
         let tickets = of_bin().count();
-        let right = of_bin().filter(|decided| decided.right()).count();
-        let confidence = of_bin().map(|decided| decided.confidence).sum::<f64>();
+        let right = of_bin().filter(|decision| decision.right()).count();
+        let confidence = of_bin().map(|decision| decision.confidence).sum::<f64>();
         let of_all = |sum: f64| (tickets > 0).then(|| sum / tickets as f64);
         let [from, to] = [at, at + 1].map(|edge| edge as f64 / BINS as f64);
         Bin { from, to, tickets, confidence: of_all(confidence), accuracy: of_all(right as f64) }
@@ -40,7 +40,8 @@ fn bin_of(confidence: f64) -> usize {
     ((confidence * BINS as f64) as usize).min(BINS - 1)
 }
 
-/// Naeini et al. 2015, "Obtaining well calibrated probabilities using Bayesian binning".
+/// Returns the expected calibration error (Naeini et al. 2015, "Obtaining well calibrated probabilities using
+/// Bayesian binning").
 pub(super) fn expected_error(bins: &[Bin]) -> f64 {
     let tickets: usize = bins.iter().map(|bin| bin.tickets).sum();
     let apart = |bin: &Bin| Some((bin.confidence? - bin.accuracy?).abs() * share(bin.tickets, tickets));

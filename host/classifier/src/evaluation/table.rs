@@ -31,7 +31,7 @@ fn categories(report: &Report, text: &mut String) {
     }
 }
 
-/// The matrix without its diagonal and zeros, the most frequent first: the whole is in the JSON.
+/// Lists the matrix without its diagonal and zeros, the most frequent first; the JSON has all of it.
 fn confusions(report: &Report, text: &mut String) {
     let label = |at: usize| report.categories.get(at).map_or("", |category| category.label.as_str());
     let cells = report.confusion.iter().enumerate().flat_map(|(truth, row)| {

@@ -1,3 +1,5 @@
+//! Tests of the evaluation of predictions.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use super::*;
@@ -10,7 +12,7 @@ fn prediction(waste: f32, target: Option<usize>) -> Prediction {
     Prediction { probabilities: vec![waste, 1.0 - waste], target }
 }
 
-/// Four tickets of two categories, one of them wrong, and one of none.
+/// Returns a report of four tickets of two categories, one of them wrong, and of one without a category.
 fn report() -> Report {
     let predictions = [
         prediction(0.95, Some(0)),

@@ -1,3 +1,5 @@
+//! Tests of the linear model.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use bulkhead_triage_features::Row;

@@ -1,3 +1,5 @@
+//! Tests of the solver.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use super::*;
@@ -8,7 +10,7 @@ fn problem(points: &[[f32; 2]]) -> Problem {
     problem
 }
 
-/// 0.5 |w|^2 + C sum max(0, 1 - y f(x))^2
+/// Returns `0.5 |w|^2 + C sum max(0, 1 - y f(x))^2`.
 fn objective(problem: &Problem, weights: &Weights, positive: &[bool], cost: f64) -> f64 {
     let penalty = weights.dense.iter().map(|weight| weight * weight).sum::<f64>() + weights.bias.powi(2);
     let losses = positive.iter().enumerate().map(|(index, positive)| {
@@ -19,7 +21,7 @@ fn objective(problem: &Problem, weights: &Weights, positive: &[bool], cost: f64)
 }
 
 #[test]
-fn separates_what_can_be_separated() {
+fn separable_examples_are_separated() {
     let problem = problem(&[[2.0, 1.0], [3.0, 2.0], [-1.0, -2.0], [-2.0, 0.0]]);
     let weights = problem.solve(&[true, true, false, false], 10.0);
     assert!(weights.score(&[2.0, 1.0], &Row::default()) > 0.5);
@@ -27,7 +29,7 @@ fn separates_what_can_be_separated() {
 }
 
 #[test]
-fn no_small_step_betters_the_objective() {
+fn solved_weights_minimise_the_objective() {
     let points = [[1.0, 0.2], [0.8, -0.4], [-0.3, 0.9], [0.1, 0.1], [-1.0, -0.7]];
     let positive = [true, true, false, true, false];
     let problem = problem(&points);
@@ -60,7 +62,7 @@ fn sparse_columns_weigh_like_dense_ones() {
 #[test]
 fn a_shuffle_keeps_all_indices() {
     let mut order: Vec<usize> = (0..100).collect();
-    Chance(1).shuffle(&mut order);
+    Random(1).shuffle(&mut order);
     assert_ne!(order, (0..100).collect::<Vec<_>>());
     order.sort_unstable();
     assert_eq!(order, (0..100).collect::<Vec<_>>());

@@ -1,3 +1,5 @@
+//! Tests of reading labelled tickets.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use super::*;
@@ -25,5 +27,5 @@ fn tickets_have_their_lines() {
 #[test]
 fn a_bad_line_is_named() {
     let error = read("{\"text\": \"a\", \"category\": \"b\"}\n{\"text\": 1}").unwrap_err().to_string();
-    assert!(error.starts_with("line 2 is no labelled ticket: "), "{error}");
+    assert!(error.starts_with("line 2 is not a labelled ticket: "), "{error}");
 }

@@ -1,11 +1,11 @@
-//! Which examples are held out together.
+//! The folds of cross-validation.
 
 use super::{FOLDS_OF_FEW, FOLDS_OF_MANY, MANY};
 use crate::dataset::Dataset;
 
-/// The fold of each example, from 0. The examples of a label go round the folds in the order they came in, so
-/// every fold has the labels in their proportions; labels start at different folds, so that folds are equally
-/// large even where labels have few examples.
+/// Returns the fold of each example, from 0. The examples of a label take turns through the folds, so every fold has
+/// the labels in their proportions; labels start at different folds, so that folds are equally large even where
+/// labels have few examples.
 pub(super) fn folds(examples: &Dataset) -> Vec<usize> {
     let count = if examples.len() < MANY { FOLDS_OF_FEW } else { FOLDS_OF_MANY };
     let count = count.min(examples.len());

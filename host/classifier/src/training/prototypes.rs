@@ -1,8 +1,8 @@
-//! Every example a row: a text belongs where the examples most like it belong.
+//! Classification by similarity to every example, which is a row of its own.
 //!
-//! Likeness is measured by what tells labels apart: directions in which the examples of one label differ among
+//! Similarity is measured by what separates labels: directions in which the examples of one label differ among
 //! themselves weigh less (the within-class covariance, shrunk towards a sphere because few examples estimate it
-//! badly). A kernel density of each label over that likeness is joined from its rows. One label may so hold several
+//! badly). A kernel density of each label over that similarity is joined from its rows. One label may so hold several
 //! kinds of texts, which a single row cannot.
 
 use serde::{Deserialize, Serialize};
@@ -10,21 +10,21 @@ use serde::{Deserialize, Serialize};
 use super::scaling;
 use crate::dataset::Dataset;
 use crate::model::Model;
-use factor::Factor;
+use cholesky::Cholesky;
 
-mod factor;
+mod cholesky;
 
-/// How prototypes are weighed.
+/// Settings of prototypes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Prototypes {
     /// Share of the sphere in the within-class covariance, above 0 to 1.
     pub shrinkage: f64,
-    /// What likeness is multiplied by: large values listen to the nearest example alone, small ones to all.
+    /// The factor of similarity: with large values the nearest example decides, with small ones all do.
     pub sharpness: f64,
 }
 
 impl Default for Prototypes {
-    /// Chosen on a development set of German and English tickets; accuracy is flat around them.
+    /// Returns values chosen on a development set of German and English tickets; accuracy is flat around them.
     fn default() -> Self {
         Self { shrinkage: 0.65, sharpness: 10.0 }
     }
@@ -38,8 +38,8 @@ pub(super) fn fit(examples: &Dataset, settings: &Prototypes) -> Model {
             example.dense.iter().zip(&mean).map(|(value, mean)| f64::from(*value) - mean).collect()
         })
         .collect();
-    let factor = Factor::of(shrunk(scatter(&centred, examples), settings.shrinkage), mean.len());
-    let solved: Vec<Vec<f64>> = centred.iter().map(|row| factor.solve(row)).collect();
+    let cholesky = Cholesky::of(shrunk(scatter(&centred, examples), settings.shrinkage), mean.len());
+    let solved: Vec<Vec<f64>> = centred.iter().map(|row| cholesky.solve(row)).collect();
     let lengths: Vec<f64> = centred
         .iter()
         .zip(&solved)
@@ -71,7 +71,7 @@ pub(super) fn fit(examples: &Dataset, settings: &Prototypes) -> Model {
     model
 }
 
-/// `[d, d]` mean of the squared differences from the mean of the own label.
+/// Returns `[d, d]` mean of the squared differences from the mean of the own label.
 fn scatter(centred: &[Vec<f64>], examples: &Dataset) -> Vec<f64> {
     let dims = examples.dims();
     let mut means = vec![vec![0.0; dims]; examples.labels().len()];

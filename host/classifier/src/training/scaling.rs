@@ -1,4 +1,4 @@
-//! What is done to rows before solving, and undone in the weights after it.
+//! Scaling of rows before solving, folded into the weights after it.
 
 use bulkhead_triage_features::Row;
 
@@ -6,9 +6,9 @@ use crate::dataset::{Dataset, Example};
 use crate::model::Model;
 use crate::solver::Weights;
 
-/// Embeddings are centred and scaled together: models such as e5 put all texts into one narrow cone, so that
-/// their differences are small beside their mean. Sparse columns are weighted by their inverse document
-/// frequency, then scaled together.
+/// The scaling of a data set. Embeddings are centred and scaled together: models such as e5 put all texts into one
+/// narrow cone, so that their differences are small against their mean. Sparse columns are weighted by their inverse
+/// document frequency, then scaled together.
 pub(super) struct Scaling {
     mean: Vec<f64>,
     dense_factor: f64,
@@ -17,7 +17,8 @@ pub(super) struct Scaling {
 }
 
 impl Scaling {
-    /// `dense_scale` and `sparse_scale` are the root mean square lengths that embeddings and sparse features get.
+    /// Computes the scaling. `dense_scale` and `sparse_scale` are the root mean square lengths that embeddings and
+    /// sparse features get.
     pub(super) fn of(examples: &Dataset, dense_scale: f64, sparse_scale: f64) -> Self {
         let mean = mean(examples);
         let spread = root_mean(examples, |example| {
@@ -46,7 +47,7 @@ impl Scaling {
         (dense, Row { indices: example.sparse.indices.clone(), values })
     }
 
-    /// A model that does to raw rows what `weights` do to scaled ones; temperature 1.
+    /// Returns a model that does to raw rows what `weights` do to scaled ones; temperature 1.
     pub(super) fn fold(&self, labels: Vec<String>, weights: &[Weights]) -> Model {
         let mut model = Model {
             rows: (0..labels.len()).collect(),
@@ -80,7 +81,7 @@ pub(super) fn mean(examples: &Dataset) -> Vec<f64> {
     mean
 }
 
-/// `ln((1 + n) / (1 + df)) + 1`, the smooth form that scikit-learn uses too; `[columns]`.
+/// Returns `ln((1 + n) / (1 + df)) + 1`, the smooth form that scikit-learn uses too; `[columns]`.
 fn inverse_document_frequencies(examples: &Dataset) -> Vec<f64> {
     let mut frequencies = vec![0_u32; examples.columns()];
     for column in examples.examples().flat_map(|example| &example.sparse.indices) {
@@ -92,7 +93,7 @@ fn inverse_document_frequencies(examples: &Dataset) -> Vec<f64> {
     frequencies.into_iter().map(|frequency| (count / (1.0 + f64::from(frequency))).ln() + 1.0).collect()
 }
 
-/// Root of the mean of `square` over the examples; 1 where that is nothing.
+/// Returns the root of the mean of `square` over the examples; 1 where that is 0.
 fn root_mean(examples: &Dataset, square: impl Fn(Example<'_>) -> f64) -> f64 {
     let mean = examples.examples().map(square).sum::<f64>() / examples.len().max(1) as f64;
     if mean > 0.0 { mean.sqrt() } else { 1.0 }

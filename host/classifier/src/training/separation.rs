@@ -1,4 +1,4 @@
-//! Every label against the rest.
+//! One-versus-rest separation of the labels.
 
 use std::thread;
 
@@ -9,10 +9,10 @@ use crate::dataset::Dataset;
 use crate::model::Model;
 use crate::solver::{Problem, Weights};
 
-/// How labels are separated.
+/// Settings of the separation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Separation {
-    /// What an example on the wrong side costs against the penalty on the weights (liblinear's C).
+    /// The cost of an example on the wrong side against the penalty on the weights (liblinear's C).
     pub cost: f64,
     /// Root mean square length of the centred embeddings.
     pub dense_scale: f64,
@@ -37,7 +37,7 @@ pub(super) fn fit(examples: &Dataset, settings: &Separation) -> Model {
     scaling.fold(examples.labels().to_vec(), &weights)
 }
 
-/// Weights of every label, in order, on as many threads as there are processors.
+/// Solves the weights of every label, in order, on as many threads as there are processors.
 fn solve_all(problem: &Problem, examples: &Dataset, cost: f64) -> Vec<Weights> {
     let solve = |label: usize| {
         let positive: Vec<bool> = examples.targets().iter().map(|target| *target == label).collect();

@@ -1,3 +1,5 @@
+//! Tests of training.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use bulkhead_triage_features::{FeatureSettings, Row};
@@ -24,7 +26,7 @@ const TEXTS: [(&str, usize); 9] = [
     ("the passport was stolen", 3),
 ];
 
-/// Labels 1 has no examples.
+/// Returns a data set in which label 1 has no examples.
 fn dataset(dims: usize) -> Dataset {
     let labels = ["dog", "unused", "waste", "passport"].map(str::to_owned).to_vec();
     let mut dataset = Dataset::new(labels, dims, FEATURES.columns());
@@ -37,18 +39,18 @@ fn dataset(dims: usize) -> Dataset {
 }
 
 #[test]
-fn learns_its_examples_and_drops_labels_without_any() {
+fn training_drops_labels_without_examples() {
     let trained = train(&dataset(0), &separation()).unwrap();
     assert_eq!(trained.model.labels, ["dog", "waste", "passport"]);
     for (text, label) in [("where is my dog", "dog"), ("the bin", "waste"), ("passport?", "passport")] {
         let row = FEATURES.row(text);
         let scores = trained.model.scores(Example { dense: &[], sparse: &row });
-        assert_eq!(trained.model.labels[best(&scores).unwrap()], label, "{text}");
+        assert_eq!(trained.model.labels[argmax(&scores).unwrap()], label, "{text}");
     }
 }
 
 #[test]
-fn every_example_is_predicted_by_a_model_that_had_not_seen_it() {
+fn hold_out_predicts_unseen_examples() {
     let mut examples = dataset(0);
     let held_out = hold_out(&examples, &separation()).unwrap();
     assert_eq!((held_out.folds, held_out.scores.len()), (5, TEXTS.len()));
@@ -66,7 +68,7 @@ fn the_same_examples_give_the_same_model() {
 }
 
 #[test]
-fn centring_and_weighting_are_folded_into_the_weights() {
+fn scaling_is_folded_into_the_weights() {
     let examples = dataset(4);
     let settings = Separation { dense_scale: 2.0, sparse_scale: 0.5, ..Separation::default() };
     let scaling = Scaling::of(&examples, settings.dense_scale, settings.sparse_scale);
@@ -98,7 +100,7 @@ fn folds_are_alike_in_size_and_labels() {
 }
 
 #[test]
-fn what_cannot_be_trained_on_is_refused() {
+fn unusable_examples_are_refused() {
     let labels = vec!["a".to_owned(), "b".to_owned()];
     assert_eq!(train(&Dataset::new(labels.clone(), 0, 0), &separation()), Err(Error::Empty));
     let mut one = Dataset::new(labels, 2, 0);
@@ -111,7 +113,7 @@ fn what_cannot_be_trained_on_is_refused() {
 }
 
 #[test]
-fn a_label_with_one_example_does_not_stop_training() {
+fn label_with_one_example_trains() {
     let mut examples = dataset(0);
     examples.push(1, &[], FEATURES.row("zebra")).unwrap();
     let trained = train(&examples, &separation()).unwrap();
@@ -124,8 +126,8 @@ fn a_label_with_one_example_does_not_stop_training() {
     }
 }
 
-/// Two kinds of texts in each of two labels, crosswise: no straight line parts the labels. The second number is
-/// noise that is the same in both.
+/// Returns two kinds of texts in each of two labels, crosswise: no straight line separates the labels. The second
+/// number is noise that is the same in both.
 fn crossed() -> Dataset {
     let mut examples = Dataset::new(vec!["a".into(), "b".into()], 3, 0);
     for index in 0..40 {
@@ -153,7 +155,7 @@ fn prototypes_need_embeddings() {
 }
 
 #[test]
-fn examples_that_do_not_differ_are_no_trouble() {
+fn equal_examples_train_prototypes() {
     let mut examples = Dataset::new(vec!["a".into(), "b".into()], 2, 0);
     for (target, x) in [(0, 1.0), (0, 1.0), (1, -1.0), (1, -1.0)] {
         examples.push(target, &[x, 0.0], Row::default()).unwrap();

@@ -1,8 +1,8 @@
 //! Self-attention of one text: `softmax(Q K^T) V` per head, on the tiles of the matrix products.
 //!
-//! Queries, keys and values stand side by side in each row: `[tokens][3][heads][dim]`, dim padded to whole
-//! vectors; queries come scaled by `log2(e) / sqrt(head dim)` (folded into the weights), so that the exponential
-//! is one of base two.
+//! Queries, keys and values are side by side in each row: `[tokens][3][heads][dim]`, dim padded to whole vectors;
+//! queries come scaled by `log2(e) / sqrt(head dim)` (folded into the weights), so that the exponential is one of
+//! base two.
 #![allow(unsafe_code, clippy::indexing_slicing)]
 
 use std::ops::Range;
@@ -48,15 +48,15 @@ pub struct AttentionScratch {
     score_bytes: Vec<u8>,
 }
 
-/// Grows, never shrinks: scratch is reused for every text.
+/// Grows the buffer and never shrinks it: scratch is reused for every text.
 pub(super) fn grow<T: Clone + Default>(buffer: &mut Vec<T>, length: usize) {
     if buffer.len() < length {
         buffer.resize(length, T::default());
     }
 }
 
-/// `context[token][head][dim]` for the tokens of one text from number `start` on, as many as `context` holds;
-/// `qkv` is `[tokens][3][heads][dim]`.
+/// Computes `context[token][head][dim]` for the tokens of one text from number `start` on, as many as `context`
+/// holds; `qkv` is `[tokens][3][heads][dim]`.
 ///
 /// # Safety
 ///
@@ -217,7 +217,7 @@ unsafe fn head_i8<I: Isa>(
     }
 }
 
-/// Keys as the output channels of a product: one scale a token.
+/// Packs keys as the output channels of a product: one scale a token.
 #[inline(always)]
 unsafe fn pack_keys<L: Lanes>(
     keys: *const f32,
@@ -260,7 +260,7 @@ unsafe fn pack_keys<L: Lanes>(
     }
 }
 
-/// Values as the inner dimension of a product: one scale a column, over the tokens of this text.
+/// Packs values as the inner dimension of a product: one scale a column, over the tokens of this text.
 #[inline(always)]
 unsafe fn pack_values<L: Lanes>(
     values: *const f32,

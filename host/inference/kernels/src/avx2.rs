@@ -208,7 +208,7 @@ impl Isa for AvxVnni {
     }
 }
 
-/// Through 16-bit products: `vpmaddubsw` would saturate at full-range bytes.
+/// Multiplies through 16-bit products: `vpmaddubsw` would saturate at full-range bytes.
 #[target_feature(enable = "avx2")]
 unsafe fn i8_tile<const R: usize>(tile: TileI8, acc: *mut i32) {
     unsafe {
@@ -261,7 +261,7 @@ unsafe fn vnni_tile<const R: usize>(tile: TileI8, acc: *mut i32) {
     }
 }
 
-/// 12 accumulators, 2 vectors of weights and one broadcast: 15 of 16 registers.
+/// Uses 12 accumulators, 2 vectors of weights and one broadcast: 15 of 16 registers.
 #[target_feature(enable = "avx2,fma")]
 unsafe fn f32_tile<const R: usize>(tile: TileF32, acc: *mut f32) {
     unsafe {

@@ -180,7 +180,7 @@ impl Isa for Avx512 {
     }
 }
 
-/// 24 accumulators, 3 vectors of weights and one broadcast quad: 28 of 32 registers.
+/// Uses 24 accumulators, 3 vectors of weights and one broadcast quad: 28 of 32 registers.
 #[target_feature(enable = "avx512f,avx512vnni")]
 unsafe fn i8_tile<const R: usize, const P: usize>(tile: TileI8, acc: *mut i32) {
     unsafe {

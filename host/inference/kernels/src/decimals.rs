@@ -21,7 +21,7 @@ const MANTISSA_BITS: u32 = 23;
 /// Texts of [`BLOCK`] numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Texts {
-    /// The first and the last eight bytes of each text, first byte lowest; what lies behind the text is noise.
+    /// The first and the last eight bytes of each text, first byte lowest; the bytes after the text are arbitrary.
     pub bytes: [[u64; BLOCK]; 2],
     /// Bytes of each text, 15 at most; 0 for a number that has to be written otherwise.
     pub lengths: [u64; BLOCK],
@@ -71,14 +71,14 @@ pub fn write(numbers: &[f32; BLOCK], texts: &mut Texts) {
     write_portable(numbers, texts);
 }
 
-/// The same, eight numbers an instruction.
+/// Writes eight numbers an instruction.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512dq,avx512cd,avx512bw,avx512vl")]
 fn write_avx512(numbers: &[f32; BLOCK], texts: &mut Texts) {
     write_portable(numbers, texts);
 }
 
-/// Without a branch, so that the compiler can write several at once.
+/// Writes without a branch, so that the compiler can write several at once.
 #[inline(always)]
 fn write_portable(numbers: &[f32; BLOCK], texts: &mut Texts) {
     let [first, last] = &mut texts.bytes;
@@ -119,25 +119,26 @@ fn one(bits: u32) -> (u64, u64, u64) {
     }
 }
 
-/// The product of two numbers of 32 bits; the compiler takes the quicker instruction where it can see that they are.
+/// Returns the product of two numbers of 32 bits; the compiler takes the quicker instruction where it can see that
+/// they are.
 #[inline(always)]
 fn product(a: u64, b: u64) -> u64 {
     (a & 0xffff_ffff) * (b & 0xffff_ffff)
 }
 
-/// A tenth of a number of 32 bits. Divisions are products and shifts here: processors have none for vectors.
+/// Returns a tenth of a number of 32 bits. Divisions are products and shifts here: processors have none for vectors.
 #[inline(always)]
 fn tenth(number: u64) -> u64 {
     product(number, 0xcccc_cccd) >> 35
 }
 
-/// How often 10^8 = 2^8 390625 goes into a number below 10^12.
+/// Returns how often 10^8 = 2^8 390625 goes into a number below 10^12.
 #[inline(always)]
 fn hundreds_of_millions(number: u64) -> u64 {
     product(number >> 8, 2_882_303_762) >> 50
 }
 
-/// The digits of a number below 10^8, first digit lowest, as the numbers 0 to 9.
+/// Returns the digits of a number below 10^8, first digit lowest, as the numbers 0 to 9.
 #[inline(always)]
 fn eight_digits(number: u64) -> u64 {
     // Two groups of four digits, then four of two, then eight of one.

@@ -1,8 +1,8 @@
-//! What the processor and the operating system allow.
+//! Detection of the kernels that the processor and the operating system allow.
 
 use super::Kernel;
 
-/// Whether this process can run a kernel.
+/// Returns whether this process can run a kernel.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn runs(kernel: Kernel) -> bool {
     let avx2 = || is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
@@ -24,7 +24,7 @@ pub(super) fn runs(kernel: Kernel) -> bool {
     }
 }
 
-/// Whether this process can run a kernel. NEON is part of the base of 64-bit ARM.
+/// Returns whether this process can run a kernel. NEON is part of the base of 64-bit ARM.
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) fn runs(kernel: Kernel) -> bool {
     match kernel {
@@ -44,7 +44,7 @@ mod amx {
     /// The state component of tile data.
     const XFEATURE_XTILEDATA: libc::c_long = 18;
 
-    /// Asked once: a grant holds for the process and for threads it starts later.
+    /// The grant, asked for once: it holds for the process and for threads it starts later.
     static GRANTED: LazyLock<bool> = LazyLock::new(|| {
         // Leaf 7, EDX: bit 24 AMX-TILE, bit 25 AMX-INT8.
         let features = __cpuid_count(7, 0).edx;
@@ -64,7 +64,7 @@ mod amx {
 
 #[cfg(all(target_arch = "x86_64", not(target_os = "linux")))]
 mod amx {
-    /// Only Linux is known to grant the tile state by a call.
+    /// Returns false: only Linux is known to grant the tile state by a call.
     pub(super) fn granted() -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! What an instruction set provides: sixteen lanes of f32, and the inner tile of a matrix product.
+//! The traits of an instruction set: sixteen lanes of f32, and the inner tile of a matrix product.
 //!
 //! The functions are unsafe because they use instructions that the processor must have, and raw pointers; they
 //! are inlined into functions of `operations` that enable the features, and only `Kernel::operations` hands
@@ -63,27 +63,27 @@ pub(super) trait Lanes {
     unsafe fn sub(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn mul(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn div(a: Self::V, b: Self::V) -> Self::V;
-    /// `a * b + c`, fused where the instruction set can.
+    /// Returns `a * b + c`, fused where the instruction set can.
     unsafe fn fma(a: Self::V, b: Self::V, c: Self::V) -> Self::V;
     unsafe fn max(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn min(a: Self::V, b: Self::V) -> Self::V;
-    /// To the nearest integer, for |x| below 2^22.
+    /// Rounds to the nearest integer, for |x| below 2^22.
     unsafe fn round(x: Self::V) -> Self::V;
-    /// The first `count` lanes, 1 to 16; `fill` in the others.
+    /// Keeps the first `count` lanes, 1 to 16, and puts `fill` in the others.
     unsafe fn keep(x: Self::V, count: usize, fill: f32) -> Self::V;
-    /// `x * 2^n` for integral n in -126 to 127.
+    /// Returns `x * 2^n` for integral n in -126 to 127.
     unsafe fn scale2(x: Self::V, n: Self::V) -> Self::V;
     unsafe fn from_i32(from: *const i32) -> Self::V;
-    /// Sixteen bytes: nearest integers, held to 0..=255.
+    /// Writes sixteen bytes: nearest integers, clamped to 0..=255.
     unsafe fn to_u8(x: Self::V, to: *mut u8);
-    /// Sixteen signed bytes: nearest integers of values in -127..=127.
+    /// Writes sixteen signed bytes: nearest integers of values in -127..=127.
     unsafe fn to_i8(x: Self::V, to: *mut i8);
-    /// `[16][4]` signed bytes: lane l of the four vectors side by side; as `to_i8`.
+    /// Writes `[16][4]` signed bytes: lane l of the four vectors side by side; as `to_i8`.
     unsafe fn quads(x: [Self::V; 4], to: *mut i8);
     unsafe fn sum(x: Self::V) -> f32;
     unsafe fn highest(x: Self::V) -> f32;
     unsafe fn lowest(x: Self::V) -> f32;
-    /// `to[c][r] = from[r][c]` for a square of sixteen, `stride` elements from row to row of `from`; rows from
+    /// Writes `to[c][r] = from[r][c]` for a square of sixteen, `stride` elements from row to row of `from`; rows from
     /// `rows` on count as zero.
     unsafe fn transpose(from: *const f32, stride: usize, rows: usize, to: *mut f32);
 }
@@ -101,9 +101,9 @@ pub(super) trait Isa {
     /// Whether a tile's cost falls with its rows, so that remainders are better shared out evenly.
     const EVEN_ROWS: bool = true;
 
-    /// Called before the int8 tiles of one product with inner length `k`.
+    /// Prepares for the int8 tiles of one product with inner length `k`.
     unsafe fn enter(_k: usize) {}
-    /// Called after them.
+    /// Cleans up after the int8 tiles.
     unsafe fn leave() {}
     unsafe fn tile_i8(tile: TileI8, acc: *mut i32);
     unsafe fn tile_f32(tile: TileF32, acc: *mut f32);

@@ -60,19 +60,19 @@ impl Kernel {
     pub const ALL: [Self; 6] =
         [Self::Amx, Self::Avx512Vnni, Self::AvxVnni, Self::Avx2, Self::Neon, Self::Portable];
 
-    /// The best kernel that this processor runs.
+    /// Returns the best kernel that this processor runs.
     #[must_use]
     pub fn detect() -> Self {
         Self::available().into_iter().next().unwrap_or(Self::Portable)
     }
 
-    /// The kernels that this processor runs, best first.
+    /// Returns the kernels that this processor runs, best first.
     #[must_use]
     pub fn available() -> Vec<Self> {
         Self::ALL.into_iter().filter(|kernel| detect::runs(*kernel)).collect()
     }
 
-    /// The name used in flags and reports.
+    /// Returns the name used in flags and reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -85,7 +85,7 @@ impl Kernel {
         }
     }
 
-    /// The kernel's operations; `None` if this processor does not run it.
+    /// Returns the kernel's operations; `None` if this processor does not run it.
     pub fn operations(self) -> Option<&'static Operations> {
         if !detect::runs(self) {
             return None;

@@ -182,7 +182,7 @@ impl Isa for Neon {
     }
 }
 
-/// Activations less 128 are signed; the 128 is put back through the sum of each channel's weights.
+/// Multiplies signed activations less 128, and adds the 128 back through the sum of each channel's weights.
 #[target_feature(enable = "neon")]
 unsafe fn i8_tile<const R: usize>(tile: TileI8, acc: *mut i32) {
     unsafe {
@@ -217,7 +217,7 @@ unsafe fn i8_tile<const R: usize>(tile: TileI8, acc: *mut i32) {
     }
 }
 
-/// 16 accumulators, 4 vectors of weights and one broadcast: 21 of 32 registers.
+/// Uses 16 accumulators, 4 vectors of weights and one broadcast: 21 of 32 registers.
 #[target_feature(enable = "neon")]
 unsafe fn f32_tile<const R: usize>(tile: TileF32, acc: *mut f32) {
     unsafe {

@@ -23,14 +23,14 @@ pub struct Operations {
 }
 
 impl Operations {
-    /// `out[r][c] = finish(a[r] . w[c] + bias[c])`, `ld` elements from row to row of `out`, which has room for
-    /// whole panels.
+    /// Computes `out[r][c] = finish(a[r] . w[c] + bias[c])`, `ld` elements from row to row of `out`, which has room
+    /// for whole panels.
     pub fn linear_i8(&self, a: &RowsI8<'_>, w: &PanelsI8<'_>, out: &mut [f32], ld: usize, finish: Finish) {
         // SAFETY: the processor runs this kernel.
         unsafe { (self.linear_i8)(a, w, out, ld, finish) }
     }
 
-    /// As `linear_i8`, for f32 rows at a stride of the inner length.
+    /// Does the same as `linear_i8`, for f32 rows at a stride of the inner length.
     pub fn linear_f32(
         &self,
         a: &[f32],
@@ -44,20 +44,20 @@ impl Operations {
         unsafe { (self.linear_f32)(a, w.k, rows, w, out, ld, finish) }
     }
 
-    /// Layer normalisation of rows `[rows][stride]`, in place, and to bytes if asked.
+    /// Normalises rows `[rows][stride]` in place, and writes them to bytes if asked.
     pub fn layer_norm(&self, x: &mut [f32], stride: usize, norm: &Norm<'_>, bytes: Option<BytesMut<'_>>) {
         // SAFETY: the processor runs this kernel.
         unsafe { (self.layer_norm)(x, stride, norm, bytes) }
     }
 
-    /// Rows `[rows][length]` to bytes, with a scale and a zero point for each row.
+    /// Quantises rows `[rows][length]` to bytes, with a scale and a zero point for each row.
     pub fn quantise(&self, x: &[f32], length: usize, bytes: BytesMut<'_>) {
         // SAFETY: the processor runs this kernel.
         unsafe { (self.quantise)(x, length, bytes) }
     }
 
-    /// Attention of one text: `qkv` is `[tokens][3][heads][dim]`, `context` `[queries][heads][dim]` for the tokens
-    /// from number `start` on.
+    /// Computes the attention of one text: `qkv` is `[tokens][3][heads][dim]`, `context` `[queries][heads][dim]` for
+    /// the tokens from number `start` on.
     pub fn attention(
         &self,
         qkv: &[f32],
@@ -83,7 +83,7 @@ macro_rules! operations {
             use crate::rows::Norm;
             use crate::{attention, product, rows};
 
-            // SAFETY, for each: whoever calls has the instructions, by the promise of `Operations`.
+            // SAFETY, for each: the caller has the instructions, by the promise of `Operations`.
             $(#[$feature])*
             unsafe fn linear_i8(a: &RowsI8<'_>, w: &PanelsI8<'_>, out: &mut [f32], ld: usize, finish: Finish) {
                 unsafe { product::linear_i8::<$isa>(a, w, out, ld, finish) }

@@ -1,4 +1,4 @@
-//! How weights lie in memory: panels of sixteen output channels, the same for every instruction set.
+//! The layout of weights: panels of sixteen output channels, the same for every instruction set.
 //!
 //! - int8: `[n / 16][k / 4][16][4]` signed bytes: four neighbours of the inner dimension side by side, as
 //!   `vpdpbusd`, `sdot` and AMX tiles take them.
@@ -12,13 +12,13 @@ use super::isa::{LANES, Lanes};
 /// Rows that an activation buffer is padded to: AMX reads whole tiles.
 pub const ROW_PAD: usize = 32;
 
-/// `n` rounded up to whole panels.
+/// Rounds `n` up to whole panels.
 #[must_use]
 pub const fn pad_lanes(n: usize) -> usize {
     n.next_multiple_of(LANES)
 }
 
-/// The inner length of an int8 product, padded: whole quads up to one AMX tile (64), else whole tiles.
+/// Pads the inner length of an int8 product: whole quads up to one AMX tile (64), else whole tiles.
 #[must_use]
 pub const fn pad_inner(k: usize) -> usize {
     if k <= 64 { k.next_multiple_of(4) } else { k.next_multiple_of(64) }
@@ -100,14 +100,14 @@ pub fn pack_channel_i8(weights: &[f32], channel: usize, padded: usize, data: &mu
     highest / 127.0
 }
 
-/// The nearest integer (ties to even) of a value in -127..=127. Adding and taking away 1.5 * 2^23 is faster than
-/// `round_ties_even`, which is a library call on the base instruction set.
+/// Returns the nearest integer (ties to even) of a value in -127..=127. Adding and taking away 1.5 * 2^23 is faster
+/// than `round_ties_even`, which is a library call on the base instruction set.
 #[must_use]
 pub fn nearest_i8(x: f32) -> i8 {
     ((x + 12_582_912.0) - 12_582_912.0) as i8
 }
 
-/// The sum of a packed channel's integers over part of the inner dimension.
+/// Returns the sum of a packed channel's integers over part of the inner dimension.
 ///
 /// # Panics
 ///
@@ -161,7 +161,7 @@ pub(super) unsafe fn quantise_row<L: Lanes>(
     }
 }
 
-/// As `quantise_row`, for a row whose least and greatest value (with zero among them) are known.
+/// Does the same as `quantise_row`, for a row whose least and greatest value (with zero among them) are known.
 ///
 /// # Safety
 ///

@@ -1,10 +1,10 @@
-//! Loops that do nothing but a kernel's multiplications, in registers: the machine's peak, measured. For benchmarks.
+//! Measurement of the machine's peak for benchmarks: loops of a kernel's multiplications in registers.
 #![allow(unsafe_code, clippy::indexing_slicing)]
 
 use super::Kernel;
 
-/// Billions of operations (a multiplication or an addition each) on eight-bit numbers a second of one thread; `None`
-/// where no loop is written or the processor does not run the kernel.
+/// Measures billions of operations (a multiplication or an addition each) on eight-bit numbers a second of one
+/// thread; `None` where no loop is written or the processor does not run the kernel.
 #[must_use]
 pub fn int8(kernel: Kernel) -> Option<f64> {
     kernel.operations()?;
@@ -21,7 +21,7 @@ pub fn int8(kernel: Kernel) -> Option<f64> {
     }
 }
 
-/// As [`int8`], on 32-bit floating point.
+/// Does the same as [`int8`], on 32-bit floating point.
 #[must_use]
 pub fn float32(kernel: Kernel) -> Option<f64> {
     kernel.operations()?;
@@ -34,7 +34,7 @@ pub fn float32(kernel: Kernel) -> Option<f64> {
     }
 }
 
-/// The best of 20 loops.
+/// Returns the best of 20 loops.
 #[cfg(target_arch = "x86_64")]
 fn best(operations: f64, run: impl Fn(u64)) -> f64 {
     const LOOPS: u64 = 40_000;
@@ -54,7 +54,7 @@ mod x86 {
     /// numbers too small for their exponent would make a float loop a hundred times slower.
     macro_rules! register_loop {
         ($name:ident, $operations:expr, $before:literal, $after:literal, $($register:literal)*) => {
-            /// Billions of operations a second.
+            /// Measures billions of operations a second.
             pub fn $name() -> f64 {
                 let count = [$($register),*].len() as f64;
                 super::best(count * $operations, |loops| {
@@ -76,14 +76,14 @@ mod x86 {
     register_loop!(floats_512, 32.0, "vfmadd231ps zmm", ", zmm14, zmm15", "0" "1" "2" "3" "4" "5" "6" "7" "8" "9" "10" "11");
     register_loop!(bytes_256, 64.0, "{{vex}} vpdpbusd ymm", ", ymm14, ymm15", "0" "1" "2" "3" "4" "5" "6" "7" "8" "9" "10" "11");
     register_loop!(floats_256, 16.0, "vfmadd231ps ymm", ", ymm14, ymm15", "0" "1" "2" "3" "4" "5" "6" "7" "8" "9" "10" "11");
-    // A product of words needs an addition beside it; the sums take turns with the products.
+    // A product of words needs an addition too; the sums take turns with the products.
     register_loop!(words_256, 32.0, "vpmaddwd ymm13, ymm14, ymm15\n vpaddd ymm", ", ymm13, ymm14", "0" "1" "2" "3" "4" "5" "6" "7" "8" "9" "10" "11");
 
     /// What `ldtilecfg` reads.
     #[repr(C, align(64))]
     struct TileConfig([u8; 64]);
 
-    /// Billions of operations a second in AMX tiles.
+    /// Measures billions of operations a second in AMX tiles.
     pub fn tiles() -> f64 {
         let mut config = TileConfig([0; 64]);
         config.0[0] = 1;

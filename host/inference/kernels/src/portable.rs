@@ -1,4 +1,4 @@
-//! Plain Rust for any processor; the other kernels are tested against it.
+//! The kernel in plain Rust, for any processor; the others are tested against it.
 #![allow(unsafe_code, clippy::indexing_slicing)]
 
 use super::isa::LANES;

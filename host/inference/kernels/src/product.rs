@@ -1,4 +1,4 @@
-//! Matrix products over panels: how tiles are walked and what happens to a finished tile.
+//! Matrix products over panels: the order of the tiles and the last step of each.
 #![allow(unsafe_code, clippy::indexing_slicing)]
 
 use std::mem::MaybeUninit;
@@ -7,7 +7,7 @@ use super::isa::{Isa, LANES, Lanes, Tile, TileF32, TileI8};
 use super::panels::{PanelsF32, PanelsI8, ROW_PAD, RowsI8};
 use super::rows::{Activation, activate, activate_coarse};
 
-/// What happens to a product (bias added) on its way out.
+/// The last step of a product, after the bias.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finish {
     /// It replaces the output.
@@ -18,8 +18,8 @@ pub enum Finish {
     Add,
 }
 
-/// `out[r][c] = finish(sum over k of a[r][k] * w[c][k] + bias[c])` for int8 operands; `ld` elements from row to
-/// row of `out`.
+/// Computes `out[r][c] = finish(sum over k of a[r][k] * w[c][k] + bias[c])` for int8 operands; `ld` elements from row
+/// to row of `out`.
 ///
 /// # Safety
 ///
@@ -89,7 +89,7 @@ pub(super) unsafe fn linear_i8<I: Isa>(
     }
 }
 
-/// As `linear_i8`, for f32 operands; `stride` elements from row to row of `a`.
+/// Does the same as `linear_i8`, for f32 operands; `stride` elements from row to row of `a`.
 ///
 /// # Safety
 ///
@@ -149,13 +149,13 @@ pub(super) unsafe fn linear_f32<I: Isa>(
     }
 }
 
-/// How many of the rows left the next tile takes: full tiles, the last two of even height.
+/// Returns how many of the rows left the next tile takes: full tiles, the last two of even height.
 #[inline(always)]
 fn share(left: usize, most: usize, even: bool) -> usize {
     if !even || left <= most || left >= 2 * most { left.min(most) } else { left.div_ceil(2) }
 }
 
-/// What comes of eight bits ends in eight bits, so its activation may be `COARSE`.
+/// Writes sixteen finished values. What comes from eight bits ends in eight bits, so its activation may be `COARSE`.
 ///
 /// # Safety
 ///

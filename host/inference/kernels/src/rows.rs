@@ -49,6 +49,8 @@ pub struct Norm<'a> {
     pub epsilon: f32,
 }
 
+/// Evaluates a polynomial.
+///
 /// # Safety
 ///
 /// As for `Lanes`, here and below.
@@ -71,7 +73,7 @@ unsafe fn polynomial<L: Lanes>(x: L::V, coefficients: &[f32]) -> L::V {
 /// others cost a hundred cycles each.
 const LEAST_POWER: f32 = -100.0;
 
-/// `2^x` for x up to 127; below [`LEAST_POWER`] the result is that of it.
+/// Returns `2^x` for x up to 127; below [`LEAST_POWER`] the result is that of it.
 #[inline(always)]
 unsafe fn exp2<L: Lanes>(x: L::V, coefficients: &[f32]) -> L::V {
     // SAFETY: the caller's promise.
@@ -82,7 +84,7 @@ unsafe fn exp2<L: Lanes>(x: L::V, coefficients: &[f32]) -> L::V {
     }
 }
 
-/// An activation function of sixteen values.
+/// Applies an activation function to sixteen values.
 #[inline(always)]
 pub(super) unsafe fn activate<L: Lanes>(x: L::V, activation: Activation) -> L::V {
     // SAFETY: the caller's promise.
@@ -112,7 +114,7 @@ pub(super) unsafe fn activate<L: Lanes>(x: L::V, activation: Activation) -> L::V
     }
 }
 
-/// As `activate`, for values that end in eight bits.
+/// Does the same as `activate`, for values that end in eight bits.
 #[inline(always)]
 pub(super) unsafe fn activate_coarse<L: Lanes>(x: L::V, activation: Activation) -> L::V {
     // SAFETY: the caller's promise.
@@ -131,7 +133,8 @@ pub(super) unsafe fn activate_coarse<L: Lanes>(x: L::V, activation: Activation) 
 /// A score that no exponential survives, so that padding counts as nothing.
 const NOTHING: f32 = f32::MIN / 4.0;
 
-/// Softmax of `2^score` over the first `keys` of a padded row, in place; the padding becomes next to nothing.
+/// Computes the softmax of `2^score` over the first `keys` of a padded row, in place; the padding becomes next to
+/// nothing.
 #[inline(always)]
 pub(super) unsafe fn softmax_f32<L: Lanes>(row: *mut f32, keys: usize) {
     // SAFETY: the row is padded to whole vectors.
@@ -154,8 +157,8 @@ pub(super) unsafe fn softmax_f32<L: Lanes>(row: *mut f32, keys: usize) {
     }
 }
 
-/// Softmax of `2^score` to bytes: the greatest becomes 255, all from `keys` to `inner` zero. Returns the scale
-/// that makes the bytes sum to one. The row is padded to whole vectors.
+/// Computes the softmax of `2^score` to bytes: the greatest becomes 255, all from `keys` to `inner` zero. Returns the
+/// scale that makes the bytes sum to one. The row is padded to whole vectors.
 #[inline(always)]
 pub(super) unsafe fn softmax_u8<L: Lanes>(row: *const f32, keys: usize, to: *mut u8, inner: usize) -> f32 {
     // SAFETY: the caller's promise; `to` has room for `inner` bytes padded to whole vectors.
@@ -177,7 +180,7 @@ pub(super) unsafe fn softmax_u8<L: Lanes>(row: *const f32, keys: usize, to: *mut
     }
 }
 
-/// Sixteen scores, those beyond `keys` being nothing.
+/// Loads sixteen scores and masks those beyond `keys`.
 #[inline(always)]
 unsafe fn part<L: Lanes>(row: *const f32, at: usize, keys: usize) -> L::V {
     // SAFETY: the row is padded to whole vectors.
@@ -201,8 +204,8 @@ unsafe fn highest<L: Lanes>(row: *const f32, keys: usize) -> f32 {
     }
 }
 
-/// Layer normalisation in place of the first `length` of each padded row: `(x - mean) / sqrt(var + eps) * gamma
-/// + beta`. Gamma and beta are padded with zeros, and so becomes the row. The rows also go to `bytes`, if asked.
+/// Normalises the first `length` of each padded row in place: `(x - mean) / sqrt(var + eps) * gamma + beta`. Gamma
+/// and beta are padded with zeros, and so becomes the row. The rows also go to `bytes`, if asked.
 #[inline(always)]
 pub(super) unsafe fn layer_norm<L: Lanes>(
     x: &mut [f32],

@@ -1,3 +1,5 @@
+//! Tests of every kernel against the portable one and the definitions.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod activations;
@@ -10,7 +12,7 @@ use super::panels::{
 use super::rows::Norm;
 use super::{Activation, Finish, Kernel, LANES, Operations};
 
-/// All kernels of this processor but the portable one.
+/// Returns all kernels of this processor but the portable one.
 fn others() -> impl Iterator<Item = (Kernel, &'static Operations)> {
     Kernel::available()
         .into_iter()
@@ -22,7 +24,7 @@ fn portable() -> &'static Operations {
     Kernel::Portable.operations().unwrap()
 }
 
-/// Numbers in -1..1 that look random.
+/// Returns pseudo-random numbers in -1..1.
 fn numbers(count: usize, seed: usize) -> Vec<f32> {
     (0..count).map(|i| ((i * 7919 + seed * 104_729 + i * i) % 2003) as f32 / 1001.5 - 1.0).collect()
 }
@@ -112,8 +114,8 @@ fn report(ran: &[Kernel]) -> String {
     text
 }
 
-/// The definition, in integers, against the portable kernel and that against the others: bytes and sums are
-/// exact, so only the last steps in f32 may differ.
+/// Compares the portable kernel with the definition in integers, and the others with it: bytes and sums are exact, so
+/// only the last steps in f32 may differ.
 #[test]
 fn int8_products_agree() {
     let mut ran = vec![Kernel::Portable];

@@ -1,5 +1,5 @@
-//! Low-rank adapters (LoRA, Hu et al. 2021): what a model has learnt beside its weights. Each changes some matrices
-//! `W` `[outputs, inputs]` to `W + B·A`, with `A` `[rank, inputs]` and `B` `[outputs, rank]`. They are added to the
+//! Low-rank adapters (LoRA, Hu et al. 2021): additions to a model's weights. Each changes some matrices `W`
+//! `[outputs, inputs]` to `W + B·A`, with `A` `[rank, inputs]` and `B` `[outputs, rank]`. They are added to the
 //! weights once, when a model is pulled, so that an adapted model is as fast as any.
 
 #[cfg(test)]
@@ -17,7 +17,7 @@ use crate::error::{LoadError, SourceError};
 use crate::late_interaction;
 use crate::tensors::{Tensor, Tensors};
 
-/// An adapter that this program carries.
+/// An adapter that is built into this program.
 #[derive(Clone, Copy)]
 pub struct Adapter {
     /// Name and version; raised when the file changes.
@@ -50,7 +50,7 @@ impl PartialEq for Adapter {
 impl Eq for Adapter {}
 
 impl Adapter {
-    /// Adds it to the weights of a folder, in place, and what it has beside them to the folder.
+    /// Adds the adapter to the weights of a folder, in place, and its other file to the folder.
     ///
     /// # Errors
     ///
@@ -75,7 +75,7 @@ impl Adapter {
                 let fault = |reason: String| LoadError::malformed(&own, format!("`{name}` {reason}"));
                 let view = adapter.tensor(&name).map_err(|missing| fault(missing.to_string()))?;
                 let tensor = Tensor { dtype: view.dtype(), shape: view.shape(), bytes: view.data() };
-                Factor::read(tensor).ok_or_else(|| fault("is no matrix of numbers".to_owned()))
+                Factor::read(tensor).ok_or_else(|| fault("is not a matrix of numbers".to_owned()))
             };
             let (inner, outer) = (factor("lora_A")?, factor("lora_B")?);
             let name = format!("{matrix}.weight");
@@ -109,8 +109,8 @@ impl Factor {
     }
 }
 
-/// The bytes of `weights + outer·inner`; `None` where the ranks differ, the type is neither F32 nor F16, or a number is
-/// too large for it.
+/// Returns the bytes of `weights + outer·inner`; `None` where the ranks differ, the type is neither F32 nor F16, or a
+/// number is too large for it.
 fn sum(weights: Tensor<'_>, inner: &Factor, outer: &Factor) -> Option<Vec<u8>> {
     let rank = inner.rows;
     if outer.columns != rank || rank == 0 || inner.columns == 0 {

@@ -1,9 +1,9 @@
 //! SentencePiece's precompiled character map: a double-array trie from UTF-8 sequences to replacements.
 //!
-//! Format (Apache-2.0 projects `sentencepiece` and `darts-clone`): trie size in bytes (u32), the trie's units
-//! (u32 each), then the replacements, each ended by a zero byte. A unit holds its label in bits 0-7, "a value
-//! follows" in bit 8, and the offset to its children in bits 10-31 (times 256 if bit 9 is set); a child stands at
-//! `parent ^ offset ^ label`, a value at `parent ^ offset` with bit 31 set. All numbers little-endian.
+//! Format (Apache-2.0 projects `sentencepiece` and `darts-clone`): trie size in bytes (u32), the trie's units (u32
+//! each), then the replacements, each ended by a zero byte. A unit holds its label in bits 0-7, "a value follows" in
+//! bit 8, and the offset to its children in bits 10-31 (times 256 if bit 9 is set); a child is at `parent ^ offset ^
+//! label`, a value at `parent ^ offset` with bit 31 set. All numbers little-endian.
 
 #[cfg(test)]
 mod tests;
@@ -20,19 +20,19 @@ const LAST: u32 = 0x2_FFFF;
 /// single characters otherwise.
 const GRAPHEME_BYTES: usize = 6;
 
-/// Deprecated combining marks and the marks they stand for.
+/// Deprecated combining marks and the marks that replace them.
 const DEPRECATED_MARKS: [(char, char); 3] =
     [('\u{300}', '\u{340}'), ('\u{301}', '\u{341}'), ('\u{313}', '\u{343}')];
 
-/// Adds the canonical compositions (`u` + U+0308 becomes `ü`) that a map of single characters cannot tell; text
-/// in decomposed form would else lose its accents to unknown pieces.
+/// Adds the canonical compositions (`u` + U+0308 becomes `ü`) that a map of single characters cannot express; text in
+/// decomposed form would else lose its accents to unknown pieces.
 pub fn compose(map: &mut BTreeMap<String, String>) {
     for (spelling, composed) in COMPOSITIONS.iter() {
         map.entry(spelling.clone()).or_insert_with(|| composed.clone());
     }
 }
 
-/// Decomposed spellings short enough to be looked up, and the characters they stand for.
+/// Decomposed spellings short enough to be looked up, and their composed characters.
 static COMPOSITIONS: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
     let mut found = Vec::new();
     for character in (0..=LAST).filter_map(char::from_u32) {

@@ -1,7 +1,7 @@
-//! A folder that appears whole or not at all.
+//! Atomic creation of folders.
 //!
-//! Files are written into a hidden folder beside the target (same file system, so that the last step is one
-//! rename). A process that is killed leaves the hidden folder behind; [`sweep`] finds and removes such.
+//! Files are written into a hidden folder next to the target (same file system, so that the last step is one rename).
+//! A process that is killed leaves the hidden folder behind; [`sweep`] finds and removes it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::error::SourceError;
 use crate::folder::contents::contents;
 
-/// What the names of unfinished folders have in common; followed by process id and a number.
+/// The common part of the names of unfinished folders; followed by process id and a number.
 const MARK: &str = ".partial-";
 
 /// An unfinished folder; removed again when dropped before [`Staging::commit`] or [`Staging::replace`].
@@ -22,7 +22,7 @@ pub struct Staging {
 }
 
 impl Staging {
-    /// Makes the hidden folder `.NAME.partial-PID-N` beside `target`, and `target`'s parent if need be.
+    /// Creates the hidden folder `.NAME.partial-PID-N` next to `target`, and `target`'s parent if need be.
     ///
     /// # Errors
     ///
@@ -34,20 +34,20 @@ impl Staging {
                 "it exists already; remove it or name another folder",
             ));
         }
-        Self::beside(target)
+        Self::next_to(target)
     }
 
-    /// As [`Staging::begin`], but the target may exist: for [`Staging::replace`].
+    /// Does the same as [`Staging::begin`], but the target may exist: for [`Staging::replace`].
     ///
     /// # Errors
     ///
     /// When the target has no name or the folder cannot be made.
-    pub fn beside(target: &Path) -> Result<Self, SourceError> {
+    pub fn next_to(target: &Path) -> Result<Self, SourceError> {
         let folder = hidden(target)?;
         if let Some(parent) = folder.parent() {
             fs::create_dir_all(parent).map_err(|source| SourceError::write(parent, source))?;
         }
-        // A killed process may have had this id before: what it left is in nobody's use.
+        // A killed process may have had this id before: its folder is unused.
         if folder.exists() {
             fs::remove_dir_all(&folder).map_err(|source| SourceError::write(&folder, source))?;
         }
@@ -55,7 +55,7 @@ impl Staging {
         Ok(Self { target: target.to_path_buf(), folder, committed: false })
     }
 
-    /// The unfinished folder.
+    /// Returns the unfinished folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -72,8 +72,8 @@ impl Staging {
         Ok(())
     }
 
-    /// As [`Staging::commit`], and what lay at the target is removed. Whoever has its files open or mapped keeps
-    /// them.
+    /// Does the same as [`Staging::commit`] and removes what was at the target. A process that has its files open or
+    /// mapped keeps them.
     ///
     /// # Errors
     ///
@@ -99,7 +99,7 @@ impl Staging {
     }
 }
 
-/// A hidden name beside the target that nothing else uses.
+/// Returns a hidden name next to the target that nothing else uses.
 fn hidden(target: &Path) -> Result<PathBuf, SourceError> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let name = target.file_name().ok_or_else(|| SourceError::unwritable(target, "the path has no name"))?;
@@ -113,7 +113,7 @@ impl Drop for Staging {
         if !self.committed
             && let Err(fault) = fs::remove_dir_all(&self.folder)
         {
-            tracing::warn!(folder = %self.folder.display(), %fault, "an unfinished model folder stays behind");
+            tracing::warn!(folder = %self.folder.display(), %fault, "an unfinished model folder remains");
         }
     }
 }

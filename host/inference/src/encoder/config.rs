@@ -78,12 +78,12 @@ impl Config {
         file.check_sizes().map_err(|reason| LoadError::malformed(&path, reason))
     }
 
-    /// Most tokens of a text.
+    /// Returns the most tokens of a text.
     pub(crate) fn max_tokens(&self) -> usize {
         self.positions - self.first_position
     }
 
-    /// Dimensions of one attention head.
+    /// Returns the dimensions of one attention head.
     pub(crate) fn head(&self) -> usize {
         self.hidden / self.heads
     }

@@ -1,6 +1,6 @@
-//! The numbers that an encoder calculates with.
+//! The element type of an encoder's arithmetic.
 
-/// What an encoder calculates with.
+/// The element type of an encoder's arithmetic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Dtype {
     /// Eight-bit weights (a scale for each output channel) and activations (a scale for each token); cosine to
@@ -12,7 +12,7 @@ pub enum Dtype {
 }
 
 impl Dtype {
-    /// The name used in flags and reports.
+    /// Returns the name used in flags and reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

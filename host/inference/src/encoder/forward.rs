@@ -23,7 +23,7 @@ pub struct Scratch {
     pub(super) block: Block,
 }
 
-/// What one block of tokens needs inside a layer.
+/// The activations of one block of tokens inside a layer.
 #[derive(Default)]
 pub(super) struct Block {
     /// `[tokens][3][heads][head]`.
@@ -46,7 +46,7 @@ pub(super) struct Quantised {
 }
 
 impl Quantised {
-    /// Rows `rows`, to be written, at a stride of `inner`.
+    /// Returns rows `rows`, to be written, at a stride of `inner`.
     fn rows_mut(&mut self, rows: Range<usize>, inner: usize) -> BytesMut<'_> {
         // A product reads whole tiles of rows, so there are some beyond the last.
         let bytes = room(&mut self.bytes, (rows.end + ROW_PAD) * inner);
@@ -58,7 +58,7 @@ impl Quantised {
         }
     }
 
-    /// Rows that were written.
+    /// Returns rows that were written.
     fn rows(&self, rows: Range<usize>, inner: usize) -> RowsI8<'_> {
         RowsI8 {
             bytes: self.bytes.get(rows.start * inner..).unwrap_or_default(),
@@ -86,14 +86,14 @@ pub(super) struct Out<'a> {
 }
 
 impl Scratch {
-    /// Empty scratch.
+    /// Creates empty scratch.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 }
 
-/// The first `length` elements, after growing; old contents stay, as every use overwrites what it reads.
+/// Returns the first `length` elements, after growing; old contents stay, as every use overwrites what it reads.
 pub(super) fn room<T: Clone + Default>(buffer: &mut Vec<T>, length: usize) -> &mut [T] {
     if buffer.len() < length {
         buffer.resize(length, T::default());
@@ -102,7 +102,7 @@ pub(super) fn room<T: Clone + Default>(buffer: &mut Vec<T>, length: usize) -> &m
 }
 
 impl Encoder {
-    /// Vectors of checked texts.
+    /// Computes the vectors of checked texts.
     pub(super) fn forward(
         &self,
         ids: &[u32],
@@ -142,7 +142,7 @@ impl Encoder {
         }
     }
 
-    /// Word, position and type vectors, added, of a text's tokens from number `first` on.
+    /// Adds the word, position and type vectors of a text's tokens from number `first` on.
     pub(super) fn look_up(&self, ids: &[u32], first: usize, rows: &mut [f32]) {
         let layout = self.packed.layout();
         let width = layout.hidden;
@@ -169,7 +169,7 @@ impl Encoder {
         }
     }
 
-    /// `rows = norm(rows + project(attention(rows)))` for whole texts; `first` is the offset of row 0.
+    /// Computes `rows = norm(rows + project(attention(rows)))` for whole texts; `first` is the offset of row 0.
     fn attention(
         &self,
         layer: &Layer,
@@ -203,7 +203,7 @@ impl Encoder {
         Heads { heads: self.config.heads, dim, int8: self.dtype == Dtype::Int8 }
     }
 
-    /// Queries, keys and values `[tokens][3][heads][head]` of rows whose bytes begin at row `start`.
+    /// Computes queries, keys and values `[tokens][3][heads][head]` of rows whose bytes begin at row `start`.
     pub(super) fn project_in(
         &self,
         layer: &Layer,
@@ -217,7 +217,7 @@ impl Encoder {
         self.product(input, &layer.qkv, 0..n, 0, Out { rows: qkv, stride: n, finish: Finish::Store });
     }
 
-    /// `rows = norm(rows + down(activation(up(rows))))`.
+    /// Computes `rows = norm(rows + down(activation(up(rows))))`.
     pub(super) fn feed(&self, layer: &Layer, hidden: &mut [f32], bytes: &mut Quantised, block: &mut Block) {
         let layout = self.packed.layout();
         let finish = Finish::Activate(self.config.activation);
@@ -237,7 +237,7 @@ impl Encoder {
         self.norm(hidden, 0, &layer.output_norm, bytes);
     }
 
-    /// `rows += linear(x)` over one part of the inner dimension; `x` is `[tokens][width]`.
+    /// Computes `rows += linear(x)` over one part of the inner dimension; `x` is `[tokens][width]`.
     pub(super) fn add_product(
         &self,
         x: &[f32],
@@ -253,7 +253,7 @@ impl Encoder {
         self.product(input, linear, 0..linear.n, part, out);
     }
 
-    /// Some output channels (whole panels) of a linear layer over one part of its inner dimension.
+    /// Computes some output channels (whole panels) of a linear layer over one part of its inner dimension.
     pub(super) fn product(
         &self,
         input: Input<'_>,
@@ -277,7 +277,7 @@ impl Encoder {
         }
     }
 
-    /// Rows `[tokens][width]` as an int8 product over one part of the inner dimension takes them.
+    /// Quantises rows `[tokens][width]` for an int8 product over one part of the inner dimension.
     pub(super) fn quantise(
         &self,
         x: &[f32],
@@ -292,7 +292,7 @@ impl Encoder {
         }
     }
 
-    /// Normalises rows; for int8 also to bytes, from row `start` on.
+    /// Normalises rows; for int8 also writes them to bytes, from row `start` on.
     pub(super) fn norm(&self, rows: &mut [f32], start: usize, norm: &packed::Norm, bytes: &mut Quantised) {
         let width = self.packed.layout().hidden;
         let norm = Norm {

@@ -43,8 +43,8 @@ impl Packed {
     ///
     /// # Errors
     ///
-    /// When the weights cannot be read or are not those of the configuration. A fault of the cache alone is
-    /// logged and mended.
+    /// When the weights cannot be read or are not those of the configuration. A fault of the cache alone is logged
+    /// and repaired.
     pub(crate) fn open(
         folder: &Path,
         config: &Config,
@@ -81,28 +81,28 @@ impl Packed {
         Ok(Self { map: map.make_read_only().map_err(failed)?, layout, digest, damage })
     }
 
-    /// Where everything lies.
+    /// Returns where everything lies.
     pub(crate) fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// The sha256 of the file the weights came from.
+    /// Returns the sha256 of the file the weights came from.
     pub(crate) fn digest(&self) -> [u8; 32] {
         self.digest
     }
 
-    /// Whether the image was found to be another than the one that was packed.
+    /// Returns whether the image differs from the one that was packed.
     pub(crate) fn is_damaged(&self) -> bool {
         self.damage.is_found()
     }
 
-    /// A section's bytes; empty if it lies outside the image, which the length check at opening excludes.
+    /// Returns a section's bytes; empty if it lies outside the image, which the length check at opening excludes.
     fn bytes(&self, section: Section) -> &[u8] {
         let start = layout::HEADER + section.offset;
         self.map.get(start..start + section.length).unwrap_or_default()
     }
 
-    /// A section of f32.
+    /// Returns a section of f32.
     pub(crate) fn f32s(&self, section: Section) -> &[f32] {
         // SAFETY: any four bytes are an f32; sections are aligned to 64 bytes in a mapping, which is aligned to
         // pages, so that nothing is cut off.
@@ -111,7 +111,7 @@ impl Packed {
         elements
     }
 
-    /// A section of signed bytes.
+    /// Returns a section of signed bytes.
     pub(crate) fn i8s(&self, section: Section) -> &[i8] {
         // SAFETY: any byte is an i8.
         #[allow(unsafe_code)]
@@ -119,7 +119,7 @@ impl Packed {
         elements
     }
 
-    /// Panels of an int8 linear layer: some of its output channels (whole panels) and one part of its inner
+    /// Returns panels of an int8 linear layer: some of its output channels (whole panels) and one part of its inner
     /// dimension. The bias comes with part 0.
     pub(crate) fn panels_i8(&self, linear: &Linear, channels: Range<usize>, part: usize) -> PanelsI8<'_> {
         let start = part * linear.part;
@@ -135,7 +135,7 @@ impl Packed {
         }
     }
 
-    /// Panels of an f32 linear layer, of whole panels of its output channels.
+    /// Returns panels of an f32 linear layer, of whole panels of its output channels.
     pub(crate) fn panels_f32(&self, linear: &Linear, channels: Range<usize>) -> PanelsF32<'_> {
         let data = self.f32s(linear.data).get(channels.start * linear.k..channels.end * linear.k);
         PanelsF32 { data: data.unwrap_or_default(), k: linear.k, bias: self.bias(linear, channels, 0) }

@@ -1,3 +1,5 @@
+//! Tests of encoders against a plain f64 forward pass.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 pub(crate) mod reference;
@@ -37,7 +39,7 @@ fn embed(encoder: &Encoder, ids: &[u32], offsets: &[usize], pooling: Pooling) ->
     out
 }
 
-/// Every available kernel against the straightforward f64 forward pass.
+/// Compares every available kernel with the plain f64 forward pass.
 fn agrees(toy: &Toy, least_f32: f64, least_int8: f64) {
     let folder = tempdir().unwrap();
     let weights = toy.write(folder.path());

@@ -27,7 +27,7 @@ struct Progress {
     remaining: usize,
     /// All texts before this one have been tokenised.
     tokenized: usize,
-    /// Pieces that have been tokenised before one that lies before them: first text, and the text after the last.
+    /// Pieces that were tokenised before an earlier piece: first text, and the text after the last.
     ahead: BTreeMap<usize, usize>,
     refused: Option<Refused>,
 }
@@ -64,8 +64,8 @@ impl Job {
         Arc::new(job)
     }
 
-    /// Whether anybody waits for the answer; a job whose time is over is failed here.
-    pub(super) fn is_wanted(&self) -> bool {
+    /// Returns whether the caller still waits for the answer; fails a job whose deadline is over.
+    pub(super) fn is_live(&self) -> bool {
         if Instant::now() >= self.request.deadline {
             self.fail(Failure::Deadline);
         }
@@ -73,7 +73,7 @@ impl Job {
         progress.sender.as_ref().is_some_and(|sender| !sender.is_closed())
     }
 
-    /// A thread has taken up a piece of the job; false if a text before it has been refused.
+    /// Records that a thread has taken up a piece of the job; false if a text before it has been refused.
     pub(super) fn started(&self, piece: &Range<usize>) -> bool {
         let mut progress = self.lock();
         if !progress.started {
@@ -83,7 +83,7 @@ impl Job {
         progress.refused.as_ref().is_none_or(|refused| refused.index > piece.start)
     }
 
-    /// A piece has been tokenised.
+    /// Records that a piece has been tokenised.
     pub(super) fn tokenized(&self, piece: Range<usize>, tokens: usize, truncated: usize, time: Duration) {
         let mut progress = self.lock();
         progress.embedded.tokens += tokens;
@@ -98,8 +98,8 @@ impl Job {
         self.settle(progress);
     }
 
-    /// A text of a piece cannot be embedded. Of several the first is named, whichever thread comes first, so this
-    /// ends the job only when all texts before it have been tokenised.
+    /// Records that a text of a piece cannot be embedded. The error names the first of several, whichever thread
+    /// comes first, so this ends the job only when all texts before it have been tokenised.
     pub(super) fn refused(&self, piece: Range<usize>, index: usize, error: TextError) {
         let mut progress = self.lock();
         if progress.refused.as_ref().is_none_or(|first| index < first.index) {
@@ -117,12 +117,12 @@ impl Job {
         }
     }
 
-    /// The time of the job's share of a batch.
+    /// Adds the time of the job's share of a batch.
     pub(super) fn spent(&self, time: Duration) {
         self.lock().embedded.inference += time;
     }
 
-    /// One text's finished vector, and those of its tokens if they are wanted.
+    /// Records one text's finished vector, and those of its tokens if they are wanted.
     pub(super) fn vector(&self, index: usize, vector: &[f32], token_vectors: Option<TokenVectors>) {
         let mut progress = self.lock();
         if let Some(found) = token_vectors {

@@ -1,4 +1,4 @@
-//! What waits for a thread, and which of it comes next.
+//! The queue of texts, and the choice of a thread's next task.
 
 #[cfg(test)]
 mod tests;
@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::{Failure, Input, Stats, each::Each, job::Job};
-use crate::model::{BATCH_TOKENS, Team};
+use super::{Failure, Input, Stats, job::Job, per_text::TextTask};
+use crate::model::{BATCH_TOKENS, WorkGroup};
 
 /// Texts of a request that one thread tokenises in one go, or fewer that have so many bytes: enough to be worth the
 /// trip, few enough that a large request is spread over the threads.
@@ -22,7 +22,7 @@ const SHARE_TOKENS: usize = 32;
 const LOOK_AHEAD: usize = 512;
 
 /// A text with its token ids.
-pub(super) struct Ready {
+pub(super) struct TokenizedText {
     pub(super) job: Arc<Job>,
     pub(super) index: usize,
     pub(super) ids: Vec<u32>,
@@ -33,40 +33,40 @@ pub(super) enum Task {
     /// Turn these texts of a job into ids.
     Tokenize(Arc<Job>, Range<usize>),
     /// Work on this one text of a request.
-    Each(Arc<dyn Each>, usize),
+    PerText(Arc<dyn TextTask>, usize),
     /// Embed these texts, all of one model; so many other threads have nothing to do.
-    Embed(Vec<Ready>, usize),
+    Embed(Vec<TokenizedText>, usize),
     /// Help another thread with its text.
-    Help(Arc<Team>),
+    Help(Arc<WorkGroup>),
 }
 
 /// Texts of one request that one thread takes in one go.
 enum Piece {
     Tokenize(Arc<Job>, Range<usize>),
     /// One text outside batches, and the places that it takes.
-    Each(Arc<dyn Each>, usize, usize),
+    PerText(Arc<dyn TextTask>, usize, usize),
 }
 
 impl Piece {
-    /// Places in the queue.
+    /// Returns the places that the piece takes in the queue.
     fn places(&self) -> usize {
         match self {
             Self::Tokenize(_, texts) => texts.len(),
-            Self::Each(_, _, places) => *places,
+            Self::PerText(_, _, places) => *places,
         }
     }
 
-    fn is_wanted(&self) -> bool {
+    fn is_live(&self) -> bool {
         match self {
-            Self::Tokenize(job, _) => job.is_wanted(),
-            Self::Each(job, ..) => job.is_wanted(),
+            Self::Tokenize(job, _) => job.is_live(),
+            Self::PerText(job, ..) => job.is_live(),
         }
     }
 
     fn fail(&self, failure: Failure) {
         match self {
             Self::Tokenize(job, _) => job.fail(failure),
-            Self::Each(job, ..) => job.fail(failure),
+            Self::PerText(job, ..) => job.fail(failure),
         }
     }
 }
@@ -74,15 +74,15 @@ impl Piece {
 pub(super) struct Queue {
     capacity: usize,
     state: Mutex<State>,
-    news: Condvar,
+    work_available: Condvar,
 }
 
 #[derive(Default)]
 struct State {
     pieces: VecDeque<Piece>,
-    ready: VecDeque<Ready>,
+    ready: VecDeque<TokenizedText>,
     ready_tokens: usize,
-    teams: VecDeque<Arc<Team>>,
+    groups: VecDeque<Arc<WorkGroup>>,
     /// Threads that wait for something to do.
     idle: usize,
     /// Threads that do not embed: they wait, or tokenise and will come for texts soon.
@@ -94,7 +94,7 @@ struct State {
 impl Queue {
     pub(super) fn new(capacity: usize, threads: usize) -> Self {
         let state = State { free: threads, ..State::default() };
-        Self { capacity, state: Mutex::new(state), news: Condvar::new() }
+        Self { capacity, state: Mutex::new(state), work_available: Condvar::new() }
     }
 
     pub(super) fn submit(&self, job: &Arc<Job>) -> Result<(), Failure> {
@@ -103,12 +103,12 @@ impl Queue {
         self.admit(texts.len(), pieces)
     }
 
-    /// The same for texts of so many bytes that are worked on one by one. No limit of tokens cuts these, so that a long
+    /// Queues texts of so many bytes that are worked on one by one. No limit of tokens cuts these, so that a long
     /// text takes a place for each [`PIECE_BYTES`].
-    pub(super) fn submit_each(&self, job: &Arc<dyn Each>, bytes: &[usize]) -> Result<(), Failure> {
+    pub(super) fn submit_tasks(&self, job: &Arc<dyn TextTask>, bytes: &[usize]) -> Result<(), Failure> {
         let places = |bytes: &usize| bytes.div_ceil(PIECE_BYTES).max(1);
         let pieces = bytes.iter().map(places).enumerate();
-        let pieces = pieces.map(|(index, places)| Piece::Each(Arc::clone(job), index, places));
+        let pieces = pieces.map(|(index, places)| Piece::PerText(Arc::clone(job), index, places));
         self.admit(bytes.iter().map(places).sum(), pieces)
     }
 
@@ -129,7 +129,7 @@ impl Queue {
         state.stats.waiting_texts += places;
         state.pieces.extend(pieces);
         drop(state);
-        self.news.notify_one();
+        self.work_available.notify_one();
         Ok(())
     }
 
@@ -141,21 +141,21 @@ impl Queue {
                 return None;
             }
             if let Some(task) = state.next() {
-                let more = !(state.pieces.is_empty() && state.ready.is_empty() && state.teams.is_empty());
+                let more = !(state.pieces.is_empty() && state.ready.is_empty() && state.groups.is_empty());
                 if more && state.idle > 0 {
                     // Each thread that takes something wakes the next.
-                    self.news.notify_one();
+                    self.work_available.notify_one();
                 }
                 return Some(task);
             }
             state.idle += 1;
-            state = self.news.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.work_available.wait(state).unwrap_or_else(PoisonError::into_inner);
             state.idle -= 1;
         }
     }
 
-    /// Texts that have been tokenised. This thread comes for some of them itself.
-    pub(super) fn ready(&self, texts: Vec<Ready>) {
+    /// Queues texts that have been tokenised. This thread comes for some of them itself.
+    pub(super) fn push_ready(&self, texts: Vec<TokenizedText>) {
         let mut state = self.lock();
         state.stats.waiting_texts += texts.len();
         state.ready_tokens += texts.iter().map(|text| text.ids.len()).sum::<usize>();
@@ -163,16 +163,16 @@ impl Queue {
     }
 
     /// Asks up to so many idle threads to help.
-    pub(super) fn help(&self, team: &Arc<Team>, threads: usize) {
+    pub(super) fn help(&self, group: &Arc<WorkGroup>, threads: usize) {
         let mut state = self.lock();
         for _ in 0..threads {
-            state.teams.push_back(Arc::clone(team));
+            state.groups.push_back(Arc::clone(group));
         }
         drop(state);
-        self.news.notify_one();
+        self.work_available.notify_one();
     }
 
-    /// The thread that was given texts has embedded them.
+    /// Records that the thread that was given texts has embedded them.
     pub(super) fn is_free(&self) {
         self.lock().free += 1;
     }
@@ -189,7 +189,7 @@ impl Queue {
         self.lock().stats
     }
 
-    /// Fails everything that waits and sends the threads home.
+    /// Fails everything that waits and ends the threads.
     pub(super) fn stop(&self) {
         let mut state = self.lock();
         state.stopped = true;
@@ -198,7 +198,7 @@ impl Queue {
         drop(state);
         pieces.iter().for_each(|piece| piece.fail(Failure::Stopped));
         ready.iter().for_each(|text| text.job.fail(Failure::Stopped));
-        self.news.notify_all();
+        self.work_available.notify_all();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -206,7 +206,7 @@ impl Queue {
     }
 }
 
-/// A request's texts in pieces for tokenising.
+/// Splits a request's texts into pieces for tokenising.
 fn pieces(texts: &[Input]) -> Vec<Range<usize>> {
     let mut pieces = Vec::new();
     let (mut start, mut bytes) = (0, 0);
@@ -221,11 +221,11 @@ fn pieces(texts: &[Input]) -> Vec<Range<usize>> {
 }
 
 impl State {
-    /// Help where it is waited for; a full batch before more texts to tokenise, so that the threads do not tokenise
-    /// far ahead of what they embed; then what there is.
+    /// Chooses the next task: help where a thread waits for it; a full batch before more texts to tokenise, so that
+    /// the threads do not tokenise far ahead of what they embed; then whatever is queued.
     fn next(&mut self) -> Option<Task> {
-        if let Some(team) = self.teams.pop_front() {
-            return Some(Task::Help(team));
+        if let Some(group) = self.groups.pop_front() {
+            return Some(Task::Help(group));
         }
         let batch = loop {
             if self.ready_tokens < BATCH_TOKENS
@@ -233,7 +233,7 @@ impl State {
             {
                 return Some(match piece {
                     Piece::Tokenize(job, texts) => Task::Tokenize(job, texts),
-                    Piece::Each(job, text, _) => Task::Each(job, text),
+                    Piece::PerText(job, text, _) => Task::PerText(job, text),
                 });
             }
             match self.next_batch() {
@@ -248,7 +248,8 @@ impl State {
         Some(Task::Embed(batch, if lone { self.idle } else { 0 }))
     }
 
-    /// Tokens of the next batch: equal shares for all free threads, in batches of at most [`BATCH_TOKENS`].
+    /// Returns the tokens of the next batch: equal shares for all free threads, in batches of at most
+    /// [`BATCH_TOKENS`].
     fn share(&self) -> usize {
         let batches = self.ready_tokens.div_ceil(BATCH_TOKENS).next_multiple_of(self.free.max(1));
         self.ready_tokens.div_ceil(batches.max(1)).max(SHARE_TOKENS)
@@ -257,17 +258,17 @@ impl State {
     fn next_piece(&mut self) -> Option<Piece> {
         while let Some(piece) = self.pieces.pop_front() {
             self.stats.waiting_texts -= piece.places();
-            if piece.is_wanted() {
+            if piece.is_live() {
                 return Some(piece);
             }
         }
         None
     }
 
-    /// The text that has waited longest, and with it further ones of its model, up to this thread's share.
-    fn next_batch(&mut self) -> Option<Vec<Ready>> {
+    /// Takes the text that has waited longest, and with it further ones of its model, up to this thread's share.
+    fn next_batch(&mut self) -> Option<Vec<TokenizedText>> {
         let share = self.share();
-        let mut batch: Vec<Ready> = Vec::new();
+        let mut batch: Vec<TokenizedText> = Vec::new();
         let mut tokens = 0;
         let mut index = 0;
         while tokens < share && index < self.ready.len().min(LOOK_AHEAD) {
@@ -289,7 +290,7 @@ impl State {
             let Some(text) = self.ready.remove(index) else { break };
             self.stats.waiting_texts -= 1;
             self.ready_tokens -= length;
-            if text.job.is_wanted() {
+            if text.job.is_live() {
                 tokens += length;
                 batch.push(text);
             }
@@ -297,10 +298,10 @@ impl State {
         (!batch.is_empty()).then_some(batch)
     }
 
-    /// Takes out what nobody waits for any more.
+    /// Removes texts whose callers no longer wait.
     fn forget_abandoned(&mut self) {
-        self.pieces.retain(Piece::is_wanted);
-        self.ready.retain(|text| text.job.is_wanted());
+        self.pieces.retain(Piece::is_live);
+        self.ready.retain(|text| text.job.is_live());
         self.ready_tokens = self.ready.iter().map(|text| text.ids.len()).sum();
         self.stats.waiting_texts = self.pieces.iter().map(Piece::places).sum::<usize>() + self.ready.len();
     }

@@ -1,3 +1,5 @@
+//! Tests of the engine.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,7 +23,7 @@ fn request(texts: &[&str]) -> Request {
 }
 
 #[test]
-fn vectors_come_in_the_order_of_the_texts() {
+fn vectors_keep_the_order_of_texts() {
     for model in [Arc::new(toy()), Arc::new(faulty())] {
         let engine = engine(2, 1000);
         let texts: Vec<&str> =
@@ -38,7 +40,7 @@ fn vectors_come_in_the_order_of_the_texts() {
 
 /// However a request is shared out, alone or among others: a vector is its text's alone.
 #[test]
-fn threads_and_company_change_no_bit() {
+fn batching_changes_no_bit() {
     let model = Arc::new(encoder());
     let words = ["hello", "worlds", "unbelievable", "und", "die", "strassenbahn", "a", "b"];
     let text =
@@ -104,7 +106,7 @@ fn token_vectors_come_where_they_are_wanted() {
 }
 
 #[test]
-fn many_callers_get_their_own() {
+fn concurrent_callers_get_their_own_vectors() {
     let (engine, model) = (engine(2, 10_000), Arc::new(faulty()));
     std::thread::scope(|scope| {
         for (word, first) in [("hello", 4.0), ("world", 5.0), ("good", 6.0), ("day", 7.0)] {
@@ -122,14 +124,14 @@ fn many_callers_get_their_own() {
 }
 
 #[test]
-fn nothing_at_once_is_answered_at_once() {
+fn empty_request_is_answered_at_once() {
     let engine = engine(1, 10);
     let embedded = engine.embed(&Arc::new(toy()), request(&[])).unwrap().wait().unwrap();
     assert!(embedded.vectors.is_empty());
 }
 
 #[test]
-fn a_poisonous_text_fails_its_own_request_only() {
+fn panicking_text_fails_only_its_request() {
     for poison in ["boom", "fail"] {
         // One thread that is busy, so that the requests are embedded in one batch.
         let (engine, model) = (engine(1, 10_000), Arc::new(faulty()));
@@ -150,7 +152,7 @@ fn a_poisonous_text_fails_its_own_request_only() {
 }
 
 #[test]
-fn a_vector_beyond_the_range_fails_its_own_request_only() {
+fn infinite_vector_fails_only_its_request() {
     let (engine, model) = (engine(1, 1000), Arc::new(huge()));
     let embed = |texts: &[&str]| engine.embed(&model, request(texts)).unwrap().wait();
     let failure = embed(&["hello", "hello world"]).unwrap_err();
@@ -159,7 +161,7 @@ fn a_vector_beyond_the_range_fails_its_own_request_only() {
 }
 
 #[test]
-fn a_full_queue_refuses_and_empties() {
+fn full_queue_refuses_then_empties() {
     let (engine, model) = (engine(1, 100), Arc::new(faulty()));
     let texts = vec!["hello world"; 200_000];
     let large = engine.embed(&model, request(&texts)).expect("nothing else waits");
@@ -175,7 +177,7 @@ fn a_full_queue_refuses_and_empties() {
 }
 
 #[test]
-fn a_caller_that_leaves_takes_its_texts_along() {
+fn dropped_request_leaves_the_queue() {
     let (engine, model) = (engine(1, 1000), Arc::new(faulty()));
     let busy = engine.embed(&model, request(&vec!["hello"; 500])).unwrap();
     for _ in 0..100 {
@@ -186,7 +188,7 @@ fn a_caller_that_leaves_takes_its_texts_along() {
 }
 
 #[test]
-fn a_deadline_that_is_over_fails_the_request() {
+fn expired_deadline_fails_the_request() {
     let engine = engine(1, 1000);
     let late = Request { deadline: Instant::now() - Duration::from_secs(1), ..request(&["hello"]) };
     assert_eq!(engine.embed(&Arc::new(toy()), late).unwrap().wait(), Err(Failure::Deadline));
@@ -194,7 +196,7 @@ fn a_deadline_that_is_over_fails_the_request() {
 }
 
 #[test]
-fn a_text_that_must_not_be_cut_is_named() {
+fn refused_long_text_is_named() {
     let engine = engine(1, 1000);
     let long = "hello ".repeat(600);
     let mut request = request(&["good", &long]);
@@ -204,9 +206,9 @@ fn a_text_that_must_not_be_cut_is_named() {
     assert_eq!(failure, Failure::Text { index: 1, error });
 }
 
-/// Whichever thread comes first: a text that takes long stands before others that are refused at once.
+/// Whichever thread comes first: a text that takes long precedes others that are refused at once.
 #[test]
-fn of_several_texts_that_must_not_be_cut_the_first_is_named() {
+fn first_of_several_long_texts_is_named() {
     let (slow, quick) = ("hello ".repeat(20_000), "hello ".repeat(700));
     for model in [Arc::new(toy()), Arc::new(faulty())] {
         let engine = engine(3, 1000);
@@ -223,7 +225,7 @@ fn of_several_texts_that_must_not_be_cut_the_first_is_named() {
 }
 
 #[test]
-fn an_engine_that_stops_answers_what_waits() {
+fn stopped_engine_answers_waiting_requests() {
     let (engine, model) = (engine(1, 100_000), Arc::new(faulty()));
     let pending: Vec<_> =
         (0..50).map(|_| engine.embed(&model, request(&vec!["hello world"; 500])).unwrap()).collect();
@@ -232,7 +234,7 @@ fn an_engine_that_stops_answers_what_waits() {
     assert!(stopped.count() > 0);
 }
 
-/// Ids of a caller's own making stand beside texts, and are checked as texts are.
+/// A request may mix a caller's own ids with texts; both are checked.
 #[test]
 fn ids_are_embedded_as_they_are() {
     let (model, engine) = (Arc::new(encoder()), engine(1, 1000));
@@ -256,7 +258,7 @@ fn ids_are_embedded_as_they_are() {
     }
 }
 
-/// Texts that each wait for a word before they are done, and how many have been begun.
+/// Queues texts that each wait for a signal, and counts how many have started.
 fn held(engine: &Engine, texts: usize, deadline: Instant) -> (Pending<Vec<usize>>, Held) {
     let (release, released) = mpsc::channel::<()>();
     let begun = Arc::new(AtomicUsize::new(0));
@@ -267,7 +269,7 @@ fn held(engine: &Engine, texts: usize, deadline: Instant) -> (Pending<Vec<usize>
         Ok(text.len())
     };
     let texts = (0..texts).map(|number| "a".repeat(number)).collect();
-    (engine.each(texts, deadline, work).unwrap(), Held { release, begun })
+    (engine.map_texts(texts, deadline, work).unwrap(), Held { release, begun })
 }
 
 struct Held {
@@ -297,17 +299,21 @@ fn later() -> Instant {
 fn each_text_gives_its_own_result() {
     let engine = engine(3, 100);
     let texts = (0..50).map(|number| "a".repeat(number)).collect();
-    let lengths = engine.each(texts, later(), |text| Ok(text.len())).unwrap().wait();
+    let lengths = engine.map_texts(texts, later(), |text| Ok(text.len())).unwrap().wait();
     assert_eq!(lengths, Ok((0..50).collect()));
     assert_eq!(engine.stats().waiting_texts, 0);
-    let failed = engine.each(vec!["a".into(), "b".into()], later(), |text| match text {
+    let failed = engine.map_texts(vec!["a".into(), "b".into()], later(), |text| match text {
         "b" => Err(TextError::Empty),
         _ => Ok(()),
     });
     assert_eq!(failed.unwrap().wait(), Err(Failure::Text { index: 1, error: TextError::Empty }));
-    let panics = engine.each(vec!["a".into()], later(), |_| -> Result<(), TextError> { panic!("poison") });
+    let panics =
+        engine.map_texts(vec!["a".into()], later(), |_| -> Result<(), TextError> { panic!("poison") });
     assert!(matches!(panics.unwrap().wait(), Err(Failure::Internal(_))));
-    assert_eq!(engine.each(vec!["a".into()], later(), |text| Ok(text.len())).unwrap().wait(), Ok(vec![1]));
+    assert_eq!(
+        engine.map_texts(vec!["a".into()], later(), |text| Ok(text.len())).unwrap().wait(),
+        Ok(vec![1])
+    );
 }
 
 #[test]
@@ -315,8 +321,8 @@ fn texts_of_both_kinds_share_one_queue() {
     let (engine, model) = (engine(1, 4), Arc::new(toy()));
     let (first, busy) = held(&engine, 1, later());
     busy.wait_until_begun(1);
-    let waiting = engine.each(vec!["a".into(); 4], later(), |text| Ok(text.len())).unwrap();
-    let refused = engine.each(vec!["a".into()], later(), |text| Ok(text.len()));
+    let waiting = engine.map_texts(vec!["a".into(); 4], later(), |text| Ok(text.len())).unwrap();
+    let refused = engine.map_texts(vec!["a".into()], later(), |text| Ok(text.len()));
     assert!(matches!(refused, Err(Failure::Overloaded { waiting: 4 })));
     assert!(matches!(engine.embed(&model, request(&["hello"])), Err(Failure::Overloaded { waiting: 4 })));
     busy.release.send(()).unwrap();
@@ -329,7 +335,8 @@ fn long_texts_take_places_by_size() {
     let (first, busy) = held(&engine, 1, later());
     busy.wait_until_begun(1);
     let each = |bytes: &[usize]| {
-        engine.each(bytes.iter().map(|bytes| "a".repeat(*bytes)).collect(), later(), |text| Ok(text.len()))
+        engine
+            .map_texts(bytes.iter().map(|bytes| "a".repeat(*bytes)).collect(), later(), |text| Ok(text.len()))
     };
     let mut waiting = Vec::new();
     for (bytes, places) in [(&[4096][..], 1), (&[4097, 1], 4), (&[9 * 4096 + 1], 14)] {
@@ -338,7 +345,7 @@ fn long_texts_take_places_by_size() {
     }
     assert!(matches!(each(&[2 * 4096 + 1]), Err(Failure::Overloaded { waiting: 14 })));
     waiting.push(each(&[2 * 4096]).unwrap());
-    // Those that nobody waits for any more make room for others.
+    // Texts whose callers have left make room for others.
     drop(waiting.remove(2));
     waiting.push(each(&[3 * 4096]).unwrap());
     assert_eq!(engine.stats().waiting_texts, 9);
@@ -350,13 +357,13 @@ fn long_texts_take_places_by_size() {
 }
 
 #[test]
-fn texts_of_a_caller_that_left_are_not_begun() {
+fn texts_of_dropped_requests_never_start() {
     let engine = engine(1, 100);
     let (left, held_up) = held(&engine, 10, later());
     held_up.wait_until_begun(1);
     drop(left);
     let (late, too_late) = held(&engine, 10, Instant::now());
-    let next = engine.each(vec!["a".into()], later(), |text| Ok(text.len())).unwrap();
+    let next = engine.map_texts(vec!["a".into()], later(), |text| Ok(text.len())).unwrap();
     held_up.release.send(()).unwrap();
     assert_eq!(next.wait(), Ok(vec![1]));
     assert_eq!(late.wait(), Err(Failure::Deadline));

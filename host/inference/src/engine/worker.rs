@@ -1,4 +1,4 @@
-//! What an inference thread does.
+//! The loop of an inference thread.
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::job::Job;
-use super::queue::{Queue, Ready, Task};
+use super::queue::{Queue, Task, TokenizedText};
 use super::{Failure, Input};
 use crate::error::EmbedError;
 use crate::model::{Scratch, TokenRows};
@@ -22,7 +22,7 @@ pub(super) fn run(queue: &Queue) {
                     job.fail(failure);
                 }
             }
-            Task::Each(job, text) => {
+            Task::PerText(job, text) => {
                 if let Err(failure) = guarded(&mut scratch, |_| job.work(text)) {
                     job.fail(failure);
                 }
@@ -31,8 +31,8 @@ pub(super) fn run(queue: &Queue) {
                 embed(queue, texts, idle, &mut scratch);
                 queue.is_free();
             }
-            // What fails here fails the thread that asked for help too, which reports it.
-            Task::Help(team) => drop(guarded(&mut scratch, |scratch| team.help(scratch))),
+            // A failure here fails the thread that asked for help too, which reports it.
+            Task::Help(group) => drop(guarded(&mut scratch, |scratch| group.help(scratch))),
         }
     }
 }
@@ -43,7 +43,7 @@ fn guarded<T>(scratch: &mut Scratch, work: impl FnOnce(&mut Scratch) -> T) -> Re
         *scratch = Scratch::default();
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-        Failure::Internal(format!("a panic: {}", text.unwrap_or("without a word")))
+        Failure::Internal(format!("a panic: {}", text.unwrap_or("no message")))
     })
 }
 
@@ -65,25 +65,25 @@ fn tokenize(queue: &Queue, job: &Arc<Job>, piece: Range<usize>, scratch: &mut Sc
             Ok(tokenized) => {
                 tokens += tokenized.ids.len();
                 truncated += usize::from(tokenized.truncated);
-                ready.push(Ready { job: Arc::clone(job), index, ids: tokenized.ids });
+                ready.push(TokenizedText { job: Arc::clone(job), index, ids: tokenized.ids });
             }
             Err(error) => return job.refused(piece, index, error),
         }
     }
     job.tokenized(piece, tokens, truncated, started.elapsed());
     if job.model.batches() {
-        queue.ready(ready);
+        queue.push_ready(ready);
     } else {
         embed(queue, ready, 0, scratch);
     }
 }
 
-/// Embeds texts of one model, one alone with the help of so many idle threads. Where that fails for several requests
-/// together, each is tried by itself, so that one of them cannot spoil the others.
-fn embed(queue: &Queue, texts: Vec<Ready>, idle: usize, scratch: &mut Scratch) {
+/// Embeds texts of one model, a single one with the help of so many idle threads. If a batch of several requests
+/// fails, each request is tried separately, so that one cannot fail the others.
+fn embed(queue: &Queue, texts: Vec<TokenizedText>, idle: usize, scratch: &mut Scratch) {
     let outcome = guarded(scratch, |scratch| batch(queue, &texts, idle, scratch)).flatten();
     let Err(failure) = outcome else { return };
-    let mut jobs: Vec<Vec<Ready>> = Vec::new();
+    let mut jobs: Vec<Vec<TokenizedText>> = Vec::new();
     for text in texts {
         match jobs.iter_mut().find(|job| job.iter().any(|other| Arc::ptr_eq(&other.job, &text.job))) {
             Some(job) => job.push(text),
@@ -96,7 +96,7 @@ fn embed(queue: &Queue, texts: Vec<Ready>, idle: usize, scratch: &mut Scratch) {
     }
 }
 
-fn batch(queue: &Queue, texts: &[Ready], idle: usize, scratch: &mut Scratch) -> Result<(), Failure> {
+fn batch(queue: &Queue, texts: &[TokenizedText], idle: usize, scratch: &mut Scratch) -> Result<(), Failure> {
     let Some(first) = texts.first() else { return Ok(()) };
     let model = &first.job.model;
     let mut offsets = Vec::with_capacity(texts.len() + 1);
@@ -115,11 +115,11 @@ fn batch(queue: &Queue, texts: &[Ready], idle: usize, scratch: &mut Scratch) -> 
         }
     };
     let internal = |error: EmbedError| Failure::Internal(error.to_string());
-    match model.team(&ids, idle + 1).filter(|_| texts.len() == 1) {
-        Some(team) => {
-            let team = Arc::new(team.map_err(internal)?);
-            queue.help(&team, idle.min(team.helpers()));
-            vectors = team.lead(scratch, visit).map_err(internal)?;
+    match model.work_group(&ids, idle + 1).filter(|_| texts.len() == 1) {
+        Some(group) => {
+            let group = Arc::new(group.map_err(internal)?);
+            queue.help(&group, idle.min(group.helpers()));
+            vectors = group.run(scratch, visit).map_err(internal)?;
         }
         None => model.embed_tokens(&ids, &offsets, scratch, &mut vectors, visit).map_err(internal)?,
     }

@@ -1,4 +1,4 @@
-//! What lies in a model's folder: names, sizes and digests.
+//! The files of a model's folder: names, sizes and digests.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -11,7 +11,7 @@ use crate::error::LoadError;
 use crate::progress::Progress;
 use crate::tensors::shards;
 
-/// Folders nested deeper than this are no model's; also ends a walk through a loop of links.
+/// Folders nested deeper than this do not belong to a model; the limit also ends a walk through a loop of links.
 const DEPTH: usize = 4;
 /// Bytes read at a time while a digest is computed.
 const STEP: usize = 1 << 20;
@@ -25,7 +25,7 @@ pub struct ModelFile {
     pub bytes: u64,
 }
 
-/// All files of a folder by name, links followed (a hub cache is made of links), hidden names left out.
+/// Lists all files of a folder by name. Links are followed (a hub cache is made of links), hidden names left out.
 ///
 /// # Errors
 ///
@@ -56,7 +56,7 @@ fn walk(folder: &Path, prefix: &str, depth: usize, found: &mut Vec<ModelFile>) -
     Ok(())
 }
 
-/// A file's SHA-256 as 64 lower-case hexadecimal digits; the file is streamed.
+/// Computes a file's SHA-256 as 64 lower-case hexadecimal digits; the file is streamed.
 ///
 /// # Errors
 ///
@@ -65,7 +65,7 @@ pub fn sha256(path: &Path, progress: &mut dyn Progress) -> Result<String, LoadEr
     whole(path, &[path.to_path_buf()], progress)
 }
 
-/// The same of a model's weights; several files are read one after the other.
+/// Computes the SHA-256 of a model's weights; several files are read one after the other.
 pub(super) fn weights_sha256(path: &Path, progress: &mut dyn Progress) -> Result<String, LoadError> {
     whole(path, &shards::files(path)?, progress)
 }
@@ -81,12 +81,12 @@ fn whole(path: &Path, files: &[PathBuf], progress: &mut dyn Progress) -> Result<
     digest.map(hex::encode)
 }
 
-/// As [`sha256`], as a part of a longer step.
+/// Does the same as [`sha256`], as a part of a longer step.
 pub(super) fn digest(path: &Path, progress: &mut dyn Progress) -> Result<String, LoadError> {
     digest_all(&[path.to_path_buf()], progress).map(hex::encode)
 }
 
-/// The SHA-256 of files, one after the other.
+/// Computes the SHA-256 of files, one after the other.
 pub(crate) fn digest_all(files: &[PathBuf], progress: &mut dyn Progress) -> Result<[u8; 32], LoadError> {
     let mut digest = Sha256::new();
     let mut buffer = vec![0; STEP];

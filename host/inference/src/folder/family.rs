@@ -1,4 +1,4 @@
-//! Which family a model belongs to.
+//! Detection of a model's family.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use super::layout::Layout;
 use crate::error::LoadError;
 use crate::tensors::Tensors;
 
-/// What refusals list.
+/// The architectures that refusals list.
 const SERVED: &str = "BertModel, RobertaModel, XLMRobertaModel, CamembertModel and model2vec's StaticModel";
 
 /// The two families of models.
@@ -19,7 +19,7 @@ pub enum Family {
     Static,
 }
 
-/// What an encoder's weights are called and where its positions begin.
+/// The names of an encoder's weights and its first position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Architecture {
     /// BERT: positions begin at 0.
@@ -28,7 +28,7 @@ pub enum Architecture {
     Roberta,
 }
 
-/// Tells the family from the modules, the configuration, or failing both the names of the tensors.
+/// Detects the family from the modules, the configuration, or failing both the names of the tensors.
 pub fn detect(layout: &Layout, config: &Value) -> Result<Family, LoadError> {
     if layout.modules.iter().flatten().any(|module| module.is_static()) {
         return Ok(Family::Static);
@@ -61,7 +61,7 @@ pub fn detect(layout: &Layout, config: &Value) -> Result<Family, LoadError> {
     }
 }
 
-/// Some static models' configurations name no architecture at all.
+/// Detects static models whose configurations name no architecture.
 fn detect_by_tensors(layout: &Layout) -> Result<Family, LoadError> {
     let tensors = Tensors::open(&layout.weights)?;
     if STATIC_TABLES.iter().any(|name| tensors.get(name).is_some()) {

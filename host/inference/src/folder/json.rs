@@ -1,4 +1,4 @@
-//! Reading a model's small JSON files.
+//! The reader of a model's small JSON files.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::LoadError;
 
-/// Larger files are no configuration; without a cap a wrong file would fill memory.
+/// The largest configuration; without a limit a wrong file would fill memory.
 pub const LIMIT: u64 = 4 << 20;
 
 /// Reads a file that must be there.
@@ -30,7 +30,7 @@ pub fn read<T: DeserializeOwned>(path: &Path) -> Result<T, LoadError> {
 ///
 /// # Errors
 ///
-/// As [`read`], except that `None` stands for a missing file.
+/// As [`read`], except that a missing file is `None`.
 pub fn read_optional<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, LoadError> {
     match read(path) {
         Ok(value) => Ok(Some(value)),

@@ -1,4 +1,4 @@
-//! Which file of a folder is which.
+//! The paths of a model's files.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The paths a file of the transformer may have, the likelier first.
+    /// Returns the paths a file of the transformer may have, the likelier first.
     pub fn candidates(&self, name: &str) -> Vec<PathBuf> {
         let mut paths = vec![self.base.join(name)];
         if self.root != self.base {
@@ -40,7 +40,7 @@ impl Layout {
 pub fn find(path: &Path) -> Result<Layout, LoadError> {
     let metadata = std::fs::metadata(path).map_err(|source| LoadError::read(path, source))?;
     if !metadata.is_dir() {
-        return Err(LoadError::malformed(path, "this is no folder; a model is a folder"));
+        return Err(LoadError::malformed(path, "this is not a folder; a model is a folder"));
     }
     let modules = modules::read(path)?;
     let mut tried =
@@ -66,12 +66,12 @@ pub fn find(path: &Path) -> Result<Layout, LoadError> {
     Err(LoadError::malformed(path, missing(path)))
 }
 
-/// What to say about a folder that holds no whole model.
+/// Describes what a folder lacks that holds no whole model.
 fn missing(path: &Path) -> String {
     let mut lacking: Vec<_> =
         [CONFIG, TOKENIZER].into_iter().filter(|name| !path.join(name).is_file()).collect();
     lacking.extend((!shards::weights(path).is_file()).then_some(WEIGHTS));
-    let mut reason = format!("this is no model folder: {} missing", lacking.join(", "));
+    let mut reason = format!("this is not a model folder: {} missing", lacking.join(", "));
     if ["pytorch_model.bin", "model.onnx", "onnx"].iter().any(|name| path.join(name).exists()) {
         reason += "; the weights must be stored as safetensors";
     }

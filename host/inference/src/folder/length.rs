@@ -1,4 +1,4 @@
-//! How long an input may be.
+//! The limits of an input's length.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use super::json;
 use super::layout::Layout;
 use crate::error::LoadError;
 
-/// Larger values of `model_max_length` stand for "none": Python writes 1e30.
+/// Larger values of `model_max_length` mean "no limit": Python writes 1e30.
 const UNLIMITED: f64 = 1e6;
 
 /// `sentence_bert_config.json`.
@@ -37,7 +37,7 @@ pub fn sentence_bert(layout: &Layout) -> Result<SentenceBert, LoadError> {
     Ok(SentenceBert::default())
 }
 
-/// An encoder's limit in tokens: what its authors state, and never more than it has positions.
+/// Returns an encoder's limit in tokens: what its authors state, and never more than it has positions.
 pub fn encoder(
     layout: &Layout,
     config: &Value,
@@ -73,7 +73,7 @@ pub fn encoder(
     Ok(limit)
 }
 
-/// A static model's limit: `max_length` of its configuration, which newer model2vec writes.
+/// Returns a static model's limit: `max_length` of its configuration, which newer model2vec writes.
 pub fn static_model(config: &Value) -> Option<usize> {
     config.get("max_length").and_then(Value::as_u64).and_then(|length| usize::try_from(length).ok())
 }

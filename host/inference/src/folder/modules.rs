@@ -23,17 +23,17 @@ pub struct Module {
 }
 
 impl Module {
-    /// The class's own name.
+    /// Returns the class's own name.
     fn kind(&self) -> &str {
         self.class.rsplit('.').next().unwrap_or_default()
     }
 
-    /// Whether this is the step with the token vectors of a static model.
+    /// Returns whether this is the step with the token vectors of a static model.
     pub fn is_static(&self) -> bool {
         self.kind() == "StaticEmbedding"
     }
 
-    /// Where the weights lie, if this is the step that has them.
+    /// Returns where the weights lie, if this is the step that has them.
     pub fn transformer_path(&self) -> Option<&Path> {
         matches!(self.kind(), "Transformer" | "StaticEmbedding").then_some(&self.path)
     }
@@ -58,12 +58,12 @@ pub fn read(folder: &Path) -> Result<Option<Vec<Module>>, LoadError> {
     Ok(modules)
 }
 
-/// Whether the model has a `Normalize` step; `None` without a list of modules.
+/// Returns whether the model has a `Normalize` step; `None` without a list of modules.
 pub fn normalize(modules: Option<&[Module]>) -> Option<bool> {
     modules.map(|modules| modules.iter().any(|module| module.kind() == "Normalize"))
 }
 
-/// The pooling of an encoder: as its module says, else the mean (what sentence-transformers adds to a bare
+/// Returns the pooling of an encoder: as its module says, else the mean (what sentence-transformers adds to a bare
 /// transformer). `root` is the folder that describes the model.
 pub fn pooling(root: &Path, modules: Option<&[Module]>) -> Result<Pooling, LoadError> {
     let module = modules.into_iter().flatten().find(|module| module.kind() == "Pooling");

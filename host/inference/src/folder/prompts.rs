@@ -14,7 +14,7 @@ use crate::error::LoadError;
 pub struct Prompts {
     /// Prefix text by name, such as `query` and `query: `.
     pub by_name: BTreeMap<String, String>,
-    /// The one the model's authors want used when none is named. Bulkhead uses none unless asked for.
+    /// The authors' default. Bulkhead uses no prompt unless asked for one.
     pub default_name: Option<String>,
 }
 
@@ -38,7 +38,7 @@ pub fn read(folder: &Path) -> Result<Prompts, LoadError> {
         .map(|(name, text)| (name, text.unwrap_or_default()))
         .collect();
     if let Some(name) = default_name.as_ref().filter(|name| !by_name.contains_key(*name)) {
-        let reason = format!("default_prompt_name `{name}` is none of the prompts");
+        let reason = format!("default_prompt_name `{name}` is not one of the prompts");
         return Err(LoadError::malformed(&path, reason));
     }
     Ok(Prompts { by_name, default_name })

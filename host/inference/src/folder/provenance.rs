@@ -1,4 +1,4 @@
-//! The provenance record, `bulkhead.json`: where a folder's model came from and what its files must be.
+//! The provenance record, `bulkhead.json`: origin of a folder's model, and size and digest of its files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -34,7 +34,8 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Where the weights came from, in one word: `PACKAGE-VERSION`, or the version alone; `None` if unrecorded.
+    /// Returns where the weights came from, in one word: `PACKAGE-VERSION`, or the version alone; `None` if
+    /// unrecorded.
     pub fn revision(&self) -> Option<String> {
         match (&self.package, &self.version) {
             (Some(package), Some(version)) => Some(format!("{package}-{version}")),
@@ -103,7 +104,7 @@ impl Provenance {
         json::read_optional(&folder.join(FILE))
     }
 
-    /// The first file that is not what the record says, with what is wrong; `None` if all are intact.
+    /// Returns the first file that is not what the record says, with what is wrong; `None` if all are intact.
     ///
     /// Sizes are compared first, so that a cut file is found without reading the others.
     pub fn difference(&self, folder: &Path, progress: &mut dyn Progress) -> Option<String> {

@@ -1,3 +1,5 @@
+//! Tests of reading model folders.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::fs;
@@ -24,7 +26,7 @@ fn weights(folder: &Path, name: &str, shape: [usize; 2]) {
         .unwrap();
 }
 
-/// A folder with everything an encoder's has.
+/// Creates a folder with everything an encoder's has.
 fn encoder(config: serde_json::Value) -> TempDir {
     let folder = TempDir::new().unwrap();
     write(folder.path(), "config.json", config);
@@ -85,7 +87,7 @@ fn a_sentence_transformers_encoder() {
 }
 
 #[test]
-fn a_bare_encoder_pools_the_mean_and_takes_its_positions_as_limit() {
+fn bare_encoder_defaults_pooling_and_limit() {
     let folder = encoder(json!({
         "architectures": ["XLMRobertaModel"], "model_type": "xlm-roberta", "hidden_size": 4,
         "max_position_embeddings": 514, "pad_token_id": 1,
@@ -202,7 +204,11 @@ fn bad_files_are_named() {
     let path = folder.path();
     for (name, text, part) in [
         ("config_sentence_transformers.json", r#"{"prompts": {"query": 7}}"#, "invalid type"),
-        ("config_sentence_transformers.json", r#"{"default_prompt_name": "query"}"#, "none of the prompts"),
+        (
+            "config_sentence_transformers.json",
+            r#"{"default_prompt_name": "query"}"#,
+            "not one of the prompts",
+        ),
         ("sentence_bert_config.json", r#"{"max_seq_length": 2}"#, "no room for text"),
         ("tokenizer_config.json", "[", "EOF"),
         ("modules.json", "{}", "invalid type"),
@@ -225,7 +231,7 @@ fn bad_files_are_named() {
 }
 
 #[test]
-fn a_static_model_scales_or_does_not() {
+fn static_model_scaling_follows_the_configuration() {
     let folder = TempDir::new().unwrap();
     write(folder.path(), "tokenizer.json", "{}");
     write(folder.path(), "model.safetensors", "");
@@ -248,7 +254,7 @@ fn folders_without_a_model() {
 }
 
 #[test]
-fn provenance_tells_altered_files() {
+fn provenance_reports_altered_files() {
     let folder = encoder(bert());
     let origin = provenance::Origin { model_id: "org/name".to_owned(), ..Default::default() };
     Provenance::record(folder.path(), &origin, None, &mut Silent).unwrap();

@@ -1,6 +1,6 @@
-//! A head's file: safetensors of `weights` `[r, d]`, `bias` `[r]`, `scale` and `shift` `[k]` and, where it takes sparse
-//! features, `sparse_weights` `[f, r]` (a feature's weights lie together, as a text names a few of many features),
-//! all f32; its metadata has the format's version and the record.
+//! The format of a head's file: safetensors of `weights` `[r, d]`, `bias` `[r]`, `scale` and `shift` `[k]` and, where
+//! it takes sparse features, `sparse_weights` `[f, r]` (a feature's weights lie together, as a text names a few of
+//! many features), all f32; its metadata has the format's version and the record.
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -18,16 +18,16 @@ use crate::error::{LoadError, SourceError};
 use crate::tensors::Tensors;
 
 /// The metadata's one entry; several would come in any order, and equal heads be unequal files.
-const NOTE: &str = "linear-head";
+const METADATA_KEY: &str = "linear-head";
 const WEIGHTS: &str = "weights";
 const BIAS: &str = "bias";
 const SCALE: &str = "scale";
 const SHIFT: &str = "shift";
 const SPARSE: &str = "sparse_weights";
 
-/// What the entry holds, as JSON.
+/// The entry's content, as JSON.
 #[derive(Serialize, Deserialize)]
-struct Note<R> {
+struct StoredRecord<R> {
     format: u32,
     record: R,
 }
@@ -37,18 +37,21 @@ impl Head {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read or is no head; the message names the file and what is wrong in it.
+    /// When the file cannot be read or is not a head; the message names the file and what is wrong in it.
     pub fn load(path: &Path) -> Result<Self, LoadError> {
         let malformed = |reason: String| LoadError::malformed(path, reason);
         let file = Tensors::open(path)?;
-        let note = file.note(NOTE).ok_or_else(|| malformed(format!("metadata `{NOTE}` is missing")))?;
-        let invalid = |fault| malformed(format!("metadata `{NOTE}`: {fault}"));
-        let note: Note<Value> = serde_json::from_str(note).map_err(invalid)?;
-        if note.format != FORMAT {
-            let reason = format!("metadata `{NOTE}`: format {}, this version reads {FORMAT}", note.format);
+        let stored = file
+            .metadata_entry(METADATA_KEY)
+            .ok_or_else(|| malformed(format!("metadata `{METADATA_KEY}` is missing")))?;
+        let invalid = |fault| malformed(format!("metadata `{METADATA_KEY}`: {fault}"));
+        let stored: StoredRecord<Value> = serde_json::from_str(stored).map_err(invalid)?;
+        if stored.format != FORMAT {
+            let reason =
+                format!("metadata `{METADATA_KEY}`: format {}, this version reads {FORMAT}", stored.format);
             return Err(malformed(reason));
         }
-        let record = Record::deserialize(note.record).map_err(invalid)?;
+        let record = Record::deserialize(stored.record).map_err(invalid)?;
         let numbers = |name: &str| {
             let tensor = file.get(name).ok_or_else(|| malformed(format!("tensor `{name}` is missing")))?;
             match (tensor.dtype, tensor.to_f32()) {
@@ -106,10 +109,10 @@ impl Head {
             .map(|(name, shape, bytes)| Ok((*name, TensorView::new(Dtype::F32, shape.clone(), bytes)?)))
             .collect::<Result<Vec<_>, _>>()
             .map_err(invalid)?;
-        let note = Note { format: FORMAT, record: &self.record };
-        let note = serde_json::to_string(&note).map_err(|fault| failed(fault.into()))?;
-        let notes = HashMap::from([(NOTE.to_owned(), note)]);
-        let bytes = safetensors::serialize(views, Some(notes)).map_err(invalid)?;
+        let stored = StoredRecord { format: FORMAT, record: &self.record };
+        let stored = serde_json::to_string(&stored).map_err(|fault| failed(fault.into()))?;
+        let metadata = HashMap::from([(METADATA_KEY.to_owned(), stored)]);
+        let bytes = safetensors::serialize(views, Some(metadata)).map_err(invalid)?;
         atomic_file::write(path, |file| file.write_all(&bytes)).map_err(failed)
     }
 }

@@ -1,4 +1,4 @@
-//! What a head says of itself: its labels, and the model whose vectors it was trained on.
+//! The record of a head: its labels, and the model whose vectors it was trained on.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub struct Record {
     pub model_id: String,
     /// SHA-256 of that model's weights file, hex.
     pub weights_sha256: String,
-    /// What that model calculated with.
+    /// The element type of that model's arithmetic.
     pub dtype: String,
     /// The prompt that was put before each text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -27,7 +27,7 @@ pub struct Record {
     pub labels: Vec<String>,
     /// How scores become probabilities.
     pub link: Link,
-    /// How sparse features are made from a text, for whoever makes them; there if the head has weights for such.
+    /// Settings of the component that makes sparse features from a text; present if the head has weights for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sparse: Option<serde_json::Value>,
 }
@@ -56,7 +56,7 @@ pub enum Link {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the head was trained with {what} `{trained}`, the model that is loaded has `{loaded}`; \
-     train it anew with `bulkhead triage train`"
+     train it again with `bulkhead triage train`"
 )]
 pub struct Mismatch {
     /// What differs.
@@ -68,7 +68,7 @@ pub struct Mismatch {
 }
 
 impl Record {
-    /// Whether the head may be used with a loaded model, whose canonical id is `model_id`.
+    /// Checks that the head may be used with a loaded model, whose canonical id is `model_id`.
     ///
     /// # Errors
     ///

@@ -16,7 +16,7 @@ pub struct Csr<'a> {
 }
 
 impl Csr<'_> {
-    /// Whether this is a well-formed matrix of so many rows and features.
+    /// Checks that this is a well-formed matrix of so many rows and features.
     pub(super) fn check(&self, rows: usize, features: usize) -> Result<(), PredictError> {
         let malformed = |tensor, reason: String| Err(PredictError::Malformed { tensor, reason });
         let Self { indices, values, offsets } = self;

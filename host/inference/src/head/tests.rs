@@ -1,3 +1,5 @@
+//! Tests of heads and their files.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::collections::{BTreeMap, HashMap};
@@ -11,7 +13,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::model::Description;
 
-/// Three classes over vectors of length 2.
+/// Returns a record of three classes over vectors of length 2.
 fn record(link: Link) -> Record {
     Record {
         model_id: "toys/encoder".to_owned(),
@@ -35,7 +37,7 @@ fn coefficients() -> Coefficients {
     }
 }
 
-/// The same with four sparse features.
+/// Returns the same head with four sparse features.
 fn sparse(link: Link) -> Head {
     let weights = vec![1.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 3.0, -1.0, -1.0, -1.0];
     let record = Record { sparse: Some(json!({"ngrams": [1, 2]})), ..record(link) };
@@ -68,7 +70,7 @@ fn probabilities_are_those_of_the_formula() {
 }
 
 #[test]
-fn rows_of_a_class_are_joined_before_calibration() {
+fn class_rows_are_joined_before_calibration() {
     let labels = ["waste", "waste", "parking"].map(str::to_owned).to_vec();
     let halved = Coefficients { scale: vec![0.5; 2], shift: vec![0.0; 2], ..coefficients() };
     let head = Head::new(Record { labels, ..record(Link::Softmax) }, halved).unwrap();
@@ -91,7 +93,7 @@ fn calibration_scales_and_shifts_each_class() {
 }
 
 #[test]
-fn sparse_features_add_to_the_scores_of_their_row() {
+fn sparse_features_add_to_row_scores() {
     let head = sparse(Link::Softmax);
     assert_eq!(head.features(), 4);
     // Row 0 has none, row 1 has feature 1 twice, row 2 features 3 and 0.
@@ -160,7 +162,7 @@ fn input_that_does_not_fit_is_refused() {
 }
 
 #[test]
-fn parts_that_do_not_fit_make_no_head() {
+fn inconsistent_parts_are_refused() {
     let refused = |record: Record, coefficients| Head::new(record, coefficients).unwrap_err().to_string();
     let softmax = || record(Link::Softmax);
     let twice = Record { labels: ["a", "b", "a"].map(str::to_owned).to_vec(), ..softmax() };
@@ -191,7 +193,7 @@ fn parts_that_do_not_fit_make_no_head() {
 }
 
 #[test]
-fn a_head_survives_its_file() {
+fn head_round_trips_through_its_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new").join("head.safetensors");
     for head in [Head::new(record(Link::Sigmoid), coefficients()).unwrap(), sparse(Link::Softmax)] {
@@ -203,7 +205,7 @@ fn a_head_survives_its_file() {
     }
 }
 
-/// A head's file with one tensor changed or left out, or with another note.
+/// Writes a head's file with one tensor changed or left out, or with other metadata.
 fn altered(path: &Path, tensor: &str, shape: &[usize], dtype: Dtype, note: Option<Value>) {
     let usual = || json!({"format": 1, "record": record(Link::Softmax)});
     let note = note.unwrap_or_else(usual).to_string();
@@ -221,7 +223,7 @@ fn altered(path: &Path, tensor: &str, shape: &[usize], dtype: Dtype, note: Optio
 }
 
 #[test]
-fn a_bad_file_is_refused_by_name_and_field() {
+fn bad_file_is_refused_by_field() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("head.safetensors");
     let refused = || {
@@ -275,7 +277,7 @@ fn a_head_of_another_model_is_refused() {
     assert_eq!(
         message,
         "the head was trained with model `toys/encoder`, the model that is loaded has `toys/other`; \
-         train it anew with `bulkhead triage train`"
+         train it again with `bulkhead triage train`"
     );
     let other = |change: fn(&mut Description)| {
         let mut model = model.clone();

@@ -1,3 +1,5 @@
+//! Tests of token vectors.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::fs;
@@ -43,7 +45,7 @@ const IMPORTANCE: (&str, &[usize], &[f32]) = ("importance.weight", &[1, 3], &[0.
 const IMPORTANCE_BIAS: (&str, &[usize], &[f32]) = ("importance.bias", &[1], &[-1.0]);
 
 #[test]
-fn tokens_are_projected_to_length_1_and_weighed() {
+fn tokens_are_projected_scaled_and_weighed() {
     let found = open(Some(file(&[PROJECTION, BIAS, IMPORTANCE, IMPORTANCE_BIAS]))).unwrap().unwrap();
     // Rows are longer than the vectors: what lies behind does not count.
     let rows = [3.0, 3.0, 2.0, 99.0, 0.0, 1.0, 0.0, 99.0, 0.0, -1.0, 1.0, 99.0];
@@ -56,7 +58,7 @@ fn tokens_are_projected_to_length_1_and_weighed() {
 }
 
 #[test]
-fn a_folder_without_the_file_makes_none_and_a_broken_one_says_what_is_wrong() {
+fn missing_file_is_none_and_broken_refused() {
     assert!(open(None).unwrap().is_none());
     let fault = |bytes| open(Some(bytes)).err().unwrap().to_string();
     let wide = ("projection.weight", &[4, 3][..], &[0.0; 12][..]);

@@ -1,4 +1,4 @@
-//! Compact tokenisers kept beside packed weights, so that the next start need not read megabytes of JSON.
+//! The cache of compact tokenisers next to packed weights, so that the next start need not read megabytes of JSON.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -9,8 +9,8 @@ use crate::folder::contents;
 use crate::progress::Silent;
 use bulkhead_tokenizers::Tokenizer;
 
-/// The tokeniser of a `tokenizer.json`, from its compact form in `folder` where there is a sound one; else read from
-/// the JSON, and its compact form left there. A fault of the folder is logged and costs time only.
+/// Opens the tokeniser of a `tokenizer.json`, from its compact form in `folder` if there is a sound one; else reads
+/// the JSON and stores its compact form there. A fault of the folder is logged and costs only time.
 pub(super) fn tokenizer(path: &Path, folder: Option<&Path>) -> Result<Tokenizer, LoadError> {
     let Some(folder) = folder else { return Ok(Tokenizer::open(path)?) };
     let digest = contents::sha256(path, &mut Silent)?;
@@ -20,19 +20,19 @@ pub(super) fn tokenizer(path: &Path, folder: Option<&Path>) -> Result<Tokenizer,
         make_private(&compact);
         match Tokenizer::open_compact(&compact, path) {
             Ok(tokenizer) => return Ok(tokenizer),
-            Err(error) => tracing::warn!(%error, "a compact tokeniser is not usable, making it again"),
+            Err(error) => tracing::warn!(%error, "a compact tokeniser is unusable and is built again"),
         }
     }
     let tokenizer = Tokenizer::open(path)?;
     if let Some(bytes) = tokenizer.compact_bytes()
         && let Err(error) = atomic_file::write_private(&compact, |file| file.write_all(bytes))
     {
-        tracing::warn!(%error, path = %compact.display(), "a compact tokeniser cannot be kept, going on without");
+        tracing::warn!(%error, path = %compact.display(), "a compact tokeniser cannot be stored, continuing without it");
     }
     Ok(tokenizer)
 }
 
-/// Takes the file out of everybody's hands but its owner's: earlier builds let all read it.
+/// Lets only the file's owner read it: earlier builds let all users read it.
 #[cfg(unix)]
 fn make_private(path: &Path) {
     use std::fs::{Permissions, set_permissions};

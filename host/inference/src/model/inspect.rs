@@ -1,4 +1,4 @@
-//! Whether a model can be served, found out by loading it.
+//! Inspection of a model by loading it.
 
 use std::path::Path;
 

@@ -1,3 +1,5 @@
+//! Tests of loaded models, and the toy models of other tests.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::collections::HashMap;
@@ -47,32 +49,32 @@ fn write_toy(folder: &Path, row: fn(usize) -> [f32; 4]) {
     safetensors::serialize_to_file(tensors, None, &folder.join("model.safetensors")).unwrap();
 }
 
-/// The toy model as it is.
+/// Loads the toy model as it is.
 pub(crate) fn toy() -> Model {
     let folder = TempDir::new().unwrap();
     toy_folder(folder.path());
     Model::load(folder.path(), &LoadOptions::default()).unwrap()
 }
 
-/// The toy model with vectors so long that two of them have no sum.
+/// Loads the toy model with vectors so long that the sum of two overflows.
 pub(crate) fn huge() -> Model {
     let folder = TempDir::new().unwrap();
     write_toy(folder.path(), |_| [3e38; 4]);
     Model::load(folder.path(), &LoadOptions::default()).unwrap()
 }
 
-/// The toy model in batches: `boom` panics, `fail` is an error.
+/// Loads the toy model in batches: `boom` panics, `fail` is an error.
 pub(crate) fn faulty() -> Model {
     let Model { network: Network::Static(model), .. } = toy() else { panic!() };
     Model { network: Network::Faulty { model, panics_at: 12, fails_at: 13 }, ..toy() }
 }
 
-/// An encoder with random weights.
+/// Loads an encoder with random weights.
 pub(crate) fn encoder() -> Model {
     loaded(|_| {})
 }
 
-/// The same, with vectors of tokens.
+/// Loads the same, with vectors of tokens.
 pub(crate) fn word_by_word() -> Model {
     loaded(|folder| std::fs::write(folder.join(late_interaction::FILE), toy_file(64)).unwrap())
 }
@@ -93,7 +95,7 @@ fn embed(model: &Model, text: &str, options: &EmbedOptions) -> Vec<f32> {
 }
 
 #[test]
-fn a_static_model_says_what_it_is() {
+fn static_model_is_described() {
     let model = toy();
     let about = model.description();
     assert_eq!((about.dims, about.max_input_length, about.pooling), (4, 512, "mean"));
@@ -117,7 +119,7 @@ fn a_caller_chooses_scale_length_and_prompt() {
 }
 
 #[test]
-fn a_text_that_is_too_long_is_cut_or_refused() {
+fn long_text_is_cut_or_refused() {
     let folder = TempDir::new().unwrap();
     toy_folder(folder.path());
     let options = LoadOptions { max_input_length: Some(2), ..LoadOptions::default() };
@@ -131,14 +133,14 @@ fn a_text_that_is_too_long_is_cut_or_refused() {
     let error = model.tokenize("hello world good", &refused).unwrap_err();
     assert_eq!(error, TextError::TooLong { count: Some(3), limit: 2 });
     assert_eq!(error.to_string(), "it has 3 tokens, the limit is 2");
-    // Not read to its end, so that nobody knows how many there are.
+    // Not read to its end, so that the number of tokens is unknown.
     let error = model.tokenize(&"hello ".repeat(100_000), &refused).unwrap_err();
     assert_eq!(error.to_string(), "it has more than 2 tokens, the limit is 2");
     assert!(!model.tokenize("hello world", &refused).unwrap().truncated);
 }
 
 #[test]
-fn a_compact_tokeniser_is_kept_and_a_broken_one_replaced() {
+fn broken_compact_tokeniser_is_replaced() {
     let (folder, cache) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     toy_folder(folder.path());
     let options = LoadOptions { cache: Some(cache.path().to_owned()), ..LoadOptions::default() };
@@ -155,7 +157,7 @@ fn a_compact_tokeniser_is_kept_and_a_broken_one_replaced() {
 }
 
 #[test]
-fn a_model_that_cannot_be_served_is_described_with_its_fault() {
+fn unservable_model_is_described_with_its_fault() {
     let folder = TempDir::new().unwrap();
     toy_folder(folder.path());
     let about = inspect(folder.path(), &mut Silent).unwrap();

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A protobuf field with bytes in it.
+/// Encodes a protobuf field with bytes in it.
 fn bytes(field: u8, content: &[u8]) -> Vec<u8> {
     let length = u8::try_from(content.len()).unwrap();
     assert!(length < 128, "one byte of length is enough here");
@@ -17,7 +17,7 @@ fn text(field: u8, content: &str) -> Vec<u8> {
     bytes(field, content.as_bytes())
 }
 
-/// A named port of an element type; its dimensions are left open.
+/// Encodes a named port of an element type; its dimensions are left open.
 fn port(name: &str, kind: u8) -> Vec<u8> {
     let dimensions = bytes(2, &[bytes(1, &text(2, "n")), bytes(1, &text(2, "d"))].concat());
     let tensor = [number(1, kind), dimensions].concat();
@@ -35,7 +35,7 @@ fn node(operator: &str, inputs: &[&str], output: &str) -> Vec<u8> {
     [inputs, text(2, output), text(4, operator)].concat()
 }
 
-/// Fields with more than 127 bytes in them.
+/// Encodes fields with more than 127 bytes in them.
 fn long(field: u8, content: &[u8]) -> Vec<u8> {
     let length = content.len();
     let varint = [u8::try_from(length & 127).unwrap() | 128, u8::try_from(length >> 7).unwrap()];

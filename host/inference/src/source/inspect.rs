@@ -1,4 +1,4 @@
-//! What `bulkhead model info` shows of a model.
+//! The description of a model for `bulkhead model info`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ pub struct Inspection {
     pub provenance: Option<Provenance>,
     /// The first file that is not as recorded, if one is not.
     pub damage: Option<String>,
-    /// Why it cannot be served: what loading it says. Only [`crate::model::inspect`] tries.
+    /// Why it cannot be served: the error of loading it. Only [`crate::model::inspect`] tries.
     pub fault: Option<String>,
 }
 

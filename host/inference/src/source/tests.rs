@@ -1,3 +1,5 @@
+//! Tests of listing and resolving models.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod pip;
@@ -14,7 +16,7 @@ use super::*;
 use crate::folder::provenance::Origin;
 use crate::progress::Silent;
 
-/// A folder with a model and its record, as a pull or a conversion leaves it.
+/// Creates a folder with a model and its record, as a pull or a conversion leaves it.
 fn place(models: &Path, name: &str, id: &str, version: &str) -> PathBuf {
     let folder = models.join(name);
     write(&folder);
@@ -29,12 +31,12 @@ fn place(models: &Path, name: &str, id: &str, version: &str) -> PathBuf {
     folder
 }
 
-/// A hub's cache of a test's own.
+/// Returns settings with a hub's cache of the test's own.
 fn hub_cache(cache: &Path) -> HubSettings {
     HubSettings::from_variables(|name| (name == "HF_HUB_CACHE").then(|| cache.display().to_string()))
 }
 
-/// A model in a hub's cache, as `huggingface_hub` leaves it.
+/// Creates a model in a hub's cache, as `huggingface_hub` leaves it.
 fn place_cached(cache: &Path, id: &str, commit: &str, is_main: bool) -> PathBuf {
     let root = cache.join(format!("models--{}", id.replace('/', "--")));
     let folder = root.join("snapshots").join(commit);
@@ -46,7 +48,7 @@ fn place_cached(cache: &Path, id: &str, commit: &str, is_main: bool) -> PathBuf 
     folder
 }
 
-/// The files of a model.
+/// Writes the files of a model.
 fn write(folder: &Path) {
     for (name, bytes) in model_files() {
         let path = folder.join(name);
@@ -85,7 +87,7 @@ fn models_are_listed_known_ones_first() {
 }
 
 #[test]
-fn folders_put_among_the_models_by_hand_are_listed_and_found_by_name() {
+fn hand_placed_folders_are_listed_and_found() {
     let models = TempDir::new().unwrap();
     let own = place(models.path(), "own", "me/own", "1");
     let (by_hand, half) = (models.path().join("by-hand"), models.path().join("half"));
@@ -117,7 +119,7 @@ fn folders_put_among_the_models_by_hand_are_listed_and_found_by_name() {
 }
 
 #[test]
-fn models_of_the_hub_are_listed_and_found_by_id_and_commit() {
+fn cached_hub_models_are_listed_and_found() {
     let (models, cache) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let settings = hub_cache(cache.path());
     let (new, old) = ("b".repeat(40), "a".repeat(40));
@@ -161,13 +163,16 @@ fn models_of_the_hub_are_listed_and_found_by_id_and_commit() {
 }
 
 #[test]
-fn models_are_found_by_id_name_and_revision() {
+fn models_are_found_by_id_and_revision() {
     let models = TempDir::new().unwrap();
     let potion = place(models.path(), "potion-base-8M", "minishlab/potion-base-8M", "2.0");
     for value in ["minishlab/potion-base-8M", "potion-base-8M", "minishlab/potion-base-8M@package-2.0"] {
         assert_eq!(find(models.path(), value), Some(potion.clone()), "{value}");
         let resolved = resolve(value, models.path()).unwrap();
-        assert_eq!(resolved, Resolved { id: "minishlab/potion-base-8M".to_owned(), folder: potion.clone() });
+        assert_eq!(
+            resolved,
+            ResolvedModel { id: "minishlab/potion-base-8M".to_owned(), folder: potion.clone() }
+        );
     }
     assert_eq!(find(models.path(), "minishlab/potion-base-8M@package-1.0"), None);
     let no_hub = hub_cache(&models.path().join("none"));
@@ -177,7 +182,7 @@ fn models_are_found_by_id_name_and_revision() {
 }
 
 #[test]
-fn a_path_comes_before_a_pulled_model_and_names_itself() {
+fn path_takes_precedence_over_pulled_model() {
     let models = TempDir::new().unwrap();
     let folder = place(models.path(), "local", "me/pulled", "1");
     for value in [folder.display().to_string(), format!("{}/", folder.display())] {
@@ -196,7 +201,7 @@ fn a_path_comes_before_a_pulled_model_and_names_itself() {
 }
 
 #[test]
-fn what_is_missing_says_how_to_get_it() {
+fn missing_model_error_names_the_command() {
     let models = TempDir::new().unwrap();
     for (value, hint) in [
         ("intfloat/multilingual-e5-small", "`bulkhead model pull multilingual-e5-small`"),

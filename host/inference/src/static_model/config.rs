@@ -1,4 +1,4 @@
-//! What a static model's configuration says.
+//! The configuration of a static model.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::error::LoadError;
 /// Tokens of a text that count when the configuration does not say (Python `model2vec` 0.10).
 const MAX_LENGTH: usize = 512;
 
-/// What inference takes from a configuration; the rest of it tells how the model was made.
+/// The part of a configuration that inference uses; the rest describes how the model was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(super) struct Config {
     /// `null` means without limit.

@@ -1,9 +1,9 @@
-//! A table of row vectors, read where it lies in its file, whatever its element type and alignment.
+//! A table of row vectors, read in place in its file, with any element type and alignment.
 
 use safetensors::Dtype;
 
 use crate::error::LoadError;
-use crate::tensors::{Place, Tensors};
+use crate::tensors::{TensorLocation, Tensors};
 
 /// How many tokens ahead rows are asked from memory. A table of 30 MB is not in the cache, and a row is done
 /// with before the next one has come.
@@ -15,7 +15,7 @@ type Kernel = fn(row: &[u8], weight: f32, out: &mut [f32]);
 /// A table of `[count, dims]` elements.
 pub(super) struct Rows {
     tensors: Tensors,
-    place: Place,
+    location: TensorLocation,
     dtype: Dtype,
     count: usize,
     dims: usize,
@@ -30,7 +30,7 @@ impl Rows {
             |reason: String| LoadError::malformed(tensors.path(), format!("tensor `{name}` {reason}"));
         let missing = || malformed("is missing".to_owned());
         let tensor = tensors.get(name).ok_or_else(missing)?;
-        let place = tensors.place(name).ok_or_else(missing)?;
+        let location = tensors.locate(name).ok_or_else(missing)?;
         let &[count, dims] = tensor.shape else {
             return Err(malformed(format!("has shape {:?}, not two dimensions", tensor.shape)));
         };
@@ -44,7 +44,7 @@ impl Rows {
             return Err(malformed("has values that are not finite".to_owned()));
         }
         let stride = dims * size;
-        Ok(Self { tensors, place, dtype, count, dims, stride, kernel })
+        Ok(Self { tensors, location, dtype, count, dims, stride, kernel })
     }
 
     pub(super) fn count(&self) -> usize {
@@ -60,7 +60,7 @@ impl Rows {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.tensors.slice(&self.place).len()
+        self.tensors.slice(&self.location).len()
     }
 
     /// Adds `weight` times a row to `out` (`[dims]`); `None` if there is no such row.
@@ -71,7 +71,7 @@ impl Rows {
 
     fn row(&self, row: usize) -> Option<&[u8]> {
         let from = row.checked_mul(self.stride)?;
-        self.tensors.slice(&self.place).get(from..from.checked_add(self.stride)?)
+        self.tensors.slice(&self.location).get(from..from.checked_add(self.stride)?)
     }
 
     /// Asks for a row's first KiB; the rest follows by the processor's own prefetching.
@@ -90,12 +90,12 @@ impl Rows {
     }
 }
 
-/// Whether all numbers are finite, without a branch for each.
+/// Returns whether all numbers are finite, without a branch for each.
 pub(super) fn are_finite(numbers: &[f32]) -> bool {
     all(numbers, |number| number.is_finite())
 }
 
-/// Whether all elements of a table become finite numbers of 32 bits. One pass at memory speed.
+/// Returns whether all elements of a table become finite numbers of 32 bits. One pass at memory speed.
 fn holds_finite(dtype: Dtype, bytes: &[u8]) -> bool {
     match dtype {
         Dtype::F64 => all(bytes.as_chunks().0, |bytes| (f64::from_le_bytes(*bytes) as f32).is_finite()),
@@ -107,13 +107,13 @@ fn holds_finite(dtype: Dtype, bytes: &[u8]) -> bool {
     }
 }
 
-/// Whether a condition holds for all; looks at whole blocks, which the compiler does at once.
+/// Returns whether a condition holds for all; looks at whole blocks, which the compiler does at once.
 #[inline(always)]
 fn all<T>(elements: &[T], holds: impl Fn(&T) -> bool) -> bool {
     elements.chunks(1024).all(|block| block.iter().fold(true, |so_far, element| so_far & holds(element)))
 }
 
-/// Bytes of an element, and the function that adds a row of such elements.
+/// Returns the bytes of an element, and the function that adds a row of such elements.
 fn kernel(dtype: Dtype) -> Option<(usize, Kernel)> {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("f16c") {

@@ -1,3 +1,5 @@
+//! Tests of static models.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
@@ -10,7 +12,7 @@ use super::*;
 use crate::toy_tokenizer;
 use bulkhead_tokenizers::{EncodeOptions, TruncationSide};
 
-/// Rows of the toy table: token `id` has `[id, 1, -id, 0.5]`.
+/// Returns the rows of the toy table: token `id` has `[id, 1, -id, 0.5]`.
 fn table(ids: usize) -> Vec<f32> {
     (0..ids).flat_map(|id| [id as f32, 1.0, -(id as f32), 0.5]).collect()
 }
@@ -29,7 +31,7 @@ fn write_model(path: &Path, parts: &Parts) {
     std::fs::write(path, safetensors::serialize(views, None).unwrap()).unwrap();
 }
 
-/// A folder with the toy WordPiece tokeniser and the given tensors and configuration.
+/// Creates a folder with the toy WordPiece tokeniser and the given tensors and configuration.
 fn folder(parts: &Parts, config: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("tokenizer.json"), toy_tokenizer::wordpiece()).unwrap();
@@ -63,7 +65,7 @@ fn open_folder(folder: &Path) -> Result<StaticModel, LoadError> {
 }
 
 #[test]
-fn a_text_is_cut_then_freed_of_unknown_tokens_then_averaged() {
+fn text_is_cut_before_unknown_tokens_drop() {
     let model = open(&plain(), "{}").unwrap();
     assert_eq!((model.dims(), model.dtype()), (4, Dtype::F32));
     // hello 5, world 6; `xyz` is unknown and dropped, but it counts before the cut
@@ -79,7 +81,7 @@ fn a_text_is_cut_then_freed_of_unknown_tokens_then_averaged() {
 }
 
 #[test]
-fn every_element_type_and_table_name_is_read_in_place() {
+fn every_element_type_and_table_reads() {
     let values = table(ids());
     let wanted = embed(&open(&plain(), "{}").unwrap(), "hello worlds und", 9);
     let cases: [(&str, Dtype, Vec<u8>); 4] = [
@@ -107,7 +109,7 @@ fn every_element_type_and_table_name_is_read_in_place() {
 }
 
 #[test]
-fn mapping_and_weights_apply_by_token_id_and_weights_stay_out_of_the_denominator() {
+fn mapping_and_weights_apply_by_token() {
     let mut mapping: Vec<i32> = (0..ids() as i32).map(|id| id % 3).collect();
     mapping[6] = 2;
     let mut weights = vec![1.0f64; ids()];
@@ -140,7 +142,7 @@ fn mapping_and_weights_apply_by_token_id_and_weights_stay_out_of_the_denominator
 }
 
 #[test]
-fn what_does_not_fit_is_refused_at_load() {
+fn inconsistent_tensors_are_refused_at_load() {
     let cut = |parts: &mut Parts, shape: Vec<usize>| {
         let bytes = shape.iter().product::<usize>() * 4;
         parts[0].3.resize(bytes, 0);
@@ -175,9 +177,9 @@ fn what_does_not_fit_is_refused_at_load() {
     assert!(nowhere.to_string().contains("/nonexistent"));
 }
 
-/// One value among many, wherever it stands and whatever it is stored as.
+/// One value among many, at any position and of any type.
 #[test]
-fn values_that_are_not_finite_are_refused_at_load() {
+fn infinite_values_are_refused_at_load() {
     let refused = |parts: &Parts, tensor: &str| {
         let fault = open(parts, "{}").err().unwrap().to_string();
         let wanted = format!("model.safetensors: tensor `{tensor}` has values that are not finite");
@@ -212,7 +214,7 @@ fn values_that_are_not_finite_are_refused_at_load() {
 }
 
 #[test]
-fn a_sum_beyond_the_range_is_an_error_and_a_long_vector_is_still_scaled() {
+fn overflowing_sum_is_an_error() {
     let bytes = f32s(&vec![3e38; ids() * 4]);
     let model = open(&vec![("embeddings", Dtype::F32, vec![ids(), 4], bytes)], "{}").unwrap();
     assert_eq!(model.embed(&[5, 6], &mut [0.0; 4]), Err(StaticError::NotFinite));

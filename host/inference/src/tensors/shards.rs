@@ -17,13 +17,13 @@ struct Index {
     weight_map: BTreeMap<String, String>,
 }
 
-/// Where a folder's weights are: its one file or, without such, the list of several.
+/// Returns where a folder's weights are: its one file or, without such, the list of several.
 pub(crate) fn weights(folder: &Path) -> PathBuf {
     let (one, several) = (folder.join(WEIGHTS), folder.join(INDEX));
     if !one.is_file() && several.is_file() { several } else { one }
 }
 
-/// The file of each tensor, if `path` is a list of several files.
+/// Returns the file of each tensor, if `path` is a list of several files.
 pub(super) fn read(path: &Path) -> Result<Option<BTreeMap<String, String>>, LoadError> {
     if path.file_name().is_none_or(|name| name != INDEX) {
         return Ok(None);
@@ -39,12 +39,14 @@ pub(super) fn read(path: &Path) -> Result<Option<BTreeMap<String, String>>, Load
         name.ends_with(".safetensors") && !name.starts_with('.') && !name.contains(['/', '\\'])
     };
     match weight_map.values().find(|name| !plain(name)) {
-        Some(name) => Err(malformed(format!("`weight_map` names {name:?}, no file of this folder"))),
+        Some(name) => {
+            Err(malformed(format!("`weight_map` names {name:?}, which is not a file of this folder")))
+        }
         None => Ok(Some(weight_map)),
     }
 }
 
-/// The files that hold a model's weights, by name: `path` itself, or those that it lists.
+/// Returns the files that hold a model's weights, by name: `path` itself, or those that it lists.
 pub(crate) fn files(path: &Path) -> Result<Vec<PathBuf>, LoadError> {
     let Some(places) = read(path)? else { return Ok(vec![path.to_path_buf()]) };
     let names: BTreeSet<&String> = places.values().collect();

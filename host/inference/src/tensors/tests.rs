@@ -1,3 +1,5 @@
+//! Tests of weights in several files.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::collections::HashMap;
@@ -39,7 +41,7 @@ fn split(folder: &Path) {
 }
 
 #[test]
-fn weights_in_several_files_are_those_of_one() {
+fn sharded_weights_equal_a_single_file() {
     let (folder, cache) = (tempdir().unwrap(), tempdir().unwrap());
     let folder = folder.path();
     Toy::default().write(folder);
@@ -83,8 +85,8 @@ fn a_bad_list_is_refused_by_name() {
         ("{", "index.json: EOF"),
         ("{}", "weight_map"),
         (r#"{"weight_map":{}}"#, "names no tensor"),
-        (r#"{"weight_map":{"a":"../a.safetensors"}}"#, "no file of this folder"),
-        (r#"{"weight_map":{"a":"/etc/passwd"}}"#, "no file of this folder"),
+        (r#"{"weight_map":{"a":"../a.safetensors"}}"#, "not a file of this folder"),
+        (r#"{"weight_map":{"a":"/etc/passwd"}}"#, "not a file of this folder"),
         (r#"{"weight_map":{"a":"missing.safetensors"}}"#, "missing.safetensors: "),
         (r#"{"weight_map":{"a":"model-00001-of-00002.safetensors"}}"#, "tensor `a` is not in model-00001"),
     ] {

@@ -1,10 +1,10 @@
-//! Added tokens (`[CLS]`, `<mask>`) that stand in a text: they are taken out of it before anything else is done.
+//! Added tokens (`[CLS]`, `<mask>`) in a text: they are split off before all other steps.
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// One added token, to be found in a text as it is.
+/// One added token, which is matched in a text literally.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Pattern {
     pub(super) content: String,
@@ -27,7 +27,7 @@ pub(super) struct Added {
 /// A part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Part {
-    /// To be tokenised by itself.
+    /// Text between added tokens.
     Text(Range<usize>),
     /// An added token.
     Token(u32),
@@ -44,13 +44,13 @@ impl Added {
         Self { patterns, firsts }
     }
 
-    /// Whether any of them stands in the text.
+    /// Returns whether the text has any of them.
     #[inline]
     pub(super) fn occurs(&self, text: &[u8]) -> bool {
         !self.firsts.is_empty() && self.find(text, 0).is_some()
     }
 
-    /// The first of them at or behind an offset; of several at one place the longest.
+    /// Finds the first of them at or behind an offset; of several at one place the longest.
     fn find(&self, text: &[u8], from: usize) -> Option<(usize, &Pattern)> {
         let here = |at: usize| {
             let rest = text.get(at..)?;

@@ -1,4 +1,4 @@
-//! What BERT's normaliser and pre-tokeniser make of each code point, as a table.
+//! The table of what BERT's normaliser and pre-tokeniser do to each code point.
 //!
 //! The table is filled by asking the reference itself, a character at a time. That is exact for every text of
 //! covered characters because nothing in the normaliser looks at two characters at once but the canonical ordering
@@ -16,9 +16,9 @@ const BLOCK: usize = 128;
 /// A character that the normaliser leaves alone, between the characters it is asked about.
 const SEPARATOR: char = '\u{2581}';
 
-/// What becomes of one code point.
+/// The action on one code point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum CharAction {
     /// It may depend on its neighbours, or is not known: the reference is to decide.
     Uncovered,
     /// It is removed.
@@ -48,7 +48,7 @@ impl<'a> Characters<'a> {
     }
 
     #[inline]
-    pub(super) fn fate(self, character: char) -> Fate {
+    pub(super) fn action(self, character: char) -> CharAction {
         let point = character as usize;
         let entry = self.index.get(point / BLOCK).and_then(|block| {
             let start = (u32::from_le(*block) as usize).checked_mul(BLOCK)?;
@@ -57,35 +57,36 @@ impl<'a> Characters<'a> {
         decode(entry.map_or(0, |entry| u32::from_le(*entry)))
     }
 
-    /// The characters of an entry with several, each with its own fate (`Space`, `Word` or `Alone`).
-    pub(super) fn several(self, offset: u32) -> impl Iterator<Item = Fate> + 'a {
+    /// Returns the characters of an entry with several, each with its own action (`Space`, `Word` or `Alone`).
+    pub(super) fn several(self, offset: u32) -> impl Iterator<Item = CharAction> + 'a {
         let rest = self.pool.get(offset as usize..).unwrap_or_default();
         let count = rest.first().map_or(0, |count| u32::from_le(*count));
         rest.iter().skip(1).take(count as usize).map(|entry| decode(u32::from_le(*entry)))
     }
 }
 
-fn decode(entry: u32) -> Fate {
+fn decode(entry: u32) -> CharAction {
     let payload = entry >> 3;
-    let character = |fate: fn(char) -> Fate| char::from_u32(payload).map_or(Fate::Uncovered, fate);
+    let character =
+        |action: fn(char) -> CharAction| char::from_u32(payload).map_or(CharAction::Uncovered, action);
     match entry & 7 {
-        1 => Fate::Drop,
-        2 => Fate::Space,
-        3 => character(Fate::Word),
-        4 => character(Fate::Alone),
-        5 => Fate::Several(payload),
-        _ => Fate::Uncovered,
+        1 => CharAction::Drop,
+        2 => CharAction::Space,
+        3 => character(CharAction::Word),
+        4 => character(CharAction::Alone),
+        5 => CharAction::Several(payload),
+        _ => CharAction::Uncovered,
     }
 }
 
-fn encode(fate: Fate) -> u32 {
-    match fate {
-        Fate::Uncovered => 0,
-        Fate::Drop => 1,
-        Fate::Space => 2,
-        Fate::Word(character) => 3 | (character as u32) << 3,
-        Fate::Alone(character) => 4 | (character as u32) << 3,
-        Fate::Several(offset) => 5 | offset << 3,
+fn encode(action: CharAction) -> u32 {
+    match action {
+        CharAction::Uncovered => 0,
+        CharAction::Drop => 1,
+        CharAction::Space => 2,
+        CharAction::Word(character) => 3 | (character as u32) << 3,
+        CharAction::Alone(character) => 4 | (character as u32) << 3,
+        CharAction::Several(offset) => 5 | offset << 3,
     }
 }
 
@@ -106,14 +107,14 @@ pub(super) fn build(normalizer: &BertNormalizer) -> Result<Arrays, String> {
         let answers = normalized(normalizer, asked.iter().map(|character| character.to_string()))?;
         let stable = if strips { stable(&asked, &answers)? } else { vec![true; asked.len()] };
         let mut answers = asked.iter().zip(answers.iter().zip(stable)).peekable();
-        let fates = points.iter().map(|point| {
+        let actions = points.iter().map(|point| {
             let answer = answers.next_if(|(asked, _)| **asked as u32 == *point);
             let stable = answer.filter(|(_, (_, stable))| *stable);
-            let fate = stable.map_or(Fate::Uncovered, |(_, (answer, _))| fate(answer, &mut pool));
-            encode(fate).to_le()
+            let action = stable.map_or(CharAction::Uncovered, |(_, (answer, _))| action(answer, &mut pool));
+            encode(action).to_le()
         });
-        let fates: Vec<u32> = fates.collect();
-        for block in fates.chunks(BLOCK) {
+        let actions: Vec<u32> = actions.collect();
+        for block in actions.chunks(BLOCK) {
             let known = entries.chunks(BLOCK).position(|known| known == block);
             let number = known.unwrap_or(entries.len() / BLOCK);
             if known.is_none() {
@@ -125,7 +126,7 @@ pub(super) fn build(normalizer: &BertNormalizer) -> Result<Arrays, String> {
     Ok((index, entries, pool))
 }
 
-/// Whether a character is one of those that never are combining marks.
+/// Returns whether a character is one of those that never are combining marks.
 fn known(character: char) -> bool {
     character.is_letter()
         || character.is_number()
@@ -135,8 +136,8 @@ fn known(character: char) -> bool {
         || character.is_other()
 }
 
-/// All of the first plane; beyond it what the class table knows, and emoji, of which it is too old to know many.
-/// The rest would only take time.
+/// Returns whether a character gets an entry: all of the first plane; beyond it what the class table knows, and
+/// emoji, of which it is too old to know many. The rest would only take time.
 fn worthwhile(character: char) -> bool {
     let emoji = '\u{1f000}'..='\u{1faff}';
     character < '\u{10000}' || emoji.contains(&character) || character.is_mark() || known(character)
@@ -144,11 +145,11 @@ fn worthwhile(character: char) -> bool {
 
 /// A mark that the stripping of accents leaves, of combining class 216.
 const PROBE: char = '\u{1d165}';
-/// It and all others of its kind.
+/// All marks of that class.
 const PROBES: std::ops::RangeInclusive<char> = '\u{1d165}'..='\u{1d172}';
 
-/// Whether what becomes of each character begins and ends with characters that canonical ordering does not move.
-/// Letters and the like are none of the moved, nonspacing marks are removed; the others are tried beside a mark
+/// Returns for each character whether its replacement begins and ends with characters that canonical ordering does
+/// not move. Letters and the like are not moved, nonspacing marks are removed; the others are tried next to a mark
 /// that every other moved one would change places with.
 fn stable(asked: &[char], answers: &[String]) -> Result<Vec<bool>, String> {
     let marked = |answer: &str| answer.chars().any(UnicodeCategories::is_mark);
@@ -172,7 +173,7 @@ fn stable(asked: &[char], answers: &[String]) -> Result<Vec<bool>, String> {
     Ok(stable)
 }
 
-/// What a normaliser makes of each text.
+/// Normalises each text.
 fn normalized(
     normalizer: &impl Normalizer,
     asked: impl Iterator<Item = String>,
@@ -193,22 +194,22 @@ fn normalized(
     }
 }
 
-fn fate(answer: &str, pool: &mut Vec<u32>) -> Fate {
+fn action(answer: &str, pool: &mut Vec<u32>) -> CharAction {
     let one = |character: char| match character {
-        _ if character.is_whitespace() => Fate::Space,
-        _ if character.is_ascii_punctuation() || character.is_punctuation() => Fate::Alone(character),
-        _ => Fate::Word(character),
+        _ if character.is_whitespace() => CharAction::Space,
+        _ if character.is_ascii_punctuation() || character.is_punctuation() => CharAction::Alone(character),
+        _ => CharAction::Word(character),
     };
     let characters: Vec<char> = answer.chars().collect();
     match *characters.as_slice() {
-        [] => Fate::Drop,
+        [] => CharAction::Drop,
         [single] => one(single),
-        [' ', single, ' '] if !single.is_whitespace() => Fate::Alone(single),
+        [' ', single, ' '] if !single.is_whitespace() => CharAction::Alone(single),
         ref several => {
             let offset = pool.len() as u32;
             pool.push((several.len() as u32).to_le());
             pool.extend(several.iter().map(|character| encode(one(*character)).to_le()));
-            Fate::Several(offset)
+            CharAction::Several(offset)
         }
     }
 }

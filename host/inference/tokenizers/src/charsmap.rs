@@ -13,7 +13,7 @@ pub(super) struct Charsmap<'a> {
     replacements: &'a [u8],
 }
 
-/// What the map makes of a piece of text.
+/// The result of mapping a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mapped<'a> {
     /// Nothing: it stays.
@@ -24,7 +24,7 @@ pub(super) enum Mapped<'a> {
     Broken,
 }
 
-/// Takes a map as it stands in a `tokenizer.json` apart: the trie's units (little-endian) and the replacements.
+/// Splits a map of a `tokenizer.json` into the trie's units (little-endian) and the replacements.
 pub(super) fn split(blob: &[u8]) -> Option<(&[u8], &[u8])> {
     let (size, rest) = blob.split_first_chunk::<4>()?;
     let size = usize::try_from(u32::from_le_bytes(*size)).ok()? / 4 * 4;
@@ -33,7 +33,7 @@ pub(super) fn split(blob: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 impl<'a> Charsmap<'a> {
-    /// Any contents are safe.
+    /// Wraps the parts of a map. Any contents are safe.
     pub(super) fn new(units: &'a [u32], replacements: &'a [u8]) -> Self {
         Self { units, replacements }
     }
@@ -47,7 +47,7 @@ impl<'a> Charsmap<'a> {
         }
     }
 
-    /// The value of the shortest key that the piece begins with.
+    /// Returns the value of the shortest key that the piece begins with.
     fn find(self, piece: &[u8]) -> Result<Option<u32>, Broken> {
         let unit = |at: u32| self.units.get(at as usize).map(|unit| u32::from_le(*unit)).ok_or(Broken);
         let offset = |unit: u32| (unit >> 10) << ((unit & (1 << 9)) >> 6);
@@ -103,9 +103,9 @@ impl<'a> Charsmap<'a> {
 
 struct Broken;
 
-/// Whether a character is a grapheme cluster of its own beside any other character of this kind: it neither
-/// extends what precedes it nor is extended by what follows, as combining marks, joiners, Hangul, regional
-/// indicators and a carriage return before a line feed are. Not all such characters are here, only many.
+/// Returns whether a character is a grapheme cluster of its own next to any other character of this kind: it neither
+/// extends what precedes it nor is extended by what follows, as combining marks, joiners, Hangul, regional indicators
+/// and a carriage return before a line feed are. Many such characters are here, not all.
 pub(super) fn stands_alone(character: char) -> bool {
     matches!(character,
         '\0'..='\u{c}' | '\u{e}'..='\u{ac}' | '\u{ae}'..='\u{2ff}' | '\u{370}'..='\u{482}' | '\u{48a}'..='\u{52f}'
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn characters_that_stand_alone_do_so_beside_each_other() {
+    fn lone_characters_form_separate_clusters() {
         // every one but of the large uniform blocks
         let asked = ('\0'..='\u{33ff}').chain(('\u{3400}'..='\u{1ffff}').step_by(3));
         let alone: Vec<char> = asked.filter(|character| stands_alone(*character)).collect();

@@ -1,4 +1,4 @@
-//! The compact forms: built from a definition, or mapped from a file, and then the same.
+//! The compact forms, built from a definition or mapped from a file.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use tokenizers::{NormalizedString, Normalizer, NormalizerWrapper};
 use super::added::{Added, Part, Pattern};
 use super::definition::Definition;
 use super::error::OpenError;
-use super::frame::{Frame, Outline};
+use super::hybrid::{HybridTokenizer, PipelineConfig};
 use super::model::Model;
 use super::packed::Packed;
 use super::reference::guarded;
@@ -23,19 +23,19 @@ use super::{unigram, wordpiece};
 /// A tokeniser in compact form.
 pub(super) struct Compact {
     packed: Arc<Packed>,
-    facts: Facts,
+    properties: Properties,
     shape: Shape,
     /// To be found in the text as it is, and in its normalised form.
     added: (Added, Added),
-    /// Told apart from other forms by this number.
+    /// The form's unique number in this process.
     number: u32,
     /// Built when a text needs it.
-    frame: OnceLock<Option<Frame>>,
+    hybrid: OnceLock<Option<HybridTokenizer>>,
 }
 
-/// What holds for the tokeniser as a whole, as the first section of the form (JSON).
+/// Properties of the tokeniser as a whole, as the first section of the form (JSON).
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Facts {
+pub(super) struct Properties {
     /// Bytes of the `tokenizer.json` that the form was made from.
     pub(super) source_len: u64,
     pub(super) special: (Vec<u32>, Vec<u32>),
@@ -45,14 +45,14 @@ pub(super) struct Facts {
     model: Model,
 }
 
-/// What is looked up by byte, made from the sections when the form is opened.
+/// Tables by byte, made from the sections when the form is opened.
 enum Shape {
     WordPiece([u8; 128]),
     Unigram([unigram::Ascii; 128]),
 }
 
-/// Number of the section that holds the [`Outline`]: both shapes have four of their own before it.
-const OUTLINE: usize = 5;
+/// Number of the section that holds the [`PipelineConfig`]: both shapes have four of their own before it.
+const CONFIG: usize = 5;
 
 /// Working memory above this many bytes of text is given back.
 const KEPT_BYTES: usize = 64 << 10;
@@ -73,7 +73,7 @@ impl Compact {
             }
             other => return Err(format!("model {}", other.unwrap_or("without type"))),
         };
-        let facts = Facts {
+        let properties = Properties {
             source_len,
             special: definition.special.clone(),
             unknown_id: definition.unknown_id()?,
@@ -81,8 +81,9 @@ impl Compact {
             added: added(definition, &model)?,
             model,
         };
-        sections.insert(0, serde_json::to_vec(&facts).map_err(|fault| fault.to_string())?);
-        sections.push(serde_json::to_vec(&Outline::new(definition)).map_err(|fault| fault.to_string())?);
+        sections.insert(0, serde_json::to_vec(&properties).map_err(|fault| fault.to_string())?);
+        sections
+            .push(serde_json::to_vec(&PipelineConfig::new(definition)).map_err(|fault| fault.to_string())?);
         let sections: Vec<&[u8]> = sections.iter().map(Vec::as_slice).collect();
         Self::new(Packed::new(&sections))
     }
@@ -98,46 +99,47 @@ impl Compact {
     }
 
     fn new(packed: Packed) -> Result<Self, String> {
-        let facts: Facts = serde_json::from_slice(packed.section(0)).map_err(|fault| fault.to_string())?;
-        let bound = facts.id_bounds.0;
+        let properties: Properties =
+            serde_json::from_slice(packed.section(0)).map_err(|fault| fault.to_string())?;
+        let bound = properties.id_bounds.0;
         let broken = || "a section of the compact tokeniser contradicts another".to_owned();
-        let sound = match &facts.model {
+        let sound = match &properties.model {
             Model::WordPiece(parameters) => wordpiece::check(parameters, &packed, bound),
             Model::Unigram(parameters) => unigram::check(parameters, &packed, bound),
         };
-        let added = facts.added.0.iter().chain(&facts.added.1);
-        let ids = facts.special.0.iter().chain(&facts.special.1).chain(&facts.unknown_id);
+        let added = properties.added.0.iter().chain(&properties.added.1);
+        let ids = properties.special.0.iter().chain(&properties.special.1).chain(&properties.unknown_id);
         let mut ids = ids.copied().chain(added.clone().map(|pattern| pattern.id));
         let empty = added.clone().any(|pattern| pattern.content.is_empty());
-        if !sound || empty || bound > facts.id_bounds.1 || ids.any(|id| id >= facts.id_bounds.1) {
+        if !sound || empty || bound > properties.id_bounds.1 || ids.any(|id| id >= properties.id_bounds.1) {
             return Err(broken());
         }
-        let shape = match &facts.model {
+        let shape = match &properties.model {
             Model::WordPiece(_) => Shape::WordPiece(wordpiece::ascii(&packed).ok_or_else(broken)?),
             Model::Unigram(parameters) => Shape::Unigram(unigram::ascii(parameters, &packed)),
         };
-        let added = (Added::new(facts.added.0.clone()), Added::new(facts.added.1.clone()));
+        let added = (Added::new(properties.added.0.clone()), Added::new(properties.added.1.clone()));
         static NUMBERS: AtomicU32 = AtomicU32::new(1);
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
-        Ok(Self { packed: Arc::new(packed), facts, shape, added, number, frame: OnceLock::new() })
+        Ok(Self { packed: Arc::new(packed), properties, shape, added, number, hybrid: OnceLock::new() })
     }
 
-    /// The form for what this one does not cover; `None` if it is damaged.
-    pub(super) fn frame(&self) -> Option<&Frame> {
+    /// Returns the tokeniser for what this form does not cover; `None` if it is damaged.
+    pub(super) fn hybrid(&self) -> Option<&HybridTokenizer> {
         let build = || {
-            let (model, packed) = (self.facts.model.clone(), Arc::clone(&self.packed));
-            Frame::new(self.packed.section(OUTLINE), model, packed, self.facts.id_bounds.0)
+            let (model, packed) = (self.properties.model.clone(), Arc::clone(&self.packed));
+            HybridTokenizer::new(self.packed.section(CONFIG), model, packed, self.properties.id_bounds.0)
                 .inspect_err(|fault| tracing::warn!(fault, "a compact tokeniser does not cover all text"))
                 .ok()
         };
-        self.frame.get_or_init(build).as_ref()
+        self.hybrid.get_or_init(build).as_ref()
     }
 
-    pub(super) fn facts(&self) -> &Facts {
-        &self.facts
+    pub(super) fn properties(&self) -> &Properties {
+        &self.properties
     }
 
-    /// The form as it is written to a file.
+    /// Returns the form as it is written to a file.
     pub(super) fn bytes(&self) -> &[u8] {
         self.packed.bytes()
     }
@@ -173,9 +175,9 @@ impl Compact {
         Some(())
     }
 
-    /// Text that no added token stands in.
+    /// Encodes text without added tokens.
     fn encode_part(&self, text: &str, scratch: &mut Scratch, ids: &mut Vec<u32>) -> Option<()> {
-        match (&self.facts.model, &self.shape) {
+        match (&self.properties.model, &self.shape) {
             (Model::WordPiece(parameters), Shape::WordPiece(ascii)) => {
                 wordpiece::encode(parameters, &self.packed, ascii, text, scratch, ids)?;
             }
@@ -188,7 +190,7 @@ impl Compact {
     }
 }
 
-/// Added tokens to be found in a text as it is, and those to be found in its normalised form.
+/// Returns the added tokens to be found in a text as it is, and those to be found in its normalised form.
 fn added(definition: &Definition, model: &Model) -> Result<(Vec<Pattern>, Vec<Pattern>), String> {
     let normalizer: Option<NormalizerWrapper> =
         serde_json::from_value(definition.normalizer.clone()).map_err(|fault| fault.to_string())?;

@@ -1,4 +1,4 @@
-//! What a `tokenizer.json` says, read without building the tokeniser.
+//! The definition in a `tokenizer.json`, read without building the tokeniser.
 //!
 //! The small sections are read by the reference's own types, so that a file which the reference would refuse
 //! is refused here; the vocabulary is read into plain lists.
@@ -113,7 +113,7 @@ impl Definition {
         })
     }
 
-    /// The id of text that the vocabulary does not cover: `unk_id` for Unigram, else that of `unk_token`.
+    /// Returns the id of text that the vocabulary does not cover: `unk_id` for Unigram, else that of `unk_token`.
     ///
     /// # Errors
     ///
@@ -135,7 +135,7 @@ impl Definition {
 }
 
 impl Vocabulary {
-    /// The id of a piece where pieces have ids; those with scores are in no order that could be searched.
+    /// Returns the id of a piece where pieces have ids; those with scores are in no order that could be searched.
     fn id(&self, piece: &str) -> Option<u32> {
         match self {
             Self::Ids(ids) => ids.get(piece).copied(),
@@ -157,9 +157,9 @@ impl Vocabulary {
         }
     }
 
-    /// Ids as the reference gives them: an added token that the vocabulary has keeps its id there, the others
-    /// are counted on from the vocabulary's size. The ids written beside them do not count; of two entries for
-    /// one token the last does.
+    /// Assigns ids as the reference does: an added token that the vocabulary has keeps its id there, the others
+    /// continue from the vocabulary's size. The ids written next to them do not count; of two entries for one token
+    /// the last does.
     fn ids_of(&self, tokens: Vec<AddedToken>) -> Result<Vec<(AddedToken, u32)>, String> {
         let mut next = u32::try_from(self.len()).map_err(|_| too_many())?;
         let mut added: Vec<(AddedToken, u32)> = Vec::with_capacity(tokens.len());
@@ -199,12 +199,12 @@ fn too_many() -> String {
 /// Reads a section by the reference's own type; `None` for `Null`.
 pub(super) fn section<T: DeserializeOwned>(name: &str, value: &Value) -> Result<Option<T>, String> {
     if !charsmaps_fit(value) {
-        return Err(format!("{name}: a character map is cut off or is no text"));
+        return Err(format!("{name}: a character map is cut off or is not text"));
     }
     guarded(|| serde_json::from_value(value.clone()).map_err(|fault| format!("{name}: {fault}")))
 }
 
-/// Whether each character map within a section is as long as it says: the reference reserves that much memory
+/// Returns whether each character map within a section is as long as it says: the reference reserves that much memory
 /// before it looks.
 fn charsmaps_fit(section: &Value) -> bool {
     match section {
@@ -220,7 +220,7 @@ fn charsmaps_fit(section: &Value) -> bool {
     }
 }
 
-/// Asks the post-processor itself where it puts what, with a marker in the text's place.
+/// Asks the post-processor where it puts the special tokens, with a marker in the text's place.
 fn special_tokens(processor: &PostProcessorWrapper) -> Result<(Vec<u32>, Vec<u32>), String> {
     let marker = u32::MAX;
     let text = Encoding::from_tokens(vec![Token::new(marker, "a".to_owned(), (0, 1))], 0);
@@ -228,7 +228,7 @@ fn special_tokens(processor: &PostProcessorWrapper) -> Result<(Vec<u32>, Vec<u32
     let mut parts = whole.get_ids().split(|id| *id == marker);
     match (parts.next(), parts.next(), parts.next()) {
         (Some(before), Some(after), None) => Ok((before.to_vec(), after.to_vec())),
-        _ => Err("post_processor: the text does not stand in it exactly once".to_owned()),
+        _ => Err("post_processor: the text does not occur in it exactly once".to_owned()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Files and texts that cannot be tokenised.
+//! Errors of opening a tokeniser and of tokenising.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub enum OpenError {
         /// Why.
         source: io::Error,
     },
-    /// The file is not what it should be.
+    /// The file is malformed.
     #[error("{}: {reason}", path.display())]
     Malformed {
         /// The file.
@@ -33,8 +33,8 @@ impl OpenError {
         Self::Malformed { path: path.to_path_buf(), reason: reason.into() }
     }
 
-    /// The same fault once more, where the one that is kept cannot be moved out.
-    pub(crate) fn again(&self) -> Self {
+    /// Copies the fault, where the one that is kept cannot be moved out.
+    pub(crate) fn duplicate(&self) -> Self {
         match self {
             Self::Read { path, source } => Self::read(path, source.kind().into()),
             Self::Malformed { path, reason } => Self::malformed(path, reason.clone()),

@@ -1,6 +1,6 @@
 //! The best segmentation of a word by a Unigram model (Viterbi), with the sums and the ties of the reference.
 //!
-//! Once some way through the whole word is known, a start from which no way can be better is passed over. No score is
+//! Once some way through the whole word is known, a start from which no way can be better is skipped. No score is
 //! above zero, so a way is worth at most its part so far and the next piece; adding rounds, but never above that.
 
 use super::trie::Trie;
@@ -26,12 +26,12 @@ pub(super) struct Pieces<'a> {
     pub(super) scores: &'a [u64],
     pub(super) unknown: u32,
     pub(super) unknown_score: f64,
-    /// Bits of the best score of what begins with each byte.
+    /// Bits of the best score of a piece that begins with each byte.
     pub(super) highest: &'a [u64],
 }
 
 impl Pieces<'_> {
-    /// No piece that begins with this byte scores more.
+    /// Returns the highest score of a piece that begins with this byte.
     #[inline(always)]
     fn highest(&self, first: u8) -> f64 {
         self.highest.get(usize::from(first)).map_or(f64::INFINITY, |bits| f64::from_bits(*bits))
@@ -110,7 +110,7 @@ impl<'a> Lattice<'a> {
             };
             let most = from.score + self.pieces.highest(*first);
             let lost = ahead.last().is_some_and(|end| end.start != NOWHERE && most <= end.score);
-            // Where starts were passed over, nothing may lead here.
+            // Where starts were skipped, nothing may lead here.
             let reached = at == 0 || from.start != NOWHERE;
             if reached && !lost {
                 self.pieces.offer_all(rest, character, (at, from.score), ahead);
@@ -143,7 +143,7 @@ impl Pieces<'_> {
     }
 }
 
-/// The first of equally good ways stays.
+/// Offers a way to a node; the first of equally good ways stays.
 #[inline(always)]
 fn offer(node: &mut Node, score: f64, start: usize, id: u32) {
     if node.start == NOWHERE || score > node.score {
@@ -151,7 +151,7 @@ fn offer(node: &mut Node, score: f64, start: usize, id: u32) {
     }
 }
 
-/// Bytes of the character that begins with this one.
+/// Returns the bytes of the character that begins with this one.
 #[inline(always)]
 fn utf8_len(first: u8) -> usize {
     match first {

@@ -1,8 +1,8 @@
-//! From text to token ids.
+//! Tokenisation: from text to token ids.
 //!
-//! The reference is the `tokenizers` crate. Two shapes that matter, WordPiece and Unigram, have a compact form of
-//! our own, several times smaller and faster; it answers only where it gives what the reference gives. For all other
-//! text, and for the places of tokens, its vocabulary is put into a frame of the reference's own parts; the
+//! The reference is the `tokenizers` crate. Two shapes that matter, WordPiece and Unigram, have a compact form of our
+//! own, several times smaller and faster; it answers only where its result is the reference's. For all other text,
+//! and for the places of tokens, a hybrid tokeniser combines its vocabulary with the reference's own steps; the
 //! reference with its own vocabulary is loaded for other shapes only.
 
 mod added;
@@ -11,7 +11,7 @@ mod charsmap;
 mod compact;
 mod definition;
 mod error;
-mod frame;
+mod hybrid;
 mod lattice;
 mod model;
 mod packed;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{unigram, wordpiece};
 
-/// A vocabulary's shape, with what a text is split by besides the sections of the form.
+/// A vocabulary's shape, with the parameters of splitting that are not in the form's sections.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum Model {
     WordPiece(wordpiece::Parameters),

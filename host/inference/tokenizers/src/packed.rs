@@ -55,8 +55,8 @@ impl Packed {
     /// Maps a whole file.
     pub(super) fn open(path: &Path) -> Result<Self, OpenError> {
         let file = File::open(path).map_err(|source| OpenError::read(path, source))?;
-        // SAFETY: the map is read only. Whoever shortens the file in place while it is served breaks the process,
-        // as with any mapped file; such files are replaced by renaming.
+        // SAFETY: the map is read only. Shortening the file in place while it is served breaks the process, as with
+        // any mapped file; such files are replaced by renaming.
         #[allow(unsafe_code)]
         let map = unsafe { Mmap::map(&file) }.map_err(|source| OpenError::read(path, source))?;
         let place = 0..map.len();
@@ -74,7 +74,7 @@ impl Packed {
         Ok(Self { bytes, sections })
     }
 
-    /// Everything, as it is written to a file.
+    /// Returns all bytes, as they are written to a file.
     pub(super) fn bytes(&self) -> &[u8] {
         match &self.bytes {
             Bytes::Owned { words, len } => as_bytes(words).get(..*len).unwrap_or_default(),
@@ -82,20 +82,20 @@ impl Packed {
         }
     }
 
-    /// One section; empty if there is none of this number.
+    /// Returns one section; empty if there is no section of this number.
     pub(super) fn section(&self, number: usize) -> &[u8] {
         let place = self.sections.get(number).cloned();
         place.and_then(|place| self.bytes().get(place)).unwrap_or_default()
     }
 
-    /// One section as numbers in file order of bytes; what is left over at its end is not seen.
+    /// Returns one section as numbers in file order of bytes; what is left over at its end is ignored.
     #[allow(unsafe_code)]
     pub(super) fn u32s(&self, number: usize) -> &[u32] {
         // SAFETY: any four bytes are a u32. The section begins at a multiple of 8, so nothing precedes the numbers.
         unsafe { self.section(number).align_to::<u32>().1 }
     }
 
-    /// As [`Self::u32s`].
+    /// Does the same as [`Self::u32s`] for 64 bits.
     #[allow(unsafe_code)]
     pub(super) fn u64s(&self, number: usize) -> &[u64] {
         // SAFETY: as above, for eight bytes.
@@ -124,7 +124,7 @@ fn as_bytes(words: &[u64]) -> &[u8] {
 fn sections(bytes: &[u8]) -> Result<Vec<Range<usize>>, String> {
     let number = |at: usize| bytes.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes);
     if bytes.get(..8) != Some(MAGIC.as_slice()) {
-        return Err("no compact tokeniser".to_owned());
+        return Err("not a compact tokeniser".to_owned());
     }
     if number(8) != Some(VERSION) {
         return Err(format!("a compact tokeniser of version {:?}, not {VERSION}", number(8).unwrap_or(0)));
@@ -141,7 +141,7 @@ fn sections(bytes: &[u8]) -> Result<Vec<Range<usize>>, String> {
     places.ok_or_else(|| "a section of the compact tokeniser lies outside the file".to_owned())
 }
 
-/// Numbers as bytes of this machine's order; the writer has put them in file order.
+/// Returns numbers as bytes of this machine's order; the writer has put them in file order.
 pub(super) fn u32_bytes(numbers: &[u32]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_ne_bytes()).collect()
 }

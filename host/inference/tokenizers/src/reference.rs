@@ -35,7 +35,7 @@ impl Reference {
         Ok(())
     }
 
-    /// A text's tokens with byte offsets into it.
+    /// Returns a text's tokens with byte offsets into it.
     pub(super) fn tokens(&self, text: &str, special_tokens: bool) -> Result<Vec<Token>, TokenizeError> {
         guarded(|| self.inner.encode(text, special_tokens).map_err(|fault| fault.to_string()))
             .map(|encoding| tokens(text, &encoding))
@@ -43,7 +43,7 @@ impl Reference {
     }
 }
 
-/// The tokens of an encoded text.
+/// Returns the tokens of an encoded text.
 pub(super) fn tokens(text: &str, encoding: &tokenizers::Encoding) -> Vec<Token> {
     let spans = encoding.get_offsets().iter().zip(encoding.get_special_tokens_mask());
     let pieces = encoding.get_ids().iter().zip(encoding.get_tokens());
@@ -51,7 +51,7 @@ pub(super) fn tokens(text: &str, encoding: &tokenizers::Encoding) -> Vec<Token> 
     tokens.map(|((id, piece), (span, special))| token(text, *id, piece, *span, *special == 1)).collect()
 }
 
-/// One token as text-embeddings-inference reports it: a special token has a text of its own and no place.
+/// Returns one token as text-embeddings-inference reports it: a special token has a text of its own and no place.
 fn token(text: &str, id: u32, piece: &str, (start, stop): (usize, usize), special: bool) -> Token {
     if special {
         return Token { id, text: piece.to_owned(), special, span: None };

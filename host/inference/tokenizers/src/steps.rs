@@ -1,4 +1,5 @@
-//! How the work of tokenising grows with the text; `/tokenize` takes 64 KiB, `/embed` what `embedding.body_bytes` allows.
+//! Tests of the growth of tokenising steps with the text; `/tokenize` takes 64 KiB, `/embed` what
+//! `embedding.body_bytes` allows.
 
 #![allow(clippy::unwrap_used)]
 
@@ -21,7 +22,7 @@ fn assert_tokenizer<R>(
     assert_linear_text(test, bytes, &units, |text| read(&tokenizer, text));
 }
 
-/// Ids of a text of 1 MiB, up to a limit.
+/// Measures the ids of a text of 1 MiB, up to a limit.
 fn assert_ids(test: &str, definition: &str, units: &[&str]) {
     assert_tokenizer(test, definition, units, 1 << 20, |tokenizer, text| {
         let mut ids = Vec::new();
@@ -30,7 +31,7 @@ fn assert_ids(test: &str, definition: &str, units: &[&str]) {
     });
 }
 
-/// All tokens of a text of 64 KiB with their places.
+/// Measures all tokens of a text of 64 KiB with their places.
 fn assert_tokens(test: &str, definition: &str, units: &[&str]) {
     assert_tokenizer(test, definition, units, 1 << 16, |tokenizer, text| tokenizer.tokens(text, true).ok());
 }

@@ -1,3 +1,5 @@
+//! Tests of tokenisers.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod compact_form;
@@ -18,7 +20,7 @@ fn ids(tokenizer: &Tokenizer, text: &str, options: EncodeOptions) -> (Vec<u32>, 
 }
 
 #[test]
-fn truncation_keeps_special_tokens_and_counts_the_whole_text() {
+fn truncation_keeps_special_tokens() {
     let folder = Folder::new();
     let tokenizer = Tokenizer::open(&folder.write(&wordpiece())).unwrap();
     let whole = ids(&tokenizer, "hello world hello", EncodeOptions { special_tokens: true, ..ALL });
@@ -89,9 +91,9 @@ fn a_bad_file_is_named() {
     }
 }
 
-/// Tokens added to a vocabulary are found in a text; for what is unknown only the vocabulary itself is asked.
+/// Tokens added to a vocabulary are found in a text; only the vocabulary itself has the unknown token.
 #[test]
-fn an_unknown_token_outside_the_vocabulary_is_refused() {
+fn unknown_token_outside_vocabulary_is_refused() {
     let folder = Folder::new();
     for kind in ["WordPiece", "WordLevel"] {
         for vocabulary in [serde_json::json!({}), serde_json::json!({ "hello": 0, "world": 1 })] {
@@ -112,7 +114,7 @@ fn an_unknown_token_outside_the_vocabulary_is_refused() {
 }
 
 #[test]
-fn a_long_text_is_not_read_to_its_end() {
+fn long_text_is_read_in_part() {
     let folder = Folder::new();
     let tokenizer = Tokenizer::open(&folder.write(&wordpiece())).unwrap();
     let text = format!("world {}world", "hello ".repeat(1 << 20));
@@ -136,7 +138,7 @@ fn a_tokeniser_is_shared_between_threads() {
             scope.spawn(|| {
                 for _ in 0..100 {
                     assert_eq!(ids(&tokenizer, "hello worlds", ALL).1.count, Some(3));
-                    // not covered: the frame, built by whoever comes first
+                    // not covered: the hybrid tokeniser, built by the first thread
                     assert_eq!(ids(&tokenizer, "hello \u{20000}", ALL).1.count, Some(2));
                 }
             });

@@ -22,9 +22,9 @@ const BYTES_PER_TOKEN: usize = 256;
 /// A model's tokeniser.
 pub struct Tokenizer {
     path: PathBuf,
-    /// If the file's shape has one.
+    /// The compact form, if the file's shape has one.
     pub(crate) compact: Option<Compact>,
-    /// Loaded at once if there is no compact form, else only should that be damaged.
+    /// Loaded at once if there is no compact form, else only if that is damaged.
     reference: OnceLock<Result<Reference, OpenError>>,
     special: (Vec<u32>, Vec<u32>),
     unknown_id: Option<u32>,
@@ -32,7 +32,7 @@ pub struct Tokenizer {
     id_bounds: (u32, u32),
 }
 
-/// How a text is encoded.
+/// Settings of encoding a text.
 #[derive(Debug, Clone, Copy)]
 pub struct EncodeOptions {
     /// The most tokens to keep, special tokens included.
@@ -53,7 +53,7 @@ pub enum TruncationSide {
     Right,
 }
 
-/// What became of a text.
+/// The result of encoding a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Encoded {
     /// Tokens of the whole text, special tokens included; `None` for a text that was not read to its end (longer
@@ -64,7 +64,7 @@ pub struct Encoded {
 }
 
 impl Encoded {
-    /// Whether tokens were cut away.
+    /// Returns whether tokens were cut away.
     pub fn is_cut(&self) -> bool {
         self.count.is_none_or(|count| count > self.kept)
     }
@@ -96,7 +96,11 @@ impl Tokenizer {
             special: definition.special,
         };
         if tokenizer.compact.is_none() {
-            tokenizer.reference.get_or_init(|| Reference::open(path)).as_ref().map_err(OpenError::again)?;
+            tokenizer
+                .reference
+                .get_or_init(|| Reference::open(path))
+                .as_ref()
+                .map_err(OpenError::duplicate)?;
         }
         Ok(tokenizer)
     }
@@ -112,7 +116,8 @@ impl Tokenizer {
         Self::with_compact(Compact::open(compact)?, compact, path)
     }
 
-    /// As [`Self::open_compact`], for a form that lies within a larger mapped file, which `compact` names.
+    /// Does the same as [`Self::open_compact`], for a form that lies within a larger mapped file, which `compact`
+    /// names.
     ///
     /// # Errors
     ///
@@ -128,28 +133,28 @@ impl Tokenizer {
     }
 
     fn with_compact(form: Compact, compact: &Path, path: &Path) -> Result<Self, OpenError> {
-        let facts = form.facts();
+        let properties = form.properties();
         let len = std::fs::metadata(path).map_err(|source| OpenError::read(path, source))?.len();
-        if len != facts.source_len {
+        if len != properties.source_len {
             let reason = format!("made from another {}: its length differs", path.display());
             return Err(OpenError::malformed(compact, reason));
         }
         Ok(Self {
             path: path.to_path_buf(),
-            special: facts.special.clone(),
-            unknown_id: facts.unknown_id,
-            id_bounds: facts.id_bounds,
+            special: properties.special.clone(),
+            unknown_id: properties.unknown_id,
+            id_bounds: properties.id_bounds,
             compact: Some(form),
             reference: OnceLock::new(),
         })
     }
 
-    /// The compact form, to be kept in a file; `None` when the tokeniser's shape has none.
+    /// Returns the compact form, to be kept in a file; `None` when the tokeniser's shape has none.
     pub fn compact_bytes(&self) -> Option<&[u8]> {
         self.compact.as_ref().map(Compact::bytes)
     }
 
-    /// Whether the reference has been loaded: a large vocabulary takes hundreds of MB there.
+    /// Returns whether the reference has been loaded: a large vocabulary takes hundreds of MB there.
     pub fn reference_loaded(&self) -> bool {
         self.reference.get().is_some()
     }
@@ -197,7 +202,7 @@ impl Tokenizer {
             let part = shorten(text, bytes, side);
             match &self.compact {
                 Some(compact) if compact.encode(part, ids).is_some() => {}
-                Some(compact) if let Some(frame) = compact.frame() => frame.encode(part, ids)?,
+                Some(compact) if let Some(hybrid) = compact.hybrid() => hybrid.encode(part, ids)?,
                 _ => self.reference()?.encode(part, ids)?,
             }
             let count = ids.len() - before;
@@ -229,29 +234,29 @@ impl Tokenizer {
         self.compact.as_ref().and_then(|compact| compact.encode(text, ids)).is_some()
     }
 
-    /// All tokens of a text with their places in it.
+    /// Returns all tokens of a text with their places in it.
     ///
     /// # Errors
     ///
     /// When the reference refuses the text.
     pub fn tokens(&self, text: &str, special_tokens: bool) -> Result<Vec<Token>, TokenizeError> {
-        match self.compact.as_ref().and_then(Compact::frame) {
-            Some(frame) => frame.tokens(text, special_tokens),
+        match self.compact.as_ref().and_then(Compact::hybrid) {
+            Some(hybrid) => hybrid.tokens(text, special_tokens),
             None => self.reference()?.tokens(text, special_tokens),
         }
     }
 
-    /// The id that stands for text outside the vocabulary, if the model has one.
+    /// Returns the id of text outside the vocabulary, if the model has one.
     pub fn unknown_id(&self) -> Option<u32> {
         self.unknown_id
     }
 
-    /// One more than the greatest id that a text can get, with or without special tokens.
+    /// Returns one more than the greatest id that a text can get, with or without special tokens.
     pub fn id_bound(&self, special_tokens: bool) -> u32 {
         if special_tokens { self.id_bounds.1 } else { self.id_bounds.0 }
     }
 
-    /// How many special tokens each text gets.
+    /// Returns how many special tokens each text gets.
     pub fn special_tokens(&self) -> usize {
         self.special.0.len() + self.special.1.len()
     }
@@ -262,8 +267,8 @@ impl Tokenizer {
     }
 }
 
-/// At most so many bytes of a text. The cut is made at a space where one is near, so that the tokens on the near
-/// side are those of the whole text.
+/// Returns at most so many bytes of a text. It cuts at a space where one is near, so that the tokens on the near side
+/// are those of the whole text.
 fn shorten(text: &str, bytes: usize, side: TruncationSide) -> &str {
     if text.len() <= bytes {
         return text;

@@ -1,6 +1,6 @@
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 //! Small tokenisers, written as the files that a model folder holds.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod wordpiece;
 
@@ -93,7 +93,7 @@ const PIECES: &[(&str, f64)] = &[
     ("[", -6.0),
 ];
 
-/// A Unigram tokeniser with the given normaliser, pre-tokeniser and added tokens.
+/// Returns a Unigram tokeniser with the given normaliser, pre-tokeniser and added tokens.
 pub(crate) fn unigram(normalizer: Value, pre_tokenizer: Value, added: Value) -> String {
     json!({
         "version": "1.0",
@@ -124,7 +124,7 @@ pub(crate) fn replace(pattern: &str, of: &str, content: &str) -> Value {
     json!({"type": "Replace", "pattern": {pattern: of}, "content": content})
 }
 
-/// A small relative of `nmt_nfkc`.
+/// Returns a small relative of `nmt_nfkc`.
 pub(crate) fn precompiled() -> Value {
     let map: BTreeMap<&str, &str> = [
         ("\t", " "),

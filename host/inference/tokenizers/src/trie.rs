@@ -28,7 +28,7 @@ impl<'a> Trie<'a> {
         self.units.first().map_or(0, |unit| u32::from_le(*unit))
     }
 
-    /// The unit that a byte leads to.
+    /// Returns the unit that a byte leads to.
     #[inline(always)]
     pub(super) fn child(self, unit: u32, byte: u8) -> Option<u32> {
         if unit & LEAF != 0 || byte == 0 {
@@ -38,13 +38,13 @@ impl<'a> Trie<'a> {
         (child & 0xff == u32::from(byte)).then_some(child)
     }
 
-    /// Whether a key ends at this unit.
+    /// Returns whether a key ends at this unit.
     #[inline(always)]
     pub(super) fn ends(unit: u32) -> bool {
         unit & (LEAF | VALUED) != 0
     }
 
-    /// The value of the key that ends at this unit.
+    /// Returns the value of the key that ends at this unit.
     #[inline(always)]
     pub(super) fn value(self, unit: u32) -> Option<u32> {
         match unit & (LEAF | VALUED) {
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn it_holds_what_a_map_holds() {
+    fn trie_equals_a_map() {
         let mut map = BTreeMap::new();
         let mut state = 1u64;
         for value in 0..30_000 {

@@ -60,8 +60,8 @@ pub(super) fn build(definition: &Definition) -> Result<(Parameters, Vec<Vec<u8>>
     Ok((parameters, sections))
 }
 
-/// Bits of the best score that a piece has, or an unknown character, by the first byte; none where a score above zero
-/// makes longer ways better.
+/// Returns the bits of the best score that a piece has, or an unknown character, by the first byte; empty if a score
+/// above zero makes longer ways better.
 fn highest(pieces: &[(String, f64)], unknown_score: f64) -> Vec<u64> {
     let mut highest = vec![unknown_score; 256];
     for (piece, score) in pieces {
@@ -85,7 +85,7 @@ pub(super) fn check(parameters: &Parameters, packed: &Packed, id_bound: u32) -> 
         && trie::check(packed.u32s(TRIE), pieces)
 }
 
-/// What is done with a character of ASCII that stands before another one.
+/// The action on a character of ASCII before another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ascii {
     /// It is written as this byte, which neither separates nor is set apart.
@@ -96,7 +96,7 @@ pub(super) enum Ascii {
     Other,
 }
 
-/// The actions.
+/// Returns the actions.
 pub(super) fn ascii(parameters: &Parameters, packed: &Packed) -> [Ascii; 128] {
     let charsmap = charsmap(parameters, packed);
     let plain = |byte: u8| match byte {
@@ -122,7 +122,7 @@ pub(super) fn ascii(parameters: &Parameters, packed: &Packed) -> [Ascii; 128] {
 }
 
 impl Mapped<'_> {
-    /// The replacement, if there is one; nothing at all for a broken map.
+    /// Returns the replacement, if there is one; `None` for a broken map.
     fn owned(self) -> Option<Option<String>> {
         match self {
             Mapped::Same => Some(None),
@@ -204,7 +204,7 @@ fn pieces<'a>(parameters: &'a Parameters, packed: &'a Packed) -> Pieces<'a> {
 }
 
 impl Run<'_> {
-    /// Any character: returns how many bytes of the text were done.
+    /// Handles any character and returns how many bytes of the text were done.
     #[inline(never)]
     fn other(&mut self, charsmap: Option<Charsmap>, rest: &str) -> Option<usize> {
         let mut characters = rest.chars();
@@ -226,7 +226,7 @@ impl Run<'_> {
         Some(own.len())
     }
 
-    /// Normalised text on its way through the later steps.
+    /// Passes normalised text through the later steps.
     fn put_str(&mut self, text: &str) {
         for character in text.chars() {
             match character {

@@ -1,5 +1,5 @@
-//! Segmentations of short words that came by lately: natural text repeats its words, and a search costs some
-//! hundred times a look-up.
+//! A cache of segmentations of recent short words: natural text repeats its words, and a search costs some hundred
+//! times a look-up.
 
 /// Longest word that is kept, in bytes, and most tokens of it: an entry is one cache line.
 const WORD: usize = 26;
@@ -27,7 +27,7 @@ pub(super) struct WordCache {
 }
 
 impl WordCache {
-    /// The ids of a word under a model.
+    /// Returns the ids of a word under a model.
     #[inline]
     pub(super) fn get(&self, owner: u32, word: &[u8]) -> Option<&[u32]> {
         let entry = self.entries.get(slot(owner, word))?;
@@ -51,7 +51,7 @@ impl WordCache {
     }
 }
 
-/// A hash of eight bytes a step (multiply and fold).
+/// Returns a hash of eight bytes a step (multiply and fold).
 #[inline]
 fn slot(owner: u32, word: &[u8]) -> usize {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_gives_back_what_was_kept_for_that_model_and_word_only() {
+    fn entries_belong_to_model_and_word() {
         let mut cache = WordCache::default();
         assert_eq!(cache.get(1, b"word"), None);
         let words: Vec<String> = (0..20_000).map(|number| format!("{number:x}").repeat(number % 5)).collect();

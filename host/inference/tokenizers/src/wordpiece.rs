@@ -2,7 +2,7 @@
 
 use tokenizers::normalizers::BertNormalizer;
 
-use super::characters::{self, Characters, Fate};
+use super::characters::{self, CharAction, Characters};
 use super::definition::{Definition, Vocabulary};
 use super::packed::{Packed, u32_bytes};
 use super::scratch::Scratch;
@@ -11,7 +11,7 @@ use super::trie::{self, Trie};
 /// A byte that no text has after cleaning; the continuing pieces are in the same trie behind it.
 const CONTINUING: u8 = 1;
 
-/// What the form keeps besides its sections.
+/// The parameters of the form that are not in its sections.
 #[derive(Debug, Clone, Copy, serde::Serialize, serde::Deserialize)]
 pub(super) struct Parameters {
     unknown: u32,
@@ -45,7 +45,7 @@ pub(super) fn build(definition: &Definition) -> Result<(Parameters, Vec<Vec<u8>>
         return Err("WordPiece parameters".to_owned());
     };
     let unknown = model.unk_token.as_ref().and_then(|token| ids.get(token)).ok_or("unk_token")?;
-    // A word never begins with `##`, as punctuation stands alone, so a continuing piece is nothing else besides.
+    // A word never begins with `##`, as punctuation is a word of its own, so a continuing piece has no other use.
     // Pieces with bytes that cleaning removes can never match.
     let unreachable = |piece: &str| piece.is_empty() || piece.bytes().any(|byte| byte <= CONTINUING);
     let mut keys: Vec<(Vec<u8>, u32)> = Vec::with_capacity(ids.len());
@@ -69,22 +69,22 @@ pub(super) fn check(parameters: &Parameters, packed: &Packed, id_bound: u32) -> 
     parameters.unknown < id_bound && trie::check(packed.u32s(TRIE), id_bound)
 }
 
-/// Actions on ASCII, one array look-up a byte: 0 and 1 stand for themselves, other values are the
-/// character it becomes, plus 0x80 where that is a word of its own.
+/// Actions on ASCII, one array look-up a byte: 0 and 1 are actions, other values are the character it becomes, plus
+/// 0x80 where that is a word of its own.
 const DROP: u8 = 0;
 const SPACE: u8 = 1;
 const ALONE: u8 = 0x80;
 
-/// The actions; `None` if some character of ASCII becomes anything but one of them.
+/// Returns the actions; `None` if some character of ASCII becomes anything but one of them.
 pub(super) fn ascii(packed: &Packed) -> Option<[u8; 128]> {
     let characters = characters(packed);
     let mut actions = [DROP; 128];
     for (byte, action) in (0u8..).zip(&mut actions) {
-        *action = match characters.fate(char::from(byte)) {
-            Fate::Drop => DROP,
-            Fate::Space => SPACE,
-            Fate::Word(to) if to.is_ascii_graphic() => to as u8,
-            Fate::Alone(to) if to.is_ascii_graphic() => to as u8 | ALONE,
+        *action = match characters.action(char::from(byte)) {
+            CharAction::Drop => DROP,
+            CharAction::Space => SPACE,
+            CharAction::Word(to) if to.is_ascii_graphic() => to as u8,
+            CharAction::Alone(to) if to.is_ascii_graphic() => to as u8 | ALONE,
             _ => return None,
         };
     }
@@ -142,7 +142,7 @@ pub(super) fn encode(
                 run.chars = 1;
                 run.flush();
             }
-            None => run.put(characters, characters.fate(character))?,
+            None => run.put(characters, characters.action(character))?,
         }
     }
     run.flush();
@@ -151,21 +151,21 @@ pub(super) fn encode(
 
 impl Run<'_> {
     #[inline(never)]
-    fn put(&mut self, characters: Characters, fate: Fate) -> Option<()> {
-        match fate {
-            Fate::Uncovered => return None,
-            Fate::Drop => {}
-            Fate::Space => self.flush(),
-            Fate::Word(character) => self.push(character),
-            Fate::Alone(character) => {
+    fn put(&mut self, characters: Characters, action: CharAction) -> Option<()> {
+        match action {
+            CharAction::Uncovered => return None,
+            CharAction::Drop => {}
+            CharAction::Space => self.flush(),
+            CharAction::Word(character) => self.push(character),
+            CharAction::Alone(character) => {
                 self.flush();
                 self.push(character);
                 self.flush();
             }
-            Fate::Several(offset) => {
-                for fate in characters.several(offset) {
-                    match fate {
-                        Fate::Several(_) => return None,
+            CharAction::Several(offset) => {
+                for action in characters.several(offset) {
+                    match action {
+                        CharAction::Several(_) => return None,
                         single => self.put(characters, single)?,
                     }
                 }

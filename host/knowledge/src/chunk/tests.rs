@@ -1,3 +1,5 @@
+//! Tests of passages.
+
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use super::*;
@@ -7,7 +9,7 @@ fn size(most: usize, overlap: usize) -> ChunkSize {
 }
 
 #[test]
-fn a_short_text_is_one_passage_and_nothing_is_none() {
+fn short_text_is_one_passage() {
     assert_eq!(
         passages("Ein Satz. Noch einer.\n\nEnde.", ChunkSize::default()),
         ["Ein Satz. Noch einer.\n\nEnde."]
@@ -17,7 +19,7 @@ fn a_short_text_is_one_passage_and_nothing_is_none() {
 }
 
 #[test]
-fn cuts_fall_between_sentences_and_repeat_the_last_that_fits() {
+fn passages_overlap_by_whole_sentences() {
     let text = "Erster Satz hier. Zweiter Satz hier. Dritter Satz hier. Vierter Satz hier.";
     assert_eq!(
         passages(text, size(40, 20)),
@@ -31,13 +33,13 @@ fn cuts_fall_between_sentences_and_repeat_the_last_that_fits() {
 }
 
 #[test]
-fn a_paragraph_ends_a_passage_that_is_half_full() {
+fn paragraph_ends_a_half_full_passage() {
     let text = "Ein erster Absatz steht hier.\n\nEin zweiter. Mit mehr. Und noch viel mehr Text.";
     assert_eq!(passages(text, size(50, 0))[0], "Ein erster Absatz steht hier.");
 }
 
 #[test]
-fn every_word_is_in_a_passage_and_no_passage_is_too_long() {
+fn passages_cover_words_within_the_limit() {
     let mut text = String::new();
     for number in 0..500 {
         text.push_str(&format!("wort{number}"));
@@ -61,7 +63,7 @@ fn every_word_is_in_a_passage_and_no_passage_is_too_long() {
 }
 
 #[test]
-fn a_passage_begins_with_the_headings_that_it_stands_under() {
+fn passage_begins_with_its_headings() {
     let text = "Schein\n\nBis 31. Dezember 2024\n\nEr kostet im Amt 20 Euro. Er wird dort ausgestellt.\n\n\
                 Ab 1. Januar 2025\n\nEr kostet 40 Euro.";
     assert_eq!(

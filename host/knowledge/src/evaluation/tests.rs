@@ -1,8 +1,10 @@
+//! Tests of the evaluation.
+
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use super::*;
 
-fn rated(document: &str, score: f32) -> Rated {
+fn scored(document: &str, score: f32) -> ScoredPassage {
     let passage = Passage {
         id: document.into(),
         source: "town".into(),
@@ -14,23 +16,27 @@ fn rated(document: &str, score: f32) -> Rated {
         categories: Vec::new(),
         score,
     };
-    Rated { passage, features: Features { cosine: score, words: 1.0 - score, ..Features::default() } }
+    ScoredPassage { passage, features: Features { cosine: score, words: 1.0 - score, ..Features::default() } }
 }
 
 fn run() -> Run {
     let set = [
-        (vec!["a"], vec![rated("a", 0.9), rated("b", 0.2)]),
-        (vec!["a", "c"], vec![rated("b", 0.5), rated("c", 0.8)]),
-        (vec!["a"], vec![rated("b", 0.4)]),
-        (vec![], vec![rated("b", 0.3)]),
+        (vec!["a"], vec![scored("a", 0.9), scored("b", 0.2)]),
+        (vec!["a", "c"], vec![scored("b", 0.5), scored("c", 0.8)]),
+        (vec!["a"], vec![scored("b", 0.4)]),
+        (vec![], vec![scored("b", 0.3)]),
         (vec![], vec![]),
-        (vec![], vec![rated("c", 0.6)]),
+        (vec![], vec![scored("c", 0.6)]),
     ];
-    let asked = set.into_iter().map(|(answers, rated)| {
+    let results = set.into_iter().map(|(answers, scored)| {
         let answers = answers.into_iter().map(str::to_owned).collect();
-        Asked { question: Question { question: "?".into(), answers }, rated, took: Duration::from_millis(3) }
+        QuestionResult {
+            question: Question { question: "?".into(), answers },
+            scored,
+            took: Duration::from_millis(3),
+        }
     });
-    Run { asked: asked.collect() }
+    Run { results: results.collect() }
 }
 
 #[test]
@@ -47,8 +53,8 @@ fn figures_count_what_they_say() {
 }
 
 #[test]
-fn a_share_of_nothing_is_none() {
-    let figures = Run { asked: Vec::new() }.evaluate(0.5);
+fn share_of_zero_is_undefined() {
+    let figures = Run { results: Vec::new() }.evaluate(0.5);
     assert_eq!(
         (figures.recall_at_5, figures.no_answer_precision, figures.answer_precision),
         (None, None, None)
@@ -56,20 +62,20 @@ fn a_share_of_nothing_is_none() {
 }
 
 #[test]
-fn the_least_nearness_is_as_high_as_precision_allows() {
-    let asked = |answers: &[&str], cosine: f32| Asked {
+fn nearness_floor_keeps_the_precision() {
+    let result = |answers: &[&str], cosine: f32| QuestionResult {
         question: Question { question: "?".into(), answers: answers.iter().map(|&id| id.into()).collect() },
-        rated: vec![rated("a", cosine)],
+        scored: vec![scored("a", cosine)],
         took: Duration::ZERO,
     };
-    let near = (0..100).map(|n| asked(&["a"], 0.8 + n as f32 / 1000.0));
-    let far = (0..100).map(|n| asked(&[], 0.6 + n as f32 / 400.0));
-    let run = Run { asked: near.chain(far).collect() };
+    let near = (0..100).map(|n| result(&["a"], 0.8 + n as f32 / 1000.0));
+    let far = (0..100).map(|n| result(&[], 0.6 + n as f32 / 400.0));
+    let run = Run { results: near.chain(far).collect() };
     let (weights, least) = run.fit_nearness();
     assert!((0.75..0.82).contains(&(least / weights[0])) && weights[1] == 0.0, "{weights:?} {least}");
     // The same cosines say nothing.
-    let same = (0..100).map(|n| asked(if n % 2 == 0 { &["a"] } else { &[] }, 0.8 + n as f32 / 1000.0));
-    let (weights, least) = Run { asked: same.collect() }.fit_nearness();
+    let same = (0..100).map(|n| result(if n % 2 == 0 { &["a"] } else { &[] }, 0.8 + n as f32 / 1000.0));
+    let (weights, least) = Run { results: same.collect() }.fit_nearness();
     let lowest = (0..100).map(|n| weights[0] * (0.8 + n as f32 / 1000.0)).fold(f32::INFINITY, f32::min);
     assert!(least < lowest, "{weights:?} {least}");
 }
@@ -84,7 +90,7 @@ fn fitted_weights_tell_right_from_wrong() {
 }
 
 #[test]
-fn lines_that_are_no_questions_are_named() {
+fn invalid_question_lines_are_named() {
     let lines = "{\"question\":\"a\",\"answers\":[],\"language\":\"de\"}\n\n{\"question\":1}";
     assert!(questions(lines).unwrap_err().to_string().starts_with("line 3"));
     for nothing in ["", " ", "🎉"] {

@@ -1,4 +1,4 @@
-//! Which passages a source's documents have.
+//! The plan of a source's passages.
 
 use std::collections::HashSet;
 
@@ -6,16 +6,16 @@ use sha2::{Digest, Sha256};
 
 use crate::chunk::{self, ChunkSize};
 use crate::document::Document;
-use crate::store::{New, Vectors};
+use crate::store::{NewPassage, StoredVectors};
 use crate::words;
 
 /// All passages of a source.
 pub(super) struct Plan {
-    pub passages: Vec<Planned>,
+    pub passages: Vec<PlannedPassage>,
 }
 
 /// A passage to come.
-pub(super) struct Planned {
+pub(super) struct PlannedPassage {
     /// Digest of the source's name, of the document's id, title and language and of the text: the same text has the
     /// same id.
     pub id: String,
@@ -24,7 +24,7 @@ pub(super) struct Planned {
     /// Position among the document's passages.
     pub place: i64,
     pub text: String,
-    /// What is embedded.
+    /// The text that is embedded.
     pub content: String,
 }
 
@@ -36,7 +36,7 @@ impl Plan {
             let mut seen = HashSet::new();
             let texts = chunk::passages(&document.text, size);
             let texts = texts.into_iter().filter(|text| seen.insert(text.clone()));
-            passages.extend(texts.zip(0..).map(|(text, place)| Planned {
+            passages.extend(texts.zip(0..).map(|(text, place)| PlannedPassage {
                 id: id(source, document, &text),
                 document: index,
                 place,
@@ -47,19 +47,19 @@ impl Plan {
         Self { passages }
     }
 
-    /// The passages of the document with this index, in order.
-    pub(super) fn of(&self, document: usize) -> &[Planned] {
+    /// Returns the passages of the document with this index, in order.
+    pub(super) fn of(&self, document: usize) -> &[PlannedPassage] {
         let start = self.passages.partition_point(|passage| passage.document < document);
         let end = self.passages.partition_point(|passage| passage.document <= document);
         self.passages.get(start..end).unwrap_or_default()
     }
 }
 
-impl Planned {
-    /// The passage as a row.
-    pub(super) fn stored<'p>(&'p self, document: &'p Document, vectors: Vectors) -> New<'p> {
+impl PlannedPassage {
+    /// Returns the passage as a row.
+    pub(super) fn stored<'p>(&'p self, document: &'p Document, vectors: StoredVectors) -> NewPassage<'p> {
         let language = document.language.as_deref();
-        New {
+        NewPassage {
             id: &self.id,
             document: &document.id,
             place: self.place,
@@ -71,7 +71,7 @@ impl Planned {
     }
 }
 
-/// What is embedded of a passage: it is about what its document is about, even where it does not say so.
+/// Returns the text that is embedded for a passage: its document's title gives it a topic that it may not name.
 pub(super) fn content(title: &str, text: &str) -> String {
     if text.starts_with(title) { text.to_owned() } else { format!("{title}\n{text}") }
 }

@@ -7,9 +7,9 @@ use crate::embedder::{Embedder, Embedding};
 use crate::error::Error;
 use crate::index::{direction, encode};
 use crate::late_interaction;
-use crate::progress::{Progress, State};
+use crate::progress::{ImportObserver, ImportProgress};
 use crate::provenance::Provenance;
-use crate::store::{Publication, Store, Vectors};
+use crate::store::{Publication, Store, StoredVectors};
 
 /// Passages that are embedded at once, and staged together.
 const BATCH: usize = 64;
@@ -17,26 +17,26 @@ const BATCH: usize = 64;
 const LOOKUP: usize = 500;
 
 /// Vectors by the passages' ids.
-pub(super) struct Made<'w> {
-    pub by_id: HashMap<&'w str, Vectors>,
+pub(super) struct PassageVectors<'w> {
+    pub by_id: HashMap<&'w str, StoredVectors>,
     /// How many were embedded now.
     pub embedded: usize,
     /// How many were staged already.
     pub resumed: usize,
 }
 
-/// A vector for each wanted passage, given by its id and what is embedded of it.
+/// Makes a vector for each passage to embed, given by its id and the text that is embedded for it.
 pub(super) async fn make<'w>(
     store: &Store,
     embedder: &dyn Embedder,
     provenance: &Provenance,
-    wanted: &'w [(&'w str, String)],
-    mut state: State,
-    progress: &dyn Progress,
-) -> Result<Made<'w>, Error> {
+    to_embed: &'w [(&'w str, String)],
+    mut state: ImportProgress,
+    progress: &dyn ImportObserver,
+) -> Result<PassageVectors<'w>, Error> {
     let keyed: Vec<(&str, String, &str)> =
-        wanted.iter().map(|(id, content)| (*id, provenance.key(content), content.as_str())).collect();
-    let mut by_key: HashMap<String, Vectors> = HashMap::new();
+        to_embed.iter().map(|(id, content)| (*id, provenance.key(content), content.as_str())).collect();
+    let mut by_key: HashMap<String, StoredVectors> = HashMap::new();
     for part in keyed.chunks(LOOKUP) {
         let keys: Vec<&str> = part.iter().map(|(_, key, _)| key.as_str()).collect();
         by_key.extend(store.staged(&keys).await?);
@@ -61,35 +61,35 @@ pub(super) async fn make<'w>(
         by_key.extend(vectors.into_iter().map(|(key, vectors)| (key.to_owned(), vectors)));
     }
     let by_id = keyed.iter().filter_map(|(id, key, _)| Some((*id, by_key.get(key)?.clone()))).collect();
-    Ok(Made { by_id, embedded: state.embedded, resumed })
+    Ok(PassageVectors { by_id, embedded: state.embedded, resumed })
 }
 
-/// Stages the vectors of a publication again that another import was faster than: with that one all staged vectors
-/// went.
+/// Stages the vectors of a publication again after another import was faster: its transaction deleted all staged
+/// vectors.
 pub(super) async fn keep(
     store: &Store,
     provenance: &Provenance,
-    wanted: &[(&str, String)],
+    to_embed: &[(&str, String)],
     publication: Publication<'_>,
 ) -> Result<(), Error> {
     let new = publication.passages.into_iter().map(|passage| (passage.id, passage.vectors));
-    let mut by_id: HashMap<&str, Vectors> = new.chain(publication.vectors).collect();
-    for batch in wanted.chunks(BATCH) {
+    let mut by_id: HashMap<&str, StoredVectors> = new.chain(publication.vectors).collect();
+    for batch in to_embed.chunks(BATCH) {
         let keyed =
             batch.iter().filter_map(|(id, content)| Some((provenance.key(content), by_id.remove(id)?)));
-        let keyed: Vec<(String, Vectors)> = keyed.collect();
+        let keyed: Vec<(String, StoredVectors)> = keyed.collect();
         let vectors: Vec<_> = keyed.iter().map(|(key, vectors)| (key.as_str(), vectors.clone())).collect();
         store.stage(&vectors).await?;
     }
     Ok(())
 }
 
-/// Keys and contents to keys and vectors.
+/// Embeds contents and returns their keys with the vectors.
 async fn embed<'k>(
     embedder: &dyn Embedder,
     provenance: &Provenance,
     batch: &[(&'k str, &str)],
-) -> Result<Vec<(&'k str, Vectors)>, Error> {
+) -> Result<Vec<(&'k str, StoredVectors)>, Error> {
     let texts = batch.iter().map(|(_, content)| (*content).to_owned()).collect();
     let embeddings = embedder.embed(texts).await.map_err(Error::Embedding)?;
     if embeddings.len() != batch.len() {
@@ -99,7 +99,7 @@ async fn embed<'k>(
     let encoded = batch.iter().zip(&embeddings).map(|((key, _), Embedding { vector, tokens })| {
         let direction = direction(vector).filter(|vector| vector.len() == provenance.dims)?;
         let words = tokens.as_ref().map(late_interaction::encode).unwrap_or_default();
-        Some((*key, Vectors { text: encode(&direction), words }))
+        Some((*key, StoredVectors { text: encode(&direction), words }))
     });
     let encoded: Option<Vec<_>> = encoded.collect();
     encoded.ok_or_else(|| {

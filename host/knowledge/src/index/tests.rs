@@ -1,3 +1,5 @@
+//! Tests of the index.
+
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use super::*;
@@ -12,14 +14,14 @@ fn index(vectors: &[[f32; 3]]) -> Index {
         dims: 3,
         late_interaction: None,
     };
-    let entries = (0..).zip(vectors).map(|(number, vector)| Entry {
+    let entries = (0..).zip(vectors).map(|(number, vector)| IndexEntry {
         number: 10 + number,
         document: number / 2,
         terms: "a\nb b".into(),
         vector: encode(&direction(vector).unwrap()),
     });
-    let head = Head { generation: 1, provenance: Some(provenance), file: None };
-    Index::new(head, &entries.collect::<Vec<_>>(), &HashMap::new()).unwrap()
+    let header = BaseHeader { generation: 1, provenance: Some(provenance), file: None };
+    Index::new(header, &entries.collect::<Vec<_>>(), &HashMap::new()).unwrap()
 }
 
 #[test]
@@ -37,8 +39,8 @@ fn the_nearest_come_first_and_categories_filter() {
 
 /// One passage lies in the question's direction, the others in many others.
 #[test]
-fn who_stands_out_does_so_whatever_the_size_of_the_base() {
-    let standing = |size: usize| {
+fn prominence_is_independent_of_base_size() {
+    let prominence = |size: usize| {
         let around = (1..size).map(|n| {
             let angle = n as f32 * 2.4;
             [angle.cos(), angle.sin(), 0.05 * (n % 7) as f32]
@@ -46,18 +48,18 @@ fn who_stands_out_does_so_whatever_the_size_of_the_base() {
         let vectors: Vec<_> = [[0.0, 0.0, 1.0]].into_iter().chain(around).collect();
         let index = index(&vectors);
         let question = [0.0, 0.0, 1.0];
-        let spread = index.nearest(&question, &[], 1).spread;
-        (index.standing(10, &question, spread), index.standing(11, &question, spread))
+        let distribution = index.nearest(&question, &[], 1).distribution;
+        (index.prominence(10, &question, distribution), index.prominence(11, &question, distribution))
     };
     for size in [30, 300, 3000] {
-        let (right, wrong) = standing(size);
+        let (right, wrong) = prominence(size);
         assert!(right > 1.0 && wrong < 0.5, "{size}: {right} {wrong}");
     }
     // So few that what is usual decides, and equal ones.
-    assert!(standing(1).0 > 0.5);
+    assert!(prominence(1).0 > 0.5);
     let same = index(&[[1.0, 0.0, 0.0]; 30]);
-    let spread = same.nearest(&[1.0, 0.0, 0.0], &[], 1).spread;
-    assert!(same.standing(10, &[1.0, 0.0, 0.0], spread).is_finite());
+    let distribution = same.nearest(&[1.0, 0.0, 0.0], &[], 1).distribution;
+    assert!(same.prominence(10, &[1.0, 0.0, 0.0], distribution).is_finite());
 }
 
 #[test]
@@ -69,7 +71,7 @@ fn frequencies_count_passages() {
 }
 
 #[test]
-fn vectors_that_are_not_finite_or_of_another_length_are_refused() {
+fn invalid_vectors_are_refused() {
     let index = index(&[[1.0, 0.0, 0.0]]);
     for vector in [&[1.0, 0.0][..], &[f32::NAN, 0.0, 1.0], &[f32::INFINITY, 0.0, 1.0]] {
         assert!(matches!(index.direction(vector), Err(Error::Vector { expected: 3, .. })), "{vector:?}");
@@ -79,7 +81,7 @@ fn vectors_that_are_not_finite_or_of_another_length_are_refused() {
 }
 
 #[test]
-fn products_of_any_length_are_those_of_the_definition() {
+fn products_match_the_definition() {
     for length in [0, 1, 15, 16, 17, 100, 384] {
         let left: Vec<f32> = (0..length).map(|i| (i % 7) as f32 - 3.0).collect();
         let right: Vec<f32> = (0..length).map(|i| (i % 5) as f32).collect();
@@ -89,7 +91,7 @@ fn products_of_any_length_are_those_of_the_definition() {
 }
 
 #[test]
-fn products_in_fixed_point_are_those_of_the_numbers() {
+fn fixed_point_products_match_floats() {
     for dims in [1_usize, 3, 384, 4096] {
         let vector = |seed: usize| {
             let numbers: Vec<f32> = (0..dims).map(|i| ((i * seed) % 11) as f32 - 4.0).collect();
@@ -106,9 +108,9 @@ fn products_in_fixed_point_are_those_of_the_numbers() {
     }
 }
 
-/// Each language has a direction of its own, and each passage a small one besides.
+/// Each language has a direction of its own, and each passage a small one of its own too.
 #[test]
-fn a_question_finds_the_right_passage_in_another_language() {
+fn question_finds_passage_in_another_language() {
     let passage = |n: usize, language: f32| {
         let mut vector = vec![0.0; 32];
         vector[n] = 0.3;
@@ -116,12 +118,12 @@ fn a_question_finds_the_right_passage_in_another_language() {
         vector[31] = language;
         vector
     };
-    let provenance = Provenance { dims: 32, ..index(&[[1.0, 0.0, 0.0]]).head.provenance.unwrap() };
+    let provenance = Provenance { dims: 32, ..index(&[[1.0, 0.0, 0.0]]).header.provenance.unwrap() };
     // Passages 0..30 are German and even ones only; 100..130 English, odd ones only.
     let entries =
         (0..30_usize).flat_map(|n| [(n as i64, n - n % 2, 0.0), (100 + n as i64, n - n % 2 + 1, 1.0)]);
     let mut entries: Vec<_> = entries
-        .map(|(number, n, language)| Entry {
+        .map(|(number, n, language)| IndexEntry {
             number,
             document: number,
             terms: "a\nb".into(),
@@ -129,11 +131,14 @@ fn a_question_finds_the_right_passage_in_another_language() {
         })
         .collect();
     entries.sort_by_key(|entry| entry.number);
-    let language = |entry: &Entry| if entry.number < 100 { "de" } else { "en" };
+    let language = |entry: &IndexEntry| if entry.number < 100 { "de" } else { "en" };
     let languages = entries.iter().map(|entry| (entry.document, language(entry).to_owned())).collect();
-    let index =
-        Index::new(Head { generation: 1, provenance: Some(provenance), file: None }, &entries, &languages)
-            .unwrap();
+    let index = Index::new(
+        BaseHeader { generation: 1, provenance: Some(provenance), file: None },
+        &entries,
+        &languages,
+    )
+    .unwrap();
     // A German question to what only English passages are about.
     let question = direction(&passage(7, 0.0)).unwrap();
     let nearest = index.nearest(&question, &[], 2).rankings;

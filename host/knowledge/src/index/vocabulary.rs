@@ -11,7 +11,7 @@ const MOST: usize = 24;
 pub(super) struct Vocabulary {
     /// In how many passages each term is.
     counts: BTreeMap<String, u32>,
-    /// The terms read backwards, so that those with one ending stand together.
+    /// The terms read backwards, so that those with one ending are adjacent.
     backwards: BTreeSet<String>,
 }
 
@@ -30,7 +30,7 @@ impl Vocabulary {
         self.counts.get(term).copied().unwrap_or(0)
     }
 
-    /// Other terms that begin or end with `term`, or that it begins or ends with: `parkausweis` for
+    /// Returns other terms that begin or end with `term`, or that it begins or ends with: `parkausweis` for
     /// `bewohnerparkausweis`, and the other way round.
     pub(super) fn related(&self, term: &str) -> Vec<String> {
         if term.len() < SHORTEST {

@@ -7,8 +7,7 @@ const STEPS: usize = 4000;
 /// Against weights that few examples would make large, in examples.
 const PENALTY: f64 = 1.0;
 
-/// Bias and weights under which the examples are the least surprising (logistic regression). `used` says which
-/// features count; the weights of the others are 0.
+/// Fits bias and weights by logistic regression. `used` says which features count; the weights of the others are 0.
 pub(crate) fn fit(examples: &[(Features, bool)], used: [bool; FEATURES]) -> (f32, [f32; FEATURES]) {
     let count = examples.len().max(1) as f64;
     let rows: Vec<([f64; FEATURES], f64)> = examples

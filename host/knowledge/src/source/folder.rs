@@ -1,4 +1,4 @@
-//! A folder of Markdown, HTML and plain text.
+//! The source of a folder of Markdown, HTML and plain text.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,10 +11,10 @@ use crate::document::Document;
 use crate::error::Error;
 use crate::text::{Page, html, markdown};
 
-/// Folders in folders that are looked into.
+/// Greatest depth of nested folders.
 const MAX_DEPTH: usize = 32;
 
-/// Reads all files with a known extension, and counts the others; hidden files and folders are passed over. A link is
+/// Reads all files with a known extension, and counts the others; hidden files and folders are ignored. A link is
 /// followed when it leads to a file in the same folder, as those of mounted volumes do; links to folders are not.
 pub(super) fn read(path: &Path) -> Result<Reading, Error> {
     let root = absolute(path)?;
@@ -44,7 +44,7 @@ fn walk(root: &Path, folder: &Path, depth: usize, reading: &mut Reading) -> Resu
             }
             let name = path.strip_prefix(root).unwrap_or(&path);
             let Some(id) = name.to_str().map(|name| name.replace('\\', "/")) else {
-                // What it is shown as is no document's id: none of such a name was ever imported.
+                // The shown name is not an id: no document with such a name was ever imported.
                 let name = name.display().to_string();
                 reading.refuse(&name, Some(name.clone()), "its name is not UTF-8".to_owned());
                 continue;
@@ -65,7 +65,7 @@ fn walk(root: &Path, folder: &Path, depth: usize, reading: &mut Reading) -> Resu
     Ok(())
 }
 
-/// Whether a folder's file of this name is a page.
+/// Returns whether a folder's file of this name is a page.
 pub(super) fn is_page(path: &Path) -> bool {
     Format::of(path).is_some()
 }
@@ -116,7 +116,7 @@ fn load(root: &Path, path: &Path) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| NOT_UTF8.to_owned())
 }
 
-/// The document that `text` is; members of its front matter that no document has are added to `others`.
+/// Returns the document of `text`; members of its front matter that no document has are added to `others`.
 fn document(id: &str, text: &str, format: Format, others: &mut BTreeSet<String>) -> Result<Document, String> {
     let (front, body) = front_matter::split(text)?;
     others.extend(front.others);

@@ -1,4 +1,4 @@
-//! What stands at the head of a file between `---` lines, as YAML, or between `+++` lines, as TOML.
+//! Front matter: YAML between `---` lines or TOML between `+++` lines at the head of a file.
 
 use std::borrow::Cow;
 
@@ -6,17 +6,17 @@ use saphyr_parser::{Event, Parser, ScalarStyle};
 
 use crate::text::is_blank;
 
-/// What front matter has in it.
+/// The text that lists the known members.
 pub(super) const MEMBERS: &str = "front matter has title, url, language, categories";
 
-/// The members that are understood, and the names of the others. An empty one is as if it were left out.
+/// The members that are understood, and the names of the others. An empty one counts as missing.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct FrontMatter {
     pub title: Option<String>,
     pub url: Option<String>,
     pub language: Option<String>,
     pub categories: Vec<String>,
-    /// They are passed over, and that is said.
+    /// They are ignored and reported.
     pub others: Vec<String>,
 }
 
@@ -30,7 +30,7 @@ enum Member {
 }
 
 impl Member {
-    /// The one with this name, in whatever case it is written.
+    /// Returns the member with this name, in any case.
     fn of(name: &str) -> Option<Self> {
         match name.to_lowercase().as_str() {
             "title" => Some(Self::Title),
@@ -42,7 +42,8 @@ impl Member {
     }
 }
 
-/// Front matter and the rest; the reason if there is front matter that cannot be read, or that has no end.
+/// Splits text into front matter and the rest; the reason if there is front matter that cannot be read, or that has
+/// no end.
 pub(super) fn split(text: &str) -> Result<(FrontMatter, &str), String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let none = (FrontMatter::default(), text);
@@ -72,7 +73,7 @@ pub(super) fn split(text: &str) -> Result<(FrontMatter, &str), String> {
     }
 }
 
-/// Name and value of a member that a line begins.
+/// Returns name and value of a member that a line begins.
 fn member(line: &str, sign: char) -> Option<(&str, &str)> {
     let (name, value) = line.split_once(sign)?;
     let name = name.trim_end();
@@ -80,8 +81,8 @@ fn member(line: &str, sign: char) -> Option<(&str, &str)> {
     (is_bare && (sign != ':' || value.is_empty() || value.starts_with(' '))).then_some((name, value))
 }
 
-/// The members before the first table of TOML: their strings and lists are written as in YAML. Of tables, which are
-/// members too, there is but the name.
+/// Returns the members before the first table of TOML as YAML: their strings and lists are written alike. Tables,
+/// which are members too, leave only their names.
 fn as_yaml(toml: &str) -> String {
     let mut yaml = String::with_capacity(toml.len() + toml.len() / 8);
     let mut lines = toml.lines().peekable();
@@ -99,7 +100,7 @@ fn as_yaml(toml: &str) -> String {
     yaml
 }
 
-/// The member that a line of TOML begins a table of: `menu` of `[menu.main]`.
+/// Returns the member that a line of TOML begins a table of: `menu` of `[menu.main]`.
 fn table(line: &str) -> Option<&str> {
     let (name, _) = line.strip_prefix('[')?.trim_start_matches('[').split_once(']')?;
     let name = name.trim_matches([' ', '"', '\'']);
@@ -145,14 +146,14 @@ fn read(yaml: &str) -> Result<Option<FrontMatter>, String> {
     Ok(Some(found))
 }
 
-/// Whether there is nothing to read in a value, or it says in YAML that there is none.
+/// Returns whether a value is empty, or a YAML null.
 fn is_empty(value: &str, style: ScalarStyle) -> bool {
     let is_null = style == ScalarStyle::Plain && matches!(value, "~" | "null" | "Null" | "NULL");
     is_null || is_blank(value)
 }
 
 impl FrontMatter {
-    /// The member with this name; notes the name if no document has it.
+    /// Returns the member with this name; records the name if no document has it.
     fn begin(&mut self, name: String) -> Option<Member> {
         let member = Member::of(&name);
         if member.is_none() {

@@ -1,4 +1,4 @@
-//! JSON lines.
+//! The source of JSON lines.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,9 +14,9 @@ use crate::document::Document;
 use crate::error::Error;
 use crate::text::{html, is_blank};
 
-/// What a line has in it.
+/// The text that lists the known members.
 const MEMBERS: &str = "a document has id, title, text or html, url, categories, language";
-/// What some editors begin a file with.
+/// The byte order mark with which some editors begin a file.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A line.
@@ -30,7 +30,7 @@ struct Line {
     language: Option<String>,
     #[serde(default)]
     categories: Vec<String>,
-    /// Other members: they are passed over, and that is said.
+    /// Other members: they are ignored and reported.
     #[serde(flatten)]
     others: BTreeMap<String, IgnoredAny>,
 }
@@ -84,21 +84,21 @@ fn document(line: Line) -> Result<Document, String> {
             let page = html::render(&page);
             (page.title, page.text)
         }
-        _ => return Err("it has not exactly one of `text` and `html`".into()),
+        _ => return Err("it needs exactly one of `text` and `html`".into()),
     };
     let title = line.title.filter(|title| !is_blank(title)).or(page).unwrap_or_default();
     let id = line.id.or_else(|| line.url.clone()).unwrap_or_else(|| digest(&title, &text));
     Ok(Document { id, title, url: line.url, language: line.language, categories: line.categories, text })
 }
 
-/// The id in a line that is no document, if one can be read.
+/// Returns the id in a line that is not a document, if one can be read.
 fn id(line: &[u8]) -> Option<String> {
     let line: Value = serde_json::from_str(&String::from_utf8_lossy(line)).ok()?;
     let member = |name| line.get(name).and_then(Value::as_str).map(str::to_owned);
     member("id").or_else(|| member("url"))
 }
 
-/// An id of what has neither id nor address.
+/// Returns an id for a document that has neither id nor address.
 fn digest(title: &str, text: &str) -> String {
     let digest = Sha256::new().chain_update(title).chain_update([0]).chain_update(text).finalize();
     hex::encode(digest.get(..16).unwrap_or(&digest))

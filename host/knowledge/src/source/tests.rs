@@ -1,3 +1,5 @@
+//! Tests of folders and JSON lines.
+
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::fs;
@@ -10,7 +12,7 @@ fn ids(reading: &Reading) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_folder_gives_its_known_files_with_titles_from_where_they_stand() {
+async fn folder_yields_documents_with_titles() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     fs::create_dir(root.join("parken")).unwrap();
@@ -38,7 +40,7 @@ async fn a_folder_gives_its_known_files_with_titles_from_where_they_stand() {
 }
 
 #[tokio::test]
-async fn links_out_of_the_folder_and_files_that_are_no_text_are_refused_by_name() {
+async fn outside_links_and_binaries_are_refused() {
     let outside = tempfile::tempdir().unwrap();
     fs::write(outside.path().join("passwd.txt"), "secret").unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -63,7 +65,7 @@ async fn links_out_of_the_folder_and_files_that_are_no_text_are_refused_by_name(
 }
 
 #[tokio::test]
-async fn an_address_that_is_no_page_is_refused_by_name() {
+async fn invalid_address_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let addresses = [
         "javascript:alert(1)",
@@ -90,7 +92,7 @@ async fn an_address_that_is_no_page_is_refused_by_name() {
     assert_eq!(reading.documents[0].url.as_deref(), Some("HTTP://Stadt.Example/größe?a=b#c"));
     assert_eq!(reading.refused.len(), addresses.len());
     assert_eq!((reading.refused[0].name.as_str(), reading.refused[0].id.as_deref()), ("0.md", Some("0.md")));
-    assert!(reading.refused[0].reason.contains("\"javascript:alert(1)\" is no address of a page"));
+    assert!(reading.refused[0].reason.contains("\"javascript:alert(1)\" is not the address of a page"));
 
     let lines = folder.path().join("kb.jsonl");
     fs::write(&lines, r#"{"id":"a","title":"A","text":"x","url":"javascript:alert(1)"}"#).unwrap();
@@ -99,7 +101,7 @@ async fn an_address_that_is_no_page_is_refused_by_name() {
 }
 
 #[tokio::test]
-async fn what_was_refused_has_an_id_where_one_can_be_told() {
+async fn refused_documents_have_known_ids() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kb.jsonl");
     let lines: [&[u8]; 5] = [
@@ -140,7 +142,7 @@ async fn lines_are_documents_or_refused_by_number() {
 }
 
 #[tokio::test]
-async fn a_byte_order_mark_is_no_error_and_unknown_members_are_told() {
+async fn byte_order_mark_is_accepted() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kb.jsonl");
     let lines = "\u{feff}{\"id\":\"a\",\"title\":\"A\",\"text\":\"x\",\"kategorien\":[\"p\"]}\n\
@@ -152,7 +154,7 @@ async fn a_byte_order_mark_is_no_error_and_unknown_members_are_told() {
 }
 
 #[tokio::test]
-async fn what_is_not_utf_8_is_refused_with_what_to_do() {
+async fn invalid_utf8_is_refused_with_advice() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("a.html"), b"<meta charset=iso-8859-1><p>Gr\xf6\xdfe").unwrap();
     fs::write(folder.path().join("b.txt"), "Größe").unwrap();
@@ -162,7 +164,7 @@ async fn what_is_not_utf_8_is_refused_with_what_to_do() {
 }
 
 #[tokio::test]
-async fn front_matter_is_yaml_or_toml_and_has_an_end() {
+async fn front_matter_needs_an_end() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
     write(
@@ -206,7 +208,7 @@ async fn front_matter_is_yaml_or_toml_and_has_an_end() {
 }
 
 #[tokio::test]
-async fn members_of_front_matter_that_no_document_has_are_told() {
+async fn unknown_front_matter_members_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
     write(
@@ -226,15 +228,15 @@ async fn members_of_front_matter_that_no_document_has_are_told() {
     assert_eq!((a.title.as_str(), a.url.as_deref()), ("A", Some("https://a.example")));
     assert_eq!((a.language.as_deref(), a.categories.as_slice()), (Some("de"), &["p".to_owned()][..]));
     assert_eq!(reading.documents[2].title, "C");
-    let told: Vec<_> = reading.members_passed_over.iter().map(String::as_str).collect();
+    let names: Vec<_> = reading.members_passed_over.iter().map(String::as_str).collect();
     assert_eq!(
-        told,
+        names,
         ["author", "by", "cascade", "draft", "id", "kategorie", "list", "menu", "params", "tags"]
     );
 }
 
 #[tokio::test]
-async fn an_empty_member_is_as_if_it_were_left_out() {
+async fn empty_member_counts_as_missing() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
     write("a.md", "---\ntitle:\nurl:\nlanguage:\ncategories:\n---\n# Von der Überschrift\n\nx");
@@ -258,7 +260,7 @@ async fn an_empty_member_is_as_if_it_were_left_out() {
 }
 
 #[tokio::test]
-async fn what_is_passed_over_is_counted() {
+async fn ignored_files_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     for name in ["a.md", "b.pdf", "c.PDF", "d.docx", "LICENSE", ".hidden", ".hidden.pdf"] {

@@ -1,6 +1,6 @@
 //! A knowledge base in Zammad, through its REST API.
 //!
-//! (Its feed shows the ten newest answers only, so nothing could be told about those that are gone.)
+//! (Its feed shows the ten newest answers only, so removed ones would stay unnoticed.)
 
 mod locale;
 mod remote;
@@ -28,7 +28,7 @@ pub struct Zammad {
     /// Access token of a user who may read it; sent to that address only.
     pub token: String,
     /// Locales in the answers' addresses, such as `de-de`, each for the translations in its language; for other
-    /// languages what Zammad calls them.
+    /// languages Zammad's own names.
     pub locales: Vec<String>,
     /// Take answers that only agents may read as well; for bases whose answers no customer sees.
     pub internal: bool,
@@ -52,7 +52,7 @@ struct Overview {
 
 /// `knowledge_bases/ID/answers/ID`.
 #[derive(Deserialize)]
-struct Shown {
+struct AnswerResponse {
     assets: Assets,
 }
 
@@ -67,7 +67,7 @@ struct Assets {
     contents: HashMap<String, Content>,
 }
 
-/// Since when an answer is shown to whom.
+/// The times at which an answer became visible.
 #[derive(Deserialize)]
 struct Answer {
     published_at: Option<jiff::Timestamp>,
@@ -92,24 +92,24 @@ struct Content {
 }
 
 impl Translation {
-    /// How people are told of it.
+    /// Returns the name that errors show.
     fn name(&self) -> String {
         format!("answer {}, translation {}", self.answer_id, self.id)
     }
 }
 
 /// A translation with its text, as far as it has one.
-struct Told {
+struct TranslationText {
     translation: Translation,
     text: String,
 }
 
-/// What the base holds: all translations, before anything is known of their locales.
+/// All translations of the base, before their locales are known.
 #[derive(Default)]
 struct Collected {
-    told: Vec<Told>,
+    texts: Vec<TranslationText>,
     /// Translations that Zammad gave no content for.
-    lost: Vec<Translation>,
+    missing: Vec<Translation>,
 }
 
 /// Reads all answers that customers may read, a document a translation.
@@ -124,11 +124,11 @@ pub(super) async fn read(zammad: &Zammad) -> Result<Reading, Error> {
     for id in overview.answer_ids {
         answer(&remote, id, |answer| zammad.shows(answer, now), &mut collected).await?;
     }
-    let locales = Locales::of(&collected.told, &zammad.locales);
-    for Told { translation, text } in collected.told {
+    let locales = Locales::of(&collected.texts, &zammad.locales);
+    for TranslationText { translation, text } in collected.texts {
         let (name, id) = (translation.name(), zammad.id(&translation));
         if text::visible(&text).is_empty() {
-            // A page that somebody has yet to write.
+            // A page that is not written yet.
             let reason = "it has no text".to_owned();
             reading.empty.push(Refused { name, id: Some(id), reason, kept: false });
             continue;
@@ -143,7 +143,7 @@ pub(super) async fn read(zammad: &Zammad) -> Result<Reading, Error> {
         };
         reading.add(&name, Some(id), Ok(document));
     }
-    for translation in collected.lost {
+    for translation in collected.missing {
         let id = zammad.id(&translation);
         reading.refuse(&translation.name(), Some(id), "Zammad gave no text for it".to_owned());
     }
@@ -157,7 +157,7 @@ async fn answer(
     shows: impl Fn(&Answer) -> bool,
     collected: &mut Collected,
 ) -> Result<(), Error> {
-    let Some(Shown { assets }) = remote.get(&format!("/answers/{id}")).await? else { return Ok(()) };
+    let Some(AnswerResponse { assets }) = remote.get(&format!("/answers/{id}")).await? else { return Ok(()) };
     if !assets.answers.get(&id.to_string()).is_some_and(shows) {
         return Ok(());
     }
@@ -170,14 +170,14 @@ async fn answer(
     let contents: Vec<_> =
         translations.iter().map(|translation| translation.content_id.to_string()).collect();
     let path = format!("/answers/{id}?include_contents={}", contents.join(","));
-    let Some(Shown { mut assets }) = remote.get(&path).await? else { return Ok(()) };
+    let Some(AnswerResponse { mut assets }) = remote.get(&path).await? else { return Ok(()) };
     for translation in translations {
         match assets.contents.remove(&translation.content_id.to_string()) {
             Some(content) => {
                 let text = html::render(&content.body.unwrap_or_default()).text;
-                collected.told.push(Told { translation, text });
+                collected.texts.push(TranslationText { translation, text });
             }
-            None => collected.lost.push(translation),
+            None => collected.missing.push(translation),
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! The file that stands at a path, told from another that is put in its place.
+//! The database file: its identity, its lock and its creation.
 
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::ErrorKind;
@@ -8,19 +8,19 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::error::Error;
 
-/// How often it is looked whether a lock is free.
+/// The interval between attempts to lock.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Which file it is. A number may be given again once its file is gone, but not at the same time.
+/// The identity of a file. A number may be reused once its file is gone, but not at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Identity {
+pub(crate) struct FileIdentity {
     device: u64,
     number: u64,
     made: Option<SystemTime>,
 }
 
-impl Identity {
-    /// The file at `path`; `None` if it does not exist.
+impl FileIdentity {
+    /// Identifies the file at `path`; `None` if it does not exist.
     pub(super) fn of(path: &Path) -> Result<Option<Self>, Error> {
         match fs::metadata(path) {
             Ok(file) if file.is_file() => {
@@ -33,10 +33,10 @@ impl Identity {
     }
 }
 
-/// A lock on the folder of `path`, held while a base is made there: of two who make the same one, the second would take
-/// the first one's log for an old one, or be turned away while SQLite gives the file a log. Where the folder cannot be
-/// locked, or not within `patience`, there is none, and all goes well most often.
-pub(super) async fn alone(path: &Path, patience: Duration) -> Option<File> {
+/// Locks the folder of `path` while a base is created there: of two processes that create the same one, the second
+/// would take the first one's log for an old one, or be refused while SQLite gives the file a log. Without a lock,
+/// where the folder cannot be locked within `patience`, creation continues and usually succeeds.
+pub(super) async fn lock_folder(path: &Path, patience: Duration) -> Option<File> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let (folder, began) = (File::open(folder).ok()?, Instant::now());
     loop {
@@ -53,25 +53,25 @@ pub(super) fn make_folder(path: &Path) -> Result<(), Error> {
     match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         Some(folder) => {
             let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-            made.map_err(|fault| Error::Unmakeable(path.to_path_buf(), fault))
+            made.map_err(|fault| Error::CannotCreate(path.to_path_buf(), fault))
         }
         None => Ok(()),
     }
 }
 
-/// Creates the file, empty, if it does not exist. Files beside it are then the log and the index of one that was
-/// moved away: SQLite would take them for those of the new one.
+/// Creates the file, empty, if it does not exist. Log and index next to it then belong to a file that was moved away:
+/// SQLite would take them for those of the new one, so they are removed.
 pub(super) fn make(path: &Path) -> Result<(), Error> {
     match File::create_new(path) {
         Ok(_) => {}
         Err(fault) if fault.kind() == ErrorKind::AlreadyExists => return Ok(()),
-        Err(fault) => return Err(Error::Unmakeable(path.to_path_buf(), fault)),
+        Err(fault) => return Err(Error::CannotCreate(path.to_path_buf(), fault)),
     }
     for suffix in ["-wal", "-shm"] {
-        let mut beside = path.as_os_str().to_owned();
-        beside.push(suffix);
+        let mut leftover = path.as_os_str().to_owned();
+        leftover.push(suffix);
         // Usually it does not exist.
-        let _ = fs::remove_file(PathBuf::from(beside));
+        let _ = fs::remove_file(PathBuf::from(leftover));
     }
     Ok(())
 }

@@ -1,11 +1,11 @@
-//! A connection for one snapshot, and how long its answers are waited for.
+//! A connection for one snapshot, and the timeout of its answers.
 
 use sqlx::pool::PoolConnection;
 use sqlx::{Database, Pool};
 
 use crate::error::{Error, PATIENCE};
 
-/// A connection in use. It goes back to the pool only after [`Lease::done`]: on one that failed, or whose caller left
+/// A connection in use. It returns to the pool only after [`Lease::done`]: on one that failed, or whose caller left
 /// in the middle, the server may never answer again.
 pub(super) struct Lease<DB: Database> {
     pub(super) connection: PoolConnection<DB>,
@@ -17,7 +17,7 @@ impl<DB: Database> Lease<DB> {
         Ok(Self { connection: pool.acquire().await?, sound: false })
     }
 
-    /// Gives it back.
+    /// Returns the connection to the pool.
     pub(super) fn done(mut self) {
         self.sound = true;
     }
@@ -31,7 +31,7 @@ impl<DB: Database> Drop for Lease<DB> {
     }
 }
 
-/// The database's answer, or that there is none.
+/// Returns the database's answer, or [`Error::Timeout`].
 pub(super) async fn in_time<T>(answer: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, Error> {
-    Ok(tokio::time::timeout(PATIENCE, answer).await.map_err(|_| Error::Silent)??)
+    Ok(tokio::time::timeout(PATIENCE, answer).await.map_err(|_| Error::Timeout)??)
 }

@@ -10,7 +10,7 @@ use sqlx::ConnectOptions;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 
 use super::lease::in_time;
-use super::rows::{FORMAT, StagedRow, Vectors, WHICH_FORMAT, check, staged};
+use super::rows::{FORMAT, StagedRow, StoredVectors, WHICH_FORMAT, check, staged};
 use crate::error::{Error, PATIENCE};
 pub(super) use snapshot::PostgresSnapshot;
 
@@ -62,7 +62,7 @@ impl Postgres {
         let made = sqlx::query_scalar("SELECT to_regclass('knowledge_base') IS NOT NULL").fetch_one(&pool);
         let made: bool = in_time(made).await?;
         if !made {
-            return Err(Error::Unmade);
+            return Err(Error::NotInitialized);
         }
         check(in_time(sqlx::query_scalar(WHICH_FORMAT).fetch_one(&pool)).await?)?;
         Ok(Self { pool, write })
@@ -72,7 +72,7 @@ impl Postgres {
         PostgresSnapshot::begin(&self.pool, None).await
     }
 
-    pub(super) async fn staged(&self, keys: &[&str]) -> Result<HashMap<String, Vectors>, Error> {
+    pub(super) async fn staged(&self, keys: &[&str]) -> Result<HashMap<String, StoredVectors>, Error> {
         let rows: Vec<StagedRow> =
             sqlx::query_as("SELECT key, vector, word_vectors FROM knowledge_staged WHERE key = ANY($1)")
                 .bind(keys)
@@ -81,7 +81,7 @@ impl Postgres {
         Ok(staged(rows))
     }
 
-    pub(super) async fn stage(&self, vectors: &[(&str, Vectors)]) -> Result<(), Error> {
+    pub(super) async fn stage(&self, vectors: &[(&str, StoredVectors)]) -> Result<(), Error> {
         let keys: Vec<&str> = vectors.iter().map(|(key, _)| *key).collect();
         let texts: Vec<&[u8]> = vectors.iter().map(|(_, own)| own.text.as_slice()).collect();
         let words: Vec<&[u8]> = vectors.iter().map(|(_, own)| own.words.as_slice()).collect();

@@ -1,8 +1,8 @@
-//! What is read from the tables, and what is written to them.
+//! The rows of the tables.
 
 use std::collections::HashMap;
 
-use super::file::Identity;
+use super::file::FileIdentity;
 use crate::document::Document;
 use crate::error::Error;
 use crate::provenance::Provenance;
@@ -11,18 +11,18 @@ use crate::provenance::Provenance;
 /// the third, passages have vectors of their words.
 pub(super) const FORMAT: i64 = 3;
 
-/// What stands in the one row of `knowledge_base`, and where.
+/// The one row of `knowledge_base`, and its file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Head {
+pub(crate) struct BaseHeader {
     /// Raised by every import.
     pub generation: i64,
     /// `None` while the base is empty.
     pub provenance: Option<Provenance>,
-    /// The file that the row stands in, where the database is one: another may have the same generation.
-    pub file: Option<Identity>,
+    /// The file of the row, where the database is one: another may have the same generation.
+    pub file: Option<FileIdentity>,
 }
 
-/// What a base holds.
+/// Counts of a base.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Sources that were imported.
@@ -33,7 +33,7 @@ pub struct Counts {
     pub passages: u64,
 }
 
-/// What a base holds of one source.
+/// Counts of one source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceCounts {
     /// The name under which it was imported.
@@ -46,7 +46,7 @@ pub struct SourceCounts {
 
 /// A passage as it is kept in memory.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct IndexEntry {
     pub number: i64,
     pub document: i64,
     /// Terms of the title, a line end, terms of the text.
@@ -57,7 +57,7 @@ pub(crate) struct Entry {
 
 /// Vectors of a passage as they are stored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Vectors {
+pub(crate) struct StoredVectors {
     /// Of length 1: numbers of 32 bits, little-endian.
     pub text: Vec<u8>,
     /// Those of its words, a byte a number; empty where the model makes none.
@@ -66,7 +66,7 @@ pub(crate) struct Vectors {
 
 /// A passage as it is found.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct FoundPassage {
     pub number: i64,
     pub id: String,
     pub source: String,
@@ -76,12 +76,12 @@ pub(crate) struct Found {
     pub language: Option<String>,
     pub text: String,
     pub terms: String,
-    pub vectors: Vectors,
+    pub vectors: StoredVectors,
 }
 
 /// A document in the base, without its text.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct StoredDocument {
     pub title: String,
     pub url: Option<String>,
     pub language: Option<String>,
@@ -91,9 +91,9 @@ pub(crate) struct Known {
     pub passages: Vec<String>,
 }
 
-/// A passage as it stands in the base.
+/// A passage as it is stored.
 #[derive(Debug)]
-pub(crate) struct Stored {
+pub(crate) struct StoredPassage {
     pub source: String,
     pub document: String,
     pub id: String,
@@ -107,7 +107,7 @@ pub(crate) struct Publication<'p> {
     /// The generation that it was made for.
     pub generation: i64,
     pub source: &'p str,
-    /// `None` if nothing is left that is embedded.
+    /// `None` if no embedded passage is left.
     pub provenance: Option<&'p Provenance>,
     /// Documents that are new or whose members have changed.
     pub documents: Vec<&'p Document>,
@@ -115,11 +115,11 @@ pub(crate) struct Publication<'p> {
     pub vanished: Vec<&'p str>,
     /// Ids of passages that are gone, of documents that are not.
     pub obsolete: Vec<&'p str>,
-    pub passages: Vec<New<'p>>,
+    pub passages: Vec<NewPassage<'p>>,
     /// Passages that are there and only move: id and place.
     pub moved: Vec<(&'p str, i64)>,
     /// New vectors of passages that are there.
-    pub vectors: Vec<(&'p str, Vectors)>,
+    pub vectors: Vec<(&'p str, StoredVectors)>,
 }
 
 impl<'p> Publication<'p> {
@@ -137,7 +137,7 @@ impl<'p> Publication<'p> {
         }
     }
 
-    /// Whether it changes nothing.
+    /// Returns whether it changes nothing.
     pub(crate) fn is_empty(&self) -> bool {
         let Self { documents, vanished, obsolete, passages, moved, vectors, .. } = self;
         documents.is_empty()
@@ -149,8 +149,8 @@ impl<'p> Publication<'p> {
     }
 }
 
-impl Known {
-    /// Whether these are the members of `document`.
+impl StoredDocument {
+    /// Returns whether these are the members of `document`.
     pub(crate) fn is_of(&self, document: &Document) -> bool {
         self.title == document.title
             && self.url == document.url
@@ -161,33 +161,33 @@ impl Known {
 
 /// A passage to be stored.
 #[derive(Debug)]
-pub(crate) struct New<'p> {
+pub(crate) struct NewPassage<'p> {
     pub id: &'p str,
     pub document: &'p str,
     pub place: i64,
     pub text: &'p str,
     pub title_terms: Vec<String>,
     pub terms: Vec<String>,
-    pub vectors: Vectors,
+    pub vectors: StoredVectors,
 }
 
 /// An entry's columns.
-pub(super) type EntryRow = (i64, i64, String, Vec<u8>);
+pub(super) type IndexEntryRow = (i64, i64, String, Vec<u8>);
 /// The columns of a passage that is found.
-pub(super) type FoundRow =
+pub(super) type FoundPassageRow =
     (i64, String, String, String, String, Option<String>, Option<String>, String, String, Vec<u8>, Vec<u8>);
 
-impl From<EntryRow> for Entry {
-    fn from((number, document, terms, vector): EntryRow) -> Self {
+impl From<IndexEntryRow> for IndexEntry {
+    fn from((number, document, terms, vector): IndexEntryRow) -> Self {
         Self { number, document, terms, vector }
     }
 }
 
-impl From<FoundRow> for Found {
+impl From<FoundPassageRow> for FoundPassage {
     fn from(
-        (number, id, source, document, title, url, language, text, terms, vector, words): FoundRow,
+        (number, id, source, document, title, url, language, text, terms, vector, words): FoundPassageRow,
     ) -> Self {
-        let vectors = Vectors { text: vector, words };
+        let vectors = StoredVectors { text: vector, words };
         Self { number, id, source, document, title, url, language, text, terms, vectors }
     }
 }
@@ -198,26 +198,26 @@ impl From<(String, i64, i64)> for SourceCounts {
     }
 }
 
-/// The columns of a passage as it stands in the base.
-pub(super) type StoredRow = (String, String, String, String, String);
+/// The columns of a stored passage.
+pub(super) type StoredPassageRow = (String, String, String, String, String);
 
-impl From<StoredRow> for Stored {
-    fn from((source, document, id, title, text): StoredRow) -> Self {
+impl From<StoredPassageRow> for StoredPassage {
+    fn from((source, document, id, title, text): StoredPassageRow) -> Self {
         Self { source, document, id, title, text }
     }
 }
 
-/// The columns of what is staged: key, vector of the text, vectors of its words.
+/// The columns of staged vectors: key, vector of the text, vectors of its words.
 pub(super) type StagedRow = (String, Vec<u8>, Vec<u8>);
 
 /// A head's columns.
-pub(super) type HeadRow =
+pub(super) type BaseHeaderRow =
     (i64, i64, Option<String>, Option<String>, Option<String>, Option<String>, Option<i64>, Option<String>);
 
-impl Head {
+impl BaseHeader {
     pub(super) fn from_row(
-        (format, generation, model, weights_sha256, dtype, prompt, dims, late_interaction): HeadRow,
-        file: Option<Identity>,
+        (format, generation, model, weights_sha256, dtype, prompt, dims, late_interaction): BaseHeaderRow,
+        file: Option<FileIdentity>,
     ) -> Result<Self, Error> {
         check(format)?;
         let dims = dims.and_then(|dims| usize::try_from(dims).ok());
@@ -231,28 +231,31 @@ impl Head {
     }
 }
 
-/// Refuses tables of another format. Asked for alone when a base is opened, for their columns are others.
+/// Refuses tables of another format. The format is read separately when a base is opened, as other formats have other
+/// columns.
 pub(super) fn check(format: i64) -> Result<(), Error> {
     if format == FORMAT { Ok(()) } else { Err(Error::Format { found: format, known: FORMAT }) }
 }
 
-/// What [`check`] takes.
+/// The query of the format that [`check`] takes.
 pub(super) const WHICH_FORMAT: &str = "SELECT format FROM knowledge_base";
 
-/// What is staged, by key.
-pub(super) fn staged(rows: Vec<StagedRow>) -> HashMap<String, Vectors> {
-    rows.into_iter().map(|(key, text, words)| (key, Vectors { text, words })).collect()
+/// Returns the staged vectors, by key.
+pub(super) fn staged(rows: Vec<StagedRow>) -> HashMap<String, StoredVectors> {
+    rows.into_iter().map(|(key, text, words)| (key, StoredVectors { text, words })).collect()
 }
 
-/// Rows of documents, categories and passages of one source, put together.
+/// Combines rows of documents, categories and passages of one source.
 pub(super) fn known(
     documents: Vec<(String, String, Option<String>, Option<String>)>,
     categories: Vec<(String, String)>,
     passages: Vec<(String, String)>,
-) -> HashMap<String, Known> {
+) -> HashMap<String, StoredDocument> {
     let mut known: HashMap<_, _> = documents
         .into_iter()
-        .map(|(id, title, url, language)| (id, Known { title, url, language, ..Known::default() }))
+        .map(|(id, title, url, language)| {
+            (id, StoredDocument { title, url, language, ..StoredDocument::default() })
+        })
         .collect();
     for (document, category) in categories {
         if let Some(known) = known.get_mut(&document) {
@@ -269,7 +272,7 @@ pub(super) fn known(
     known
 }
 
-/// A list as one parameter.
+/// Encodes a list as one parameter.
 pub(super) fn json<T: serde::Serialize>(list: &[T]) -> Result<String, Error> {
     serde_json::to_string(list).map_err(|fault| Error::Damaged(fault.to_string()))
 }

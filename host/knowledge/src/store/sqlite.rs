@@ -13,18 +13,17 @@ use sqlx::sqlite::{
 use sqlx::{ConnectOptions, SqliteConnection};
 use tokio::sync::RwLock;
 
-use super::file::{self, Identity};
-use super::rows::{FORMAT, StagedRow, Vectors, WHICH_FORMAT, check, json, staged};
+use super::file::{self, FileIdentity};
+use super::rows::{FORMAT, StagedRow, StoredVectors, WHICH_FORMAT, check, json, staged};
 use crate::error::{Error, PATIENCE};
 pub(super) use snapshot::SqliteSnapshot;
 
-/// How long a lock of another process is waited for.
+/// Timeout of waiting for a lock of another process.
 const LOCK: Duration = Duration::from_secs(10);
 /// Questions that are answered at once; more wait.
 const CONNECTIONS: u32 = 8;
 
-/// Terms of a passage weigh by where they stand: in the title three times as much. The tokeniser only cuts at
-/// spaces what `words` has made.
+/// Terms of the title weigh three times as much. The tokeniser only splits the output of `words` at spaces.
 const SCHEMA: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS knowledge_base (
         one INTEGER PRIMARY KEY CHECK (one = 1), format INTEGER NOT NULL, generation INTEGER NOT NULL,
@@ -62,7 +61,7 @@ impl Sqlite {
             .synchronous(SqliteSynchronous::Full);
         if write {
             file::make_folder(path)?;
-            let _alone = file::alone(path, LOCK).await;
+            let _lock = file::lock_folder(path, LOCK).await;
             file::make(path)?;
             create(&mut writer.connect().await?).await?;
         }
@@ -70,9 +69,9 @@ impl Sqlite {
         Ok(Self { path: path.to_path_buf(), readers, writer: write.then(|| Box::new(writer)) })
     }
 
-    /// Of the file that stands at the path now: a base may be moved away, or a copy put in its place.
+    /// Begins a snapshot of the file that is at the path now: a base may be moved away, or replaced by a copy.
     pub(super) async fn snapshot(&self) -> Result<SqliteSnapshot, Error> {
-        let file = Identity::of(&self.path)?;
+        let file = FileIdentity::of(&self.path)?;
         if let Some(readers) = self.readers.read().await.as_ref().filter(|open| Some(open.file) == file) {
             return readers.snapshot().await;
         }
@@ -80,14 +79,15 @@ impl Sqlite {
         if let Some(readers) = opened.as_ref().filter(|open| Some(open.file) == file) {
             return readers.snapshot().await;
         }
-        // Log and index beside a file go by its name: connections to the old file and to the new one would share them.
+        // Log and index of a file are found by its name: connections to the old file and to the new one would share
+        // them.
         if let Some(old) = opened.take() {
             old.pool.close().await;
         }
         opened.insert(Readers::open(&self.path).await?).snapshot().await
     }
 
-    pub(super) async fn staged(&self, keys: &[&str]) -> Result<HashMap<String, Vectors>, Error> {
+    pub(super) async fn staged(&self, keys: &[&str]) -> Result<HashMap<String, StoredVectors>, Error> {
         let rows: Vec<StagedRow> = sqlx::query_as(
             "SELECT key, vector, word_vectors FROM knowledge_staged WHERE key IN (SELECT value FROM json_each($1))",
         )
@@ -97,7 +97,7 @@ impl Sqlite {
         Ok(staged(rows))
     }
 
-    pub(super) async fn stage(&self, vectors: &[(&str, Vectors)]) -> Result<(), Error> {
+    pub(super) async fn stage(&self, vectors: &[(&str, StoredVectors)]) -> Result<(), Error> {
         let mut connection = self.write().await?;
         let mut transaction = sqlx::Connection::begin_with(&mut connection, "BEGIN IMMEDIATE").await?;
         for (key, vectors) in vectors {
@@ -119,17 +119,17 @@ impl Sqlite {
 /// Connections to one file.
 struct Readers {
     pool: SqlitePool,
-    file: Identity,
+    file: FileIdentity,
 }
 
 impl Readers {
     async fn open(path: &Path) -> Result<Self, Error> {
         let missing = || Error::Missing(path.to_path_buf());
-        let file = Identity::of(path)?.ok_or_else(missing)?;
+        let file = FileIdentity::of(path)?.ok_or_else(missing)?;
         let pool = SqlitePoolOptions::new()
             .max_connections(CONNECTIONS)
             .acquire_timeout(PATIENCE)
-            // A file does not go away as a server does.
+            // A file does not disconnect as a server does.
             .test_before_acquire(false)
             .connect_with(options(path).create_if_missing(false).pragma("query_only", "on"))
             .await?;

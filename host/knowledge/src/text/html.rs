@@ -7,7 +7,7 @@ use html5gum::{DefaultEmitter, StartTag, State, Token, Tokenizer};
 use super::Page;
 use super::table::{Cell, Table};
 
-/// Tables in tables; those further in are read as lines.
+/// Greatest depth of nested tables; deeper ones are read as lines.
 const MAX_TABLES: usize = 16;
 
 /// Elements that begin and end a line.
@@ -38,8 +38,7 @@ const PARAGRAPHS: &[&[u8]] = &[
     b"table",
     b"ul",
 ];
-/// Elements that are not the page's text: what is not shown, what stands around every page, and what is struck out,
-/// which holds no more.
+/// Elements that are not the page's text: hidden ones, navigation, and struck text, which is no longer valid.
 const HIDDEN: &[&[u8]] = &[
     b"script",
     b"style",
@@ -57,7 +56,7 @@ const HIDDEN: &[&[u8]] = &[
 /// Headings that can be a page's title.
 const HEADINGS: &[&[u8]] = &[b"h1", b"h2"];
 
-/// What a reader sees of `html`.
+/// Returns what a reader sees of `html`.
 pub(crate) fn render(html: &str) -> Page {
     let mut writer = Writer::default();
     let mut tokens = Tokenizer::new_with_emitter(html, DefaultEmitter::default());
@@ -65,7 +64,7 @@ pub(crate) fn render(html: &str) -> Page {
         match token {
             Token::StartTag(tag) => {
                 if matches!(tag.name.as_slice(), b"script" | b"style") {
-                    // Their text is no markup, whatever it looks like.
+                    // Their text is not markup.
                     tokens.set_state(State::RawText);
                 }
                 writer.open(&tag);
@@ -78,7 +77,7 @@ pub(crate) fn render(html: &str) -> Page {
     writer.finish()
 }
 
-/// The text so far and where it stands.
+/// The state of the writer: the text so far and the open elements.
 #[derive(Default)]
 struct Writer {
     text: String,
@@ -121,7 +120,7 @@ impl Writer {
         self.owe(name);
         match name {
             b"br" => self.owed = self.owed.max(1),
-            // Away from what was said of the term before.
+            // Separates the term from the definition of the one before.
             b"dt" => self.owed = self.owed.max(2),
             b"li" => self.item = self.hidden == 0,
             b"table" if self.tables.len() < MAX_TABLES => self.tables.push(OpenTable::default()),
@@ -204,7 +203,7 @@ impl Writer {
     }
 
     fn owe(&mut self, name: &[u8]) {
-        // The item's mark and its first word stand on one line.
+        // The item's mark and its first word are on one line.
         if self.item {
             return;
         }
@@ -218,7 +217,7 @@ impl Writer {
         }
     }
 
-    /// Runs of white space are one space in HTML.
+    /// Writes text; runs of white space are one space in HTML.
     fn write(&mut self, text: &str) {
         if self.hidden > 0 {
             return;
@@ -242,7 +241,7 @@ impl Writer {
         }
     }
 
-    /// Begins what is to be written where it belongs.
+    /// Writes the pending line ends before the next word.
     fn begin(&mut self) {
         if self.owed > 0 && !self.text.is_empty() {
             let line = self.text.trim_end().len();

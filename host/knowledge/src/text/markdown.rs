@@ -4,7 +4,7 @@ use pulldown_cmark::{Options, Parser};
 
 use super::{Page, html};
 
-/// What a reader sees of `markdown`: rendered as its author sees it, HTML in it included.
+/// Returns what a reader sees of `markdown`: rendered as its author sees it, HTML in it included.
 pub(crate) fn render(markdown: &str) -> Page {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_FOOTNOTES;
     let mut page = String::with_capacity(markdown.len() + markdown.len() / 4);

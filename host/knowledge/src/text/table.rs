@@ -1,13 +1,13 @@
-//! Tables as sentences: each row by itself says whose its values are, each behind the heading of its column.
+//! Tables as sentences: each row names its subject and its values, each after the heading of its column.
 
 use std::ptr;
 
-/// Most characters of what is said again beside other cells: headings, and cells that span several.
+/// Most characters of a text that is repeated with other cells: headings, and cells that span several.
 const MAX_LABEL: usize = 120;
 /// Most columns and rows that a cell spans, and columns that one from above may reach into.
 const MAX_COLUMNS: usize = 64;
 const MAX_ROWS: usize = 1000;
-/// What stands in a place that no cell has.
+/// The cell of an empty place.
 static NOTHING: Cell = Cell { text: String::new(), heads: false, columns: 1, rows: 1, nests: false };
 
 /// A cell.
@@ -26,7 +26,7 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// On one line, what its lines say apart from each other.
+    /// Returns the cell on one line, its lines separated.
     fn value(&self) -> String {
         let mut value = String::new();
         for line in
@@ -37,7 +37,7 @@ impl Cell {
         value
     }
 
-    /// On one line, however it was broken.
+    /// Returns the cell on one line, however it was broken.
     fn label(&self) -> String {
         super::one_line(&self.text)
     }
@@ -70,7 +70,7 @@ impl Table {
         }
     }
 
-    /// What it says, paragraphs separated by an empty line. A table that only places what stands on a page is its cells.
+    /// Renders the table as text, paragraphs separated by an empty line. A layout table becomes its cells.
     pub(super) fn text(&self) -> String {
         let cells = || self.rows.iter().flatten().filter(|cell| !cell.text.is_empty());
         let is_list = self.rows.iter().all(|row| row.len() <= 1);
@@ -86,7 +86,7 @@ impl Table {
         paragraphs.join("\n\n")
     }
 
-    /// The only column below its headings.
+    /// Returns the only column below its headings.
     fn lists(&self) -> Vec<String> {
         let mut lists: Vec<String> = Vec::new();
         for cell in self.rows.iter().flatten().filter(|cell| !cell.text.is_empty()) {
@@ -99,12 +99,12 @@ impl Table {
         lists
     }
 
-    /// A sentence a row. What the first column is headed stands above them, and a row that is one cell before those that
-    /// follow it.
+    /// Renders a sentence a row. The heading of the first column comes before them, and a row of one cell before
+    /// those that follow it.
     fn sentences(&self, has_headings: bool) -> Vec<String> {
-        let mut told = Vec::new();
+        let mut sentences = Vec::new();
         let (mut headings, mut is_new) = (Vec::new(), false);
-        // And whether it was said.
+        // And whether it was written.
         let mut group: Option<(String, bool)> = None;
         let mut above = Vec::new();
         for row in self.rows.iter().filter(|row| !row.is_empty()) {
@@ -112,11 +112,11 @@ impl Table {
             if let [only] = row.as_slice()
                 && only.columns > 1
             {
-                told.extend(group.take().filter(|(_, said)| !said).map(|(text, _)| text));
+                sentences.extend(group.take().filter(|(_, said)| !said).map(|(text, _)| text));
                 match only.label() {
                     text if text.is_empty() => {}
                     text if only.is_short() && !ends(&text) => group = Some((text, false)),
-                    text => told.push(text),
+                    text => sentences.push(text),
                 }
                 continue;
             }
@@ -136,7 +136,7 @@ impl Table {
                 if label.starts_with(|first: char| first.is_ascii_digit()) {
                     label = format!("{heading} {label}");
                 } else if is_new {
-                    told.push(heading.clone());
+                    sentences.push(heading.clone());
                 }
             }
             is_new = false;
@@ -144,26 +144,26 @@ impl Table {
                 *said = true;
                 label = if label.is_empty() { text.clone() } else { format!("{text}, {label}") };
             }
-            told.push(sentence(label, &values(&cells, &headings)));
+            sentences.push(sentence(label, &values(&cells, &headings)));
         }
-        told.extend(group.filter(|(_, said)| !said).map(|(text, _)| text));
+        sentences.extend(group.filter(|(_, said)| !said).map(|(text, _)| text));
         if is_new {
             headings.retain(|heading| !heading.is_empty());
-            told.push(headings.join(", "));
+            sentences.push(headings.join(", "));
         }
-        told
+        sentences
     }
 }
 
-/// Whether the row says what stands below it, and not beside it.
+/// Returns whether the row is a heading of the rows below it.
 fn is_head(row: &[Cell]) -> bool {
     let mut said = row.iter().filter(|cell| !cell.text.is_empty());
     let below = if row.len() > 1 { row.get(1..).unwrap_or_default() } else { row };
     below.iter().any(|cell| !cell.text.is_empty()) && said.all(|cell| cell.heads && cell.is_short())
 }
 
-/// What stands in each column of a row: cells that span several are in each, those of rows `above` that span this one
-/// as well.
+/// Returns the cell in each column of a row: cells that span several are in each, those of rows `above` that span
+/// this one as well.
 fn by_column<'t>(row: &'t [Cell], above: &mut Vec<(&'t Cell, usize)>) -> Vec<&'t Cell> {
     let mut line: Vec<&Cell> = Vec::new();
     let mut cells = row.iter();
@@ -183,7 +183,7 @@ fn by_column<'t>(row: &'t [Cell], above: &mut Vec<(&'t Cell, usize)>) -> Vec<&'t
             line.push(&NOTHING);
             continue;
         };
-        // A long one is said once.
+        // A long one is written once.
         let again = if cell.is_short() { cell } else { &NOTHING };
         for column in 0..cell.columns {
             let place = line.len();
@@ -213,7 +213,7 @@ fn head(headings: &mut Vec<String>, cells: &[&Cell]) {
     }
 }
 
-/// What a row says behind its label, each with the heading of its column.
+/// Returns the values of a row behind its label, each with the heading of its column.
 fn values(cells: &[&Cell], headings: &[String]) -> Vec<String> {
     let heading = |column: usize| headings.get(column).map(String::as_str).unwrap_or_default();
     let mut values = Vec::new();

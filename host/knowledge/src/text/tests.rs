@@ -1,9 +1,11 @@
+//! Tests of plain text from HTML and Markdown.
+
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use super::*;
 
 #[test]
-fn a_page_becomes_paragraphs_without_what_stands_around_it() {
+fn page_becomes_paragraphs_without_navigation() {
     let page = html::render(
         "<!doctype html><html lang=de-DE><head><title>Parken &amp; Halten</title><style>p{x:'<p>'}</style></head>
          <body><nav><a href=/>Start</a></nav><h1>Ausweis</h1><p>Kostet   <b>30</b>&nbsp;Euro.<p>Zweiter Absatz.
@@ -17,7 +19,7 @@ fn a_page_becomes_paragraphs_without_what_stands_around_it() {
 }
 
 #[test]
-fn markdown_loses_its_marks_and_keeps_its_words() {
+fn markdown_becomes_plain_text() {
     let page = markdown::render(
         "# Hundesteuer\n\nSie *beträgt* [120 Euro](https://example.org).\n\n- `Formular`\n\n| a | b |\n|---|---|\n| c | d |\n",
     );
@@ -26,7 +28,7 @@ fn markdown_loses_its_marks_and_keeps_its_words() {
 }
 
 #[test]
-fn a_row_of_a_table_says_whose_its_values_are() {
+fn table_row_becomes_a_sentence() {
     let table = "| Eintritt | bis 17 Jahre | ab 18 Jahre | Familien |\n|---|---|---|---|\n\
         | Einzelkarte für das Hallenbad | 2,00 Euro | 5,00 Euro | 9,00 Euro |\n\
         | Zehnerkarte | 18,00 Euro | | 80,00 Euro |\n| | 1,00 Euro |\n| Zutritt für Hunde |\n";
@@ -45,7 +47,7 @@ fn a_row_of_a_table_says_whose_its_values_are() {
 }
 
 #[test]
-fn cells_that_span_others_are_said_with_each() {
+fn spanning_cells_repeat() {
     let table = "<table><caption>Preise</caption><thead><tr><th rowspan=2>Karte<th colspan=2>Eintritt<th rowspan=2>Ort
         <tr><th>Kinder<th>Erwachsene</thead>
         <tr><th colspan=4>Hallenbad
@@ -69,7 +71,7 @@ fn cells_that_span_others_are_said_with_each() {
 }
 
 #[test]
-fn a_table_that_places_what_stands_on_a_page_stays_text() {
+fn layout_table_stays_text() {
     let text = |page: &str| html::render(page).text;
     assert_eq!(text("<table><tr><td></td><td>Ein Satz.</td></tr></table>"), "Ein Satz.");
     assert_eq!(text("<table><tr><td>Eins.<tr><td>Zwei</table>"), "Eins.\n\nZwei");
@@ -93,14 +95,14 @@ fn a_table_that_places_what_stands_on_a_page_stays_text() {
 }
 
 #[test]
-fn items_of_lists_have_lines_of_their_own() {
+fn list_items_have_own_lines() {
     assert_eq!(markdown::render("Mit:\n\n- eins\n\n- zwei\n").text, "Mit:\n\n- eins\n\n- zwei");
     assert_eq!(html::render("<ul><li><p>eins</p><li></li></ul><p>Ende").text, "- eins\n\nEnde");
     assert_eq!(html::render("<dl><dt>Mo<dd>8 Uhr<dt>Di<dd>9 Uhr</dl>").text, "Mo\n8 Uhr\n\nDi\n9 Uhr");
 }
 
 #[test]
-fn what_is_struck_out_is_not_the_page_s_text() {
+fn struck_text_is_dropped() {
     let page = html::render(
         "<p><del>Ab 6 Uhr.</del> Ab 8 Uhr.</p><p><s>15 Euro</s> 25 <strike>Cent</strike> Euro<del><p>Alt.</p></del>",
     );
@@ -109,13 +111,13 @@ fn what_is_struck_out_is_not_the_page_s_text() {
 }
 
 #[test]
-fn invisible_characters_go() {
+fn invisible_characters_are_removed() {
     assert_eq!(visible("a\0b\u{200b}c  \r\n\r\n\r\n\td\u{202e}"), "abc\n\n d");
     assert_eq!(one_line(" a\0 b\n c\t"), "a b c");
 }
 
 #[test]
-fn the_language_is_told_or_left_open() {
+fn language_is_detected_or_unknown() {
     assert_eq!(
         language("Der Antrag muss vor dem Umzug schriftlich beim Amt gestellt werden, sonst verfällt er."),
         Some("de")

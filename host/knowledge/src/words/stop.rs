@@ -1,6 +1,6 @@
-//! Words that say nothing about what a question is about.
+//! Stop words of questions.
 
-/// German and English function words, and what every letter to an office says, sorted.
+/// German and English function words, and phrases of every letter to an office, sorted.
 #[rustfmt::skip]
 const STOP: &[&str] = &[
     "a", "ab", "aber", "about", "after", "all", "alle", "allem", "allen", "aller", "alles", "als", "also",
@@ -30,7 +30,7 @@ const STOP: &[&str] = &[
     "zur", "zwischen", "über",
 ];
 
-/// Whether `word`, in lower case, is one of them.
+/// Returns whether `word`, in lower case, is one of them.
 pub(super) fn contains(word: &str) -> bool {
     STOP.binary_search(&word).is_ok()
 }

@@ -1,3 +1,5 @@
+//! Tests of terms.
+
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use super::*;
@@ -7,7 +9,7 @@ fn first(text: &str, language: &str) -> String {
 }
 
 #[test]
-fn inflections_accents_and_spellings_of_a_word_are_one_term() {
+fn word_variants_share_one_term() {
     assert_eq!(
         terms("Die Gebühren für Kfz-Zulassungen", Some("de")),
         ["die", "gebuhr", "fur", "kfz", "zulass"]
@@ -22,14 +24,14 @@ fn inflections_accents_and_spellings_of_a_word_are_one_term() {
 }
 
 #[test]
-fn a_question_holds_telling_words_in_the_forms_of_all_languages() {
+fn question_words_have_terms_per_language() {
     let words = question("Wie viel kosten die Parkausweise? kosten!", ["de", "en"]);
     let terms: Vec<_> = words.iter().map(|word| word.terms.join(" ")).collect();
     assert_eq!(terms, ["kost kosten", "parkausweis parkausweise"]);
 }
 
 #[test]
-fn a_question_of_any_length_and_kind_is_bounded() {
+fn question_terms_are_bounded() {
     let long: String = (0..5000).map(|number| format!("wort{number}ö ")).collect();
     assert!(question(&long, ["de"]).len() <= MAX_WORDS + 1);
     assert_eq!(question("\" * ( ) NEAR/ : ^ - \0", ["de"]).len(), 1);

@@ -4,7 +4,7 @@
 use std::{path::PathBuf, time::Instant};
 
 use anyhow::Context as _;
-use bulkhead_classifier::course::Course;
+use bulkhead_classifier::pipeline::Pipeline;
 use bulkhead_config::Config;
 use bulkhead_inference::head::Head;
 use bulkhead_models::{Inference, ServedModel};
@@ -69,15 +69,15 @@ fn train(rules: &Rules, model: &ServedModel) -> Result<Head, bulkhead_classifier
     let since = Instant::now();
     tracing::info!(model = model.id, "training the classifier of tickets from the configuration's examples");
     let prompts = &model.model.description().prompts;
-    let course = Course {
+    let pipeline = Pipeline {
         model: &model.model,
         model_id: &model.id,
         prompt: prompts.contains_key(PROMPT).then_some(PROMPT),
         features: None,
         configuration: rules.configuration(),
     };
-    let taught = course.train(&[])?;
-    let (examples, seconds) = (taught.examples.values().sum::<usize>(), since.elapsed().as_secs_f32());
-    tracing::info!(examples, categories = taught.examples.len(), seconds, "classifier trained");
-    Ok(taught.head)
+    let trained = pipeline.train(&[])?;
+    let (examples, seconds) = (trained.examples.values().sum::<usize>(), since.elapsed().as_secs_f32());
+    tracing::info!(examples, categories = trained.examples.len(), seconds, "classifier trained");
+    Ok(trained.head)
 }

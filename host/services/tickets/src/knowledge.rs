@@ -146,7 +146,7 @@ impl Knowledge {
         opened.map_err(|error| {
             let reason = absence(&error).to_owned();
             // That there is none was said at the start.
-            if !matches!(error, Error::Missing(_) | Error::Unmade) {
+            if !matches!(error, Error::Missing(_) | Error::NotInitialized) {
                 tracing::warn!(%error, "the knowledge base cannot be opened");
             }
             *self.absent.lock().unwrap_or_else(PoisonError::into_inner) =
@@ -222,14 +222,17 @@ impl From<Refusal> for SearchError {
 
 /// Whether a base may be there later without anybody changing the configuration.
 const fn is_absence(error: &Error) -> bool {
-    matches!(error, Error::Missing(_) | Error::Unmade | Error::Database(_) | Error::Busy | Error::Silent)
+    matches!(
+        error,
+        Error::Missing(_) | Error::NotInitialized | Error::Database(_) | Error::Busy | Error::Timeout
+    )
 }
 
 /// Why a base is not there, for whoever reads a ticket's answer: no path and no address.
 const fn absence(error: &Error) -> &'static str {
     match error {
-        Error::Missing(_) | Error::Unmade => "there is none yet; make one with `bulkhead kb import`",
-        Error::Database(_) | Error::Busy | Error::Silent => {
+        Error::Missing(_) | Error::NotInitialized => "there is none yet; make one with `bulkhead kb import`",
+        Error::Database(_) | Error::Busy | Error::Timeout => {
             "its database does not answer; the host's log has the reason"
         }
         _ => "it cannot be opened; the host's log has the reason",
@@ -239,7 +242,7 @@ const fn absence(error: &Error) -> &'static str {
 /// What a database says stays in the log.
 fn failed(error: Error) -> SearchError {
     // Its file was taken away: as good as never made.
-    if matches!(error, Error::Missing(_) | Error::Unmade) {
+    if matches!(error, Error::Missing(_) | Error::NotInitialized) {
         return SearchError::Unavailable(absence(&error).to_owned());
     }
     tracing::error!(%error, "the knowledge base cannot be searched");
@@ -255,7 +258,7 @@ mod tests {
     #[test]
     fn words_of_databases_stay_inside() {
         const WORDS: &str = "relation \"knowledge_passage\" does not exist";
-        for error in [Error::Database(WORDS.to_owned()), Error::Damaged(WORDS.to_owned()), Error::Silent] {
+        for error in [Error::Database(WORDS.to_owned()), Error::Damaged(WORDS.to_owned()), Error::Timeout] {
             let reason = absence(&error);
             assert!(!reason.contains("relation") && reason.contains("the host's log"), "{reason}");
             let text = failed(error).to_string();

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bulkhead_knowledge::{Progress, State};
+use bulkhead_knowledge::{ImportObserver, ImportProgress};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::cli::output;
@@ -50,7 +50,7 @@ impl Course {
     }
 }
 
-impl Progress for Course {
+impl ImportObserver for Course {
     fn notice(&self, notice: &str) {
         match self {
             Self::Bar(bar) => bar.println(notice),
@@ -58,7 +58,7 @@ impl Progress for Course {
         }
     }
 
-    fn update(&self, state: State) {
+    fn update(&self, state: ImportProgress) {
         match self {
             Self::Bar(bar) => {
                 bar.set_length(state.missing as u64);
@@ -77,14 +77,14 @@ impl Progress for Course {
 }
 
 /// What is told at `now` if it is time for a line: first, after each tenth, and after [`SILENCE`].
-fn due(last: Option<Told>, state: State, now: Instant) -> Option<Told> {
+fn due(last: Option<Told>, state: ImportProgress, now: Instant) -> Option<Told> {
     let tenths = (state.embedded * 10).checked_div(state.missing).unwrap_or_default();
     let news = last.is_none_or(|last| tenths > last.tenths || now.duration_since(last.at) >= SILENCE);
     news.then_some(Told { tenths, at: now })
 }
 
-fn line(state: State) -> String {
-    let State { documents, missing, embedded, per_second, .. } = state;
+fn line(state: ImportProgress) -> String {
+    let ImportProgress { documents, missing, embedded, per_second, .. } = state;
     let percent = (embedded * 100).checked_div(missing).unwrap_or(100);
     format!(
         "{documents} documents, {embedded} of {missing} passages embedded ({percent} %), {per_second:.0} passages/s"
@@ -98,7 +98,8 @@ mod tests {
     #[test]
     fn a_line_is_due_first_after_each_tenth_and_after_a_silence() {
         let start = Instant::now();
-        let state = |embedded| State { documents: 7, missing: 1000, embedded, ..State::default() };
+        let state =
+            |embedded| ImportProgress { documents: 7, missing: 1000, embedded, ..ImportProgress::default() };
         let at = |seconds| start + Duration::from_secs(seconds);
         let first = due(None, state(0), at(0));
         assert!(first.is_some());
@@ -108,13 +109,19 @@ mod tests {
         assert!(tenth.is_some());
         assert!(due(tenth, state(199), at(2)).is_none());
         assert!(due(tenth, state(1000), at(2)).is_some());
-        assert!(due(None, State::default(), at(0)).is_some());
+        assert!(due(None, ImportProgress::default(), at(0)).is_some());
     }
 
     #[test]
     fn a_line_says_how_far_it_has_come() {
-        let state = State { documents: 7, missing: 200, embedded: 50, per_second: 12.4, ..State::default() };
+        let state = ImportProgress {
+            documents: 7,
+            missing: 200,
+            embedded: 50,
+            per_second: 12.4,
+            ..ImportProgress::default()
+        };
         assert_eq!(line(state), "7 documents, 50 of 200 passages embedded (25 %), 12 passages/s");
-        assert!(line(State::default()).contains("0 of 0 passages embedded (100 %)"));
+        assert!(line(ImportProgress::default()).contains("0 of 0 passages embedded (100 %)"));
     }
 }

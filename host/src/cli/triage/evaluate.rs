@@ -3,7 +3,7 @@
 use std::{fs, path::PathBuf};
 
 use anyhow::Context as _;
-use bulkhead_classifier::{course::Course, tickets::Ticket};
+use bulkhead_classifier::{pipeline::Pipeline, tickets::Ticket};
 use bulkhead_inference::head::Head;
 use bulkhead_triage_features::FeatureSettings;
 
@@ -53,9 +53,9 @@ impl Evaluate {
         let features: Option<FeatureSettings> =
             head.record().sparse.clone().map(serde_json::from_value).transpose()?;
         let prompt = head.record().prompt.as_ref().map(|prompt| prompt.name.as_str());
-        let course =
-            Course { model: &model, model_id: &model_id, prompt, features, configuration: &categories };
-        let report = course.evaluate(&head, &tickets)?;
+        let pipeline =
+            Pipeline { model: &model, model_id: &model_id, prompt, features, configuration: &categories };
+        let report = pipeline.evaluate(&head, &tickets)?;
         if let Some(file) = &self.svg {
             fs::write(file, report.svg()).with_context(|| format!("cannot write {}", file.display()))?;
         }

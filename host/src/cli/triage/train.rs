@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use anyhow::Context as _;
-use bulkhead_classifier::{course::Course, tickets::Ticket};
+use bulkhead_classifier::{pipeline::Pipeline, tickets::Ticket};
 use bulkhead_triage_configuration::Configuration;
 use bulkhead_triage_features::FeatureSettings;
 
@@ -46,23 +46,23 @@ impl Train {
         let prompt = prompt(self.prompt.as_deref(), &model.description().prompts)?;
         let features =
             self.words.then(|| FeatureSettings { words: 1, ..FeatureSettings::words_only(FEATURE_BITS) });
-        let course =
-            Course { model: &model, model_id: &model_id, prompt, features, configuration: &categories };
-        let taught = course.train(&tickets)?;
-        for (category, examples) in &taught.examples {
+        let pipeline =
+            Pipeline { model: &model, model_id: &model_id, prompt, features, configuration: &categories };
+        let trained = pipeline.train(&tickets)?;
+        for (category, examples) in &trained.examples {
             output::aside(format_args!("{examples:6} examples of {category}"));
         }
-        for category in categories.without_examples().filter(|c| !taught.examples.contains_key(&c.name)) {
+        for category in categories.without_examples().filter(|c| !trained.examples.contains_key(&c.name)) {
             output::aside(format_args!("    no examples of {}: it will never be chosen", category.name));
         }
-        for candidate in &taught.tried {
+        for candidate in &trained.candidates {
             let (accuracy, settings) = (candidate.accuracy, &candidate.settings);
             output::aside(format_args!("{accuracy:.4} of held-out examples right {settings}"));
         }
         let folder = config.data_dir.join(HEADS_DIR);
         fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         let file = folder.join(format!("{}.safetensors", self.name));
-        taught.head.write(&file)?;
+        trained.head.write(&file)?;
         // In quotes, for a name with a dot is two keys without.
         output::line(format_args!(
             "\n[embedding.heads]\n{:?} = {:?}",

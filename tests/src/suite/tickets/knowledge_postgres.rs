@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bulkhead_knowledge::{
-    Counts, Embedder, Embedding, Error, ImportOptions, KnowledgeBase, Mode, Provenance, Query, Report,
-    Silent, Source, TokenVectors,
+    Counts, Embedder, Embedding, Error, IgnoreProgress, ImportOptions, KnowledgeBase, Mode, Provenance,
+    Query, Report, Source, TokenVectors,
 };
 use bulkhead_tests::servers::postgres::Postgres;
 use futures_util::future::BoxFuture;
@@ -80,7 +80,7 @@ async fn import(
     // The file's folder is another one each time.
     let options = ImportOptions { name: Some(options.name.unwrap_or("town".into())), ..options };
     let base = KnowledgeBase::open(url, Mode::Write).await?;
-    base.import(Source::Lines(path), model, options, &Silent).await
+    base.import(Source::Lines(path), model, options, &IgnoreProgress).await
 }
 
 fn document(id: &str, title: &str, text: &str, categories: &[&str]) -> Value {
@@ -130,7 +130,7 @@ async fn imports_are_incremental_and_other_hosts_see_them_at_once() {
     let postgres = Postgres::start();
     let url = postgres.url();
     let missing = KnowledgeBase::open(&url, Mode::Read).await;
-    assert!(matches!(missing, Err(Error::Unmade)));
+    assert!(matches!(missing, Err(Error::NotInitialized)));
 
     let model = letters("letters", usize::MAX);
     let report = import(&url, &town(), &model, ImportOptions::default()).await.unwrap();
@@ -285,10 +285,10 @@ async fn a_frozen_database_holds_no_search_and_no_connection() {
     postgres.freeze();
     let frozen = tokio::time::timeout(Duration::from_secs(60), all_at_once()).await;
     let frozen = frozen.expect("no search waits for ever");
-    assert!(frozen.iter().all(|answer| matches!(answer, Err(Error::Silent))), "{frozen:?}");
+    assert!(frozen.iter().all(|answer| matches!(answer, Err(Error::Timeout))), "{frozen:?}");
     let url = postgres.url();
     let opened = tokio::time::timeout(Duration::from_secs(60), KnowledgeBase::open(&url, Mode::Read));
-    assert!(matches!(opened.await.expect("nor does who opens it"), Err(Error::Silent)));
+    assert!(matches!(opened.await.expect("nor does who opens it"), Err(Error::Timeout)));
     postgres.thaw();
     let answered = all_at_once().await;
     assert!(answered.iter().all(Result::is_ok), "{answered:?}");
@@ -303,7 +303,7 @@ async fn both_databases_find_the_same_words() {
     for url in [postgres.url(), file] {
         let base = KnowledgeBase::open(&url, Mode::Write).await.unwrap();
         let source = Source::Lines(data.join("passages.jsonl"));
-        base.import(source, &letters("letters", usize::MAX), ImportOptions::default(), &Silent)
+        base.import(source, &letters("letters", usize::MAX), ImportOptions::default(), &IgnoreProgress)
             .await
             .unwrap();
         bases.push(base);

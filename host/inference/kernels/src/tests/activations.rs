@@ -57,7 +57,7 @@ fn activations_of_bytes_are_exact_enough() {
     }
 }
 
-/// The error function by its power series, `2/sqrt(pi) sum (-1)^n x^(2n+1) / (n! (2n+1))`; 1 beyond 5.
+/// Computes the error function by its power series, `2/sqrt(pi) sum (-1)^n x^(2n+1) / (n! (2n+1))`; 1 beyond 5.
 fn erf(x: f64) -> f64 {
     if x.abs() > 5.0 {
         return x.signum();

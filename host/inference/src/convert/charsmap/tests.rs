@@ -1,3 +1,5 @@
+//! Tests of the character map.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use tokenizers::Normalizer;
@@ -12,7 +14,7 @@ fn lookup(charsmap: &[u8], text: &str) -> String {
 }
 
 #[test]
-fn a_map_replaces_its_keys_and_nothing_else() {
+fn charsmap_replaces_only_its_keys() {
     let pairs = [
         ("a", "1"),
         ("b", ""),
@@ -47,7 +49,7 @@ fn decomposed_accents_are_composed() {
 }
 
 #[test]
-fn keys_that_cannot_be_laid_out() {
+fn unencodable_keys_are_refused() {
     for (from, to) in [("", "x"), ("a\0", "x"), ("a", "\0")] {
         assert_eq!(encode(&BTreeMap::from([(from.to_owned(), to.to_owned())])), None);
     }

@@ -1,4 +1,4 @@
-//! Reading an `E5S1` file.
+//! The reader of an `E5S1` file.
 //!
 //! All numbers little-endian, nothing aligned before the tensors:
 //!
@@ -98,12 +98,12 @@ impl E5File {
         Ok(Self { reader, shape, pieces, normalizer, tensors })
     }
 
-    /// The text of a piece; empty for an id out of range.
+    /// Returns the text of a piece; empty for an id out of range.
     pub fn piece(&self, id: usize) -> &str {
         self.pieces.get(id).map_or("", |(piece, _)| piece)
     }
 
-    /// A tensor of a known number of elements.
+    /// Returns a tensor of a known number of elements.
     pub fn tensor(&self, name: &str, elements: usize) -> Result<Entry, LoadError> {
         let entry =
             self.tensors.get(name).ok_or_else(|| self.fault(format!("tensor `{name}` is missing")))?;
@@ -131,7 +131,7 @@ impl E5File {
         Ok(())
     }
 
-    /// An error that names this file.
+    /// Creates an error that names this file.
     pub fn fault(&self, reason: impl Into<String>) -> LoadError {
         self.reader.fault(reason)
     }
@@ -139,7 +139,7 @@ impl E5File {
 
 fn read_shape(reader: &mut Reader) -> Result<Shape, LoadError> {
     if reader.length < 8 || reader.take(4)? != b"E5S1" {
-        return Err(reader.fault("this is no E5S1 file"));
+        return Err(reader.fault("this is not an E5S1 file"));
     }
     let version = reader.u32()?;
     if version != 1 {
@@ -193,7 +193,7 @@ fn read_vocabulary(reader: &mut Reader, shape: &mut Shape) -> Result<Vec<(String
     for id in [&mut shape.bos, &mut shape.eos, &mut shape.pad, &mut shape.unk] {
         *id = reader.u32()? as usize;
         if *id >= count {
-            return Err(reader.fault(format!("special token {id} is no piece; there are {count}")));
+            return Err(reader.fault(format!("special token {id} is not a piece; there are {count}")));
         }
     }
     let text_bytes = reader.u64()?;
@@ -234,7 +234,7 @@ fn read_normalizer(reader: &mut Reader) -> Result<BTreeMap<String, String>, Load
         let characters =
             characters.as_chunks().0.iter().map(|bytes| char::from_u32(u32::from_le_bytes(*bytes)));
         let (Some(key), Some(replacement)) = (key, characters.collect::<Option<String>>()) else {
-            return Err(reader.fault(format!("the normaliser's entry {index} is no character")));
+            return Err(reader.fault(format!("the normaliser's entry {index} is not a character")));
         };
         replacements.insert(key.to_string(), replacement);
     }
@@ -250,7 +250,7 @@ fn read_directory(reader: &mut Reader) -> Result<HashMap<String, Entry>, LoadErr
     for index in 0..count {
         let length = u64::from(u16::from_le_bytes(reader.array()?));
         let name = String::from_utf8(reader.take(length)?)
-            .map_err(|_| reader.fault(format!("tensor {index} has a name that is no text")))?;
+            .map_err(|_| reader.fault(format!("tensor {index} has a name that is not text")))?;
         let [storage] = reader.array()?;
         let elements = reader.u32()? as usize;
         let (offset, bytes) = (reader.u64()?, reader.u64()?);
@@ -269,21 +269,21 @@ fn read_directory(reader: &mut Reader) -> Result<HashMap<String, Entry>, LoadErr
             return Err(reader.fault(format!("tensor `{name}` reaches past the file's end")));
         }
         if tensors.insert(name.clone(), Entry { storage, elements, offset, bytes }).is_some() {
-            return Err(reader.fault(format!("tensor `{name}` stands in the directory twice")));
+            return Err(reader.fault(format!("tensor `{name}` is in the directory twice")));
         }
     }
     check_places(reader, &tensors)?;
     Ok(tensors)
 }
 
-/// Tensors lie behind the directory and do not overlap: a wrong offset would else read another's weights.
+/// Checks that tensors lie behind the directory and do not overlap: a wrong offset would else read another's weights.
 fn check_places(reader: &Reader, tensors: &HashMap<String, Entry>) -> Result<(), LoadError> {
     let mut places: Vec<_> = tensors.iter().map(|(name, entry)| (entry.offset, entry.bytes, name)).collect();
     places.sort_unstable();
     let mut free_from = reader.position;
     for (offset, bytes, name) in places {
         if offset < free_from {
-            return Err(reader.fault(format!("tensor `{name}` overlaps with what stands before it")));
+            return Err(reader.fault(format!("tensor `{name}` overlaps with the one before it")));
         }
         free_from = offset + bytes;
     }

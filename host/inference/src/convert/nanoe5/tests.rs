@@ -1,3 +1,5 @@
+//! Tests of the conversion of `E5S1` files.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 pub(crate) mod toy;
@@ -66,7 +68,7 @@ impl Progress for Counted {
 }
 
 #[test]
-fn a_whole_folder() {
+fn conversion_writes_a_whole_folder() {
     let (folder, outcome) = converted(&Toy::default().bytes());
     outcome.unwrap();
     assert_eq!(names(folder.path()), ["model", "toy.bin"]);
@@ -86,7 +88,7 @@ fn a_whole_folder() {
 }
 
 #[test]
-fn weights_under_their_standard_names() {
+fn weights_get_their_standard_names() {
     let toy = Toy::default();
     let (folder, outcome) = converted(&toy.bytes());
     outcome.unwrap();
@@ -110,7 +112,7 @@ fn weights_under_their_standard_names() {
 }
 
 #[test]
-fn a_tokeniser_that_normalises_splits_and_frames() {
+fn converted_tokeniser_adds_special_tokens() {
     let (folder, outcome) = converted(&Toy::default().bytes());
     outcome.unwrap();
     let tokenizer = Tokenizer::from_file(folder.path().join("model/tokenizer.json")).unwrap();
@@ -136,7 +138,7 @@ fn progress_counts_every_byte() {
 }
 
 #[test]
-fn a_file_cut_anywhere_is_refused_by_name() {
+fn truncated_file_is_refused_by_name() {
     let bytes = Toy::default().bytes();
     // All over the header, then some places in the tensors.
     let places = (0..HEADER).step_by(3).chain((HEADER..bytes.len()).step_by(997)).chain([bytes.len() - 1]);
@@ -175,10 +177,10 @@ fn an_altered_header_never_panics() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn error_names_the_fault() {
     type Damage = fn(&mut Toy);
     let damages: [(Damage, &str); 15] = [
-        (|toy| toy.magic = *b"E5S2", "no E5S1 file"),
+        (|toy| toy.magic = *b"E5S2", "not an E5S1 file"),
         (|toy| toy.version = 2, "version 2"),
         (|toy| toy.block = 64, "blocks of 64"),
         (|toy| toy.heads = 5, "do not fit together"),
@@ -186,7 +188,7 @@ fn what_is_wrong_is_said() {
         (|toy| toy.special[3] = 99, "special token 99"),
         (|toy| toy.rows = 4, "have only 4 rows"),
         (|toy| toy.pieces[5].1 = f32::INFINITY, "piece 5"),
-        (|toy| toy.normalizer[0].0 = 0xD800, "entry 0 is no character"),
+        (|toy| toy.normalizer[0].0 = 0xD800, "entry 0 is not a character"),
         (|toy| toy.tensors[0].name = "emb.worm".to_owned(), "`emb.word` is missing"),
         (|toy| toy.tensors[1].elements -= 1, "`emb.pos`"),
         (|toy| toy.tensors[2].shift = -4, "overlaps"),

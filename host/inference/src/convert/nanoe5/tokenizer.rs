@@ -1,4 +1,4 @@
-//! Writing `tokenizer.json`: the vocabulary as a Unigram model, with XLM-R's normaliser and template.
+//! The writer of `tokenizer.json`: the vocabulary as a Unigram model, with XLM-R's normaliser and template.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

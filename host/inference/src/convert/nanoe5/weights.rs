@@ -1,4 +1,4 @@
-//! Writing `model.safetensors` under the names of Hugging Face's `BertModel`.
+//! The writer of `model.safetensors` under the names of Hugging Face's `BertModel`.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -69,7 +69,7 @@ fn write_all(
     out.flush().map_err(failed)
 }
 
-/// Element `i` of a block is `(half byte - 8) * scale`.
+/// Dequantises blocks: element `i` of a block is `(half byte - 8) * scale`.
 fn dequantize(stored: &[u8], values: &mut Vec<f32>) {
     values.clear();
     for block in stored.as_chunks::<BLOCK_BYTES>().0 {
@@ -89,7 +89,7 @@ fn to_f16(values: &[f32], bytes: &mut Vec<u8>) -> bool {
     rounded.iter().all(|value| value.is_finite())
 }
 
-/// The safetensors header, padded with spaces, and how many bytes of data follow it.
+/// Builds the safetensors header, padded with spaces, and returns how many bytes of data follow it.
 fn header(plan: &[Planned]) -> (Vec<u8>, u64) {
     let mut entries = Map::new();
     entries.insert("__metadata__".to_owned(), json!({ "format": "pt" }));
@@ -110,7 +110,7 @@ fn header(plan: &[Planned]) -> (Vec<u8>, u64) {
     (header, offset)
 }
 
-/// Which tensor goes where, F32 first: each then begins at a multiple of its element's size.
+/// Plans which tensor goes where, F32 first: each then begins at a multiple of its element's size.
 fn plan(source: &E5File) -> Result<Vec<Planned>, LoadError> {
     let shape = source.shape;
     let (hidden, wide) = (shape.hidden, shape.intermediate);

@@ -1,4 +1,4 @@
-//! From a safetensors file to the packed image.
+//! The packer of a safetensors file into the packed image.
 
 use super::layout::{Layout, Linear, Norm, Section};
 use crate::encoder::config::Config;
@@ -137,7 +137,7 @@ impl<'a> Source<'a> {
         Ok(())
     }
 
-    /// The elements of one row of a matrix, or of a whole vector.
+    /// Returns the elements of one row of a matrix, or of a whole vector.
     fn elements(&self, name: &str, tensor: Tensor<'_>, row: usize) -> Result<Vec<f32>, LoadError> {
         let rows = if tensor.shape.len() > 1 { tensor.shape.first().copied().unwrap_or(1) } else { 1 };
         let length = tensor.bytes.len() / rows.max(1);
@@ -161,7 +161,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Words, and positions with the type's vector added.
+    /// Writes words, and positions with the type's vector added.
     fn tables(&mut self) -> Result<(), LoadError> {
         let (source, hidden) = (self.source, self.layout.hidden);
         let types = match source.types {

@@ -1,5 +1,5 @@
-//! Whether a cache file still holds the image that was packed. To read all of it takes longer than a start may, so it is
-//! read while the image is in use.
+//! The integrity check of a cache file. To read all of it takes longer than a start may, so it runs while the image
+//! is in use.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -14,18 +14,18 @@ use super::layout::HEADER;
 /// Bytes that are read at once.
 const CHUNK: usize = 1 << 16;
 
-/// Set once damage has been found.
+/// A flag that is set once the check has failed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Damage(Arc<AtomicBool>);
 
 impl Damage {
-    /// Whether the image was found to be another than the one that was packed.
+    /// Returns whether the image differs from the one that was packed.
     pub(super) fn is_found(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Reads the file on a thread of its own, and removes it where its image has not the digest `packed`: the next start
-    /// packs the weights again.
+    /// Reads the file on a thread of its own, and removes it if its image does not have the digest `packed`: the next
+    /// start packs the weights again.
     pub(super) fn look_for(&self, file: File, path: PathBuf, packed: [u8; 32]) {
         let (found, identity) = (Arc::clone(&self.0), file.metadata().ok().map(|data| identity(&data)));
         let look = move || match digest(file) {
@@ -57,7 +57,7 @@ fn report(path: &Path, damaged: Option<[u64; 2]>) {
     );
 }
 
-/// What tells a file from the one that takes its place.
+/// Returns what distinguishes a file from the one that replaces it.
 #[cfg(unix)]
 fn identity(data: &fs::Metadata) -> [u64; 2] {
     use std::os::unix::fs::MetadataExt as _;
@@ -69,8 +69,8 @@ fn identity(data: &fs::Metadata) -> [u64; 2] {
     [data.len(), 0]
 }
 
-/// The digest of what follows the header. Read from the file and not through the map, whose pages would all count as this
-/// process's memory.
+/// Digests what follows the header. It reads the file and not the map, whose pages would all count as this process's
+/// memory.
 fn digest(mut file: File) -> io::Result<[u8; 32]> {
     file.seek(SeekFrom::Start(HEADER as u64))?;
     let (mut digest, mut chunk) = (Sha256::new(), vec![0; CHUNK]);

@@ -5,8 +5,8 @@
 //! to 4096. The image follows.
 //!
 //! A file whose source has the stamp of the header is believed; with another stamp, if the source still has the
-//! digest. Any other file is written again: beside its name, synced, then renamed. The image's own digest is checked
-//! while it is in use (`damage`). Only the host's user may read or write the file.
+//! digest. Any other file is replaced: written under a temporary name, synced, then renamed. The image's own digest
+//! is checked while it is in use (`damage`). Only the host's user may read or write the file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -69,7 +69,7 @@ pub(super) struct Opened {
 }
 
 impl Entry {
-    /// The entry for a weight file or a list of such; named after its path and the element type.
+    /// Creates the entry for a weight file or a list of such; named after its path and the element type.
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ impl Entry {
         })
     }
 
-    /// The file, if it is there and sound as far as its header says.
+    /// Opens the file, if it is there and sound as far as its header says.
     pub(super) fn open(&self) -> Option<Opened> {
         let file = File::open(&self.path).ok()?;
         match self.check(&file) {
@@ -127,7 +127,7 @@ impl Entry {
         Ok((map, header))
     }
 
-    /// Notes the source's new stamp, so that the next start need not digest it; without it all works, slower.
+    /// Records the source's new stamp, so that the next start need not digest it; a failure only costs time.
     fn renew(&self, known: &Header) {
         let written = OpenOptions::new()
             .write(true)
@@ -157,7 +157,7 @@ impl Entry {
         })
     }
 
-    /// Where the file is.
+    /// Returns the path of the file.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -177,8 +177,8 @@ impl Entry {
     }
 }
 
-/// What tells cheaply that files are those they were: the digest of their lengths, times and inodes. Whoever replaces
-/// a file can give it the length and modification time of the old one, but not its time of change.
+/// Returns a cheap mark of unchanged files: the digest of their lengths, times and inodes. A user who replaces a file
+/// can give it the length and modification time of the old one, but not its time of change.
 fn stamp(files: &[PathBuf]) -> Result<[u8; 32], LoadError> {
     let mut stamp = Sha256::new();
     for path in files {

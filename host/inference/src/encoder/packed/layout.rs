@@ -87,17 +87,17 @@ pub(crate) struct Layout {
 }
 
 impl Linear {
-    /// Number of parts of the inner dimension.
+    /// Returns the number of parts of the inner dimension.
     pub(crate) fn parts(&self) -> usize {
         self.k.div_ceil(self.part)
     }
 
-    /// Inner length of a part, padded as a whole.
+    /// Returns the inner length of a part, padded as a whole.
     pub(crate) fn padded(&self, part: usize) -> usize {
         self.part.min(self.k - part * self.part)
     }
 
-    /// What a part holds of an inner dimension of `inner`, which padding may exceed.
+    /// Returns the range of a part in an inner dimension of `inner`, which padding may exceed.
     pub(crate) fn inner(&self, part: usize, inner: usize) -> Range<usize> {
         part * self.part..inner.min((part + 1) * self.part)
     }
@@ -124,7 +124,7 @@ impl Cursor {
         Norm { gamma: self.f32s(hidden), beta: self.f32s(hidden) }
     }
 
-    /// `part`: most of the inner dimension that goes through an int8 product at a time.
+    /// Lays out a linear layer. `part`: most of the inner dimension that goes through an int8 product at a time.
     fn linear(&mut self, n: usize, k: usize, part: usize) -> Linear {
         let bias = self.f32s(n);
         match self.dtype {
@@ -143,7 +143,7 @@ impl Cursor {
 }
 
 impl Layout {
-    /// The layout for a configuration. Sizes were bounded when it was read, so the sums stay inside 64 bits.
+    /// Lays out a configuration. Its sizes were bounded when it was read, so the sums stay inside 64 bits.
     pub(crate) fn new(config: &Config, dtype: Dtype) -> Self {
         let hidden = pad_lanes(config.hidden);
         let head = pad_lanes(config.head());
@@ -171,7 +171,7 @@ impl Layout {
         Self { dtype, hidden, head, inner, words, word_scale, positions, norm, layers, zeros, length }
     }
 
-    /// What distinguishes this layout from others, for a cache file's header.
+    /// Returns what distinguishes this layout from others, for a cache file's header.
     pub(crate) fn fingerprint(&self) -> String {
         format!("lanes {LANES} {self:?}")
     }

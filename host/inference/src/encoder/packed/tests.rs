@@ -1,3 +1,5 @@
+//! Tests of packed weights and their cache.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::fs;
@@ -32,13 +34,13 @@ impl Bench {
         Encoder::open(self.model.path(), &options).unwrap()
     }
 
-    /// The vectors through the cache are those without it.
+    /// Checks that the vectors through the cache are those without it.
     fn check(&self) {
         let [cached, fresh] = [Some(self.cache.path()), None].map(|cache| vector(&self.open(cache)));
         assert_eq!(cached, fresh);
     }
 
-    /// The one file of the cache.
+    /// Returns the one file of the cache.
     fn file(&self) -> PathBuf {
         let files: Vec<PathBuf> =
             fs::read_dir(self.cache.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -107,7 +109,7 @@ fn a_faulty_file_is_packed_again() {
 }
 
 #[test]
-fn a_damaged_image_is_found_and_packed_again() {
+fn damaged_image_is_packed_again() {
     let bench = Bench::new(Dtype::Int8);
     bench.check();
     let whole = fs::read(bench.file()).unwrap();
@@ -135,7 +137,7 @@ fn a_damaged_image_is_found_and_packed_again() {
 
 #[test]
 #[cfg(unix)]
-fn a_cache_file_is_its_owner_s_alone() {
+fn cache_file_is_private() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let bench = Bench::new(Dtype::Int8);
@@ -154,10 +156,10 @@ fn other_weights_are_packed_again() {
     assert_ne!(first, vector(&bench.open(Some(bench.cache.path()))));
 }
 
-/// Length and modification time are what copying tools keep, so that they prove nothing.
+/// Copying tools keep length and modification time, so that they prove nothing.
 #[test]
 #[cfg(unix)]
-fn other_weights_of_equal_length_and_time_are_packed_again() {
+fn other_weights_with_equal_stamp_are_repacked() {
     let weights = |bench: &Bench| bench.model.path().join("model.safetensors");
     for renamed in [true, false] {
         let bench = Bench::new(Dtype::Int8);
@@ -168,10 +170,10 @@ fn other_weights_of_equal_length_and_time_are_packed_again() {
         let other = other.path().join("model.safetensors");
         assert_eq!(fs::metadata(&other).unwrap().len(), fs::metadata(weights(&bench)).unwrap().len());
         if renamed {
-            let beside = bench.model.path().join("new");
-            fs::copy(&other, &beside).unwrap();
-            set_time(&beside, 1_000);
-            fs::rename(&beside, weights(&bench)).unwrap();
+            let copied = bench.model.path().join("new");
+            fs::copy(&other, &copied).unwrap();
+            set_time(&copied, 1_000);
+            fs::rename(&copied, weights(&bench)).unwrap();
         } else {
             // A file system's clock may tick every ten milliseconds only.
             std::thread::sleep(std::time::Duration::from_millis(50));
@@ -183,16 +185,16 @@ fn other_weights_of_equal_length_and_time_are_packed_again() {
     }
 }
 
-/// A copied folder has other inodes and times: it is digested once, and believed again from then on.
+/// A copied folder has other inodes and times: it is digested once, and trusted from then on.
 #[test]
 #[cfg(unix)]
 fn a_copied_model_keeps_its_packed_weights() {
     let bench = Bench::new(Dtype::Int8);
     bench.check();
     let image = fs::read(bench.file()).unwrap();
-    let (path, beside) = (bench.model.path().join("model.safetensors"), bench.model.path().join("copy"));
-    fs::copy(&path, &beside).unwrap();
-    fs::rename(&beside, &path).unwrap();
+    let (path, copied) = (bench.model.path().join("model.safetensors"), bench.model.path().join("copy"));
+    fs::copy(&path, &copied).unwrap();
+    fs::rename(&copied, &path).unwrap();
     bench.check();
     let renewed = fs::read(bench.file()).unwrap();
     assert_eq!(image[HEADER..], renewed[HEADER..]);
@@ -202,7 +204,7 @@ fn a_copied_model_keeps_its_packed_weights() {
 }
 
 #[test]
-fn the_same_weights_at_another_time_are_not_packed_again() {
+fn same_weights_with_new_time_are_kept() {
     let bench = Bench::new(Dtype::Int8);
     bench.check();
     let before = fs::read(bench.file()).unwrap();
@@ -215,7 +217,7 @@ fn the_same_weights_at_another_time_are_not_packed_again() {
 }
 
 #[test]
-fn element_types_do_not_meet() {
+fn element_types_have_separate_files() {
     let mut bench = Bench::new(Dtype::Int8);
     bench.check();
     bench.dtype = Dtype::Float32;
@@ -224,7 +226,7 @@ fn element_types_do_not_meet() {
 }
 
 #[test]
-fn a_cache_that_cannot_be_written_costs_no_start() {
+fn unwritable_cache_does_not_stop_start() {
     let bench = Bench::new(Dtype::Int8);
     // A file where the folder should be.
     let blocked = bench.cache.path().join("file");
@@ -234,7 +236,7 @@ fn a_cache_that_cannot_be_written_costs_no_start() {
 }
 
 #[test]
-fn no_half_written_file_stays() {
+fn failed_write_leaves_no_file() {
     let bench = Bench::new(Dtype::Int8);
     let toy = Toy { poison: Some(f32::INFINITY), ..Toy::default() };
     toy.write(bench.model.path());
@@ -245,7 +247,7 @@ fn no_half_written_file_stays() {
 }
 
 #[test]
-fn the_digest_is_that_of_the_weights() {
+fn digest_is_of_the_weights() {
     use sha2::{Digest, Sha256};
     let bench = Bench::new(Dtype::Int8);
     let bytes = fs::read(bench.model.path().join("model.safetensors")).unwrap();

@@ -10,7 +10,7 @@ struct Model<'a> {
     weights: &'a Weights,
 }
 
-/// Vectors `[texts, hidden]`, not normalised.
+/// Returns vectors `[texts, hidden]`, not normalised.
 pub(crate) fn embed(
     toy: &Toy,
     weights: &Weights,
@@ -22,7 +22,7 @@ pub(crate) fn embed(
     offsets.windows(2).flat_map(|span| model.text(&ids[span[0]..span[1]], pooling)).collect()
 }
 
-/// Cosine of two vectors.
+/// Returns the cosine of two vectors.
 pub(crate) fn cosine(a: &[f32], b: &[f64]) -> f64 {
     let dot: f64 = a.iter().zip(b).map(|(a, b)| f64::from(*a) * b).sum();
     let a: f64 = a.iter().map(|a| f64::from(*a) * f64::from(*a)).sum();
@@ -132,7 +132,7 @@ fn add(a: &Rows, b: &Rows) -> Rows {
     a.iter().zip(b).map(|(a, b)| a.iter().zip(b).map(|(a, b)| a + b).collect()).collect()
 }
 
-/// The error function by its power series, `2/sqrt(pi) sum (-1)^n x^(2n+1) / (n! (2n+1))`; 1 beyond 5.
+/// Computes the error function by its power series, `2/sqrt(pi) sum (-1)^n x^(2n+1) / (n! (2n+1))`; 1 beyond 5.
 fn erf(x: f64) -> f64 {
     if x.abs() > 5.0 {
         return x.signum();

@@ -1,3 +1,5 @@
+//! Tests of the queue.
+
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::time::{Duration, Instant};
@@ -20,17 +22,18 @@ fn job(texts: &[&str]) -> (Arc<Job>, Answer) {
     (Job::new(Arc::new(toy()), request, sender), receiver)
 }
 
-/// Texts of so many tokens each, waiting in a queue of so many threads.
+/// Returns texts of so many tokens each, waiting in a queue of so many threads.
 fn waiting(threads: usize, lengths: &[usize]) -> (Queue, Answer) {
     let (job, answer) = job(&vec!["hello"; lengths.len()]);
     let queue = Queue::new(1000, threads);
     let ready = lengths.iter().enumerate();
-    let ready = ready.map(|(index, length)| Ready { job: Arc::clone(&job), index, ids: vec![4; *length] });
-    queue.ready(ready.collect());
+    let ready =
+        ready.map(|(index, length)| TokenizedText { job: Arc::clone(&job), index, ids: vec![4; *length] });
+    queue.push_ready(ready.collect());
     (queue, answer)
 }
 
-/// How many texts the next thread is given.
+/// Returns how many texts the next thread is given.
 fn texts(queue: &Queue) -> usize {
     match queue.next() {
         Some(Task::Embed(texts, 0)) => texts.len(),
@@ -61,9 +64,9 @@ fn free_threads_get_equal_shares() {
     }
 }
 
-/// Nobody may sleep while something waits: here what is ready fills a batch and nobody wants it any more.
+/// No thread may sleep while texts wait: here the tokenised texts fill a batch and their callers have left.
 #[test]
-fn what_stands_behind_abandoned_texts_is_reached() {
+fn texts_behind_abandoned_ones_are_reached() {
     let (queue, answer) = waiting(1, &[14; 100]);
     drop(answer);
     let (behind, _answer) = job(&["hello"; 3]);
@@ -74,17 +77,19 @@ fn what_stands_behind_abandoned_texts_is_reached() {
 }
 
 #[test]
-fn a_thread_that_is_busy_gets_no_share() {
+fn busy_thread_gets_no_share() {
     let (queue, _answer) = waiting(2, &[14; 32]);
     assert_eq!(texts(&queue), 16);
     let (job, _answer) = job(&["hello"; 16]);
-    queue.ready((0..16).map(|index| Ready { job: Arc::clone(&job), index, ids: vec![4; 14] }).collect());
+    queue.push_ready(
+        (0..16).map(|index| TokenizedText { job: Arc::clone(&job), index, ids: vec![4; 14] }).collect(),
+    );
     queue.is_free();
     assert_eq!(texts(&queue), 16, "half of what waits, as both threads are free");
 }
 
 #[test]
-fn texts_are_tokenised_in_pieces_by_number_and_by_bytes() {
+fn pieces_are_limited_by_texts_and_bytes() {
     let lengths = |texts: &[usize]| {
         let texts: Vec<Input> = texts.iter().map(|length| Input::Text("a".repeat(*length))).collect();
         pieces(&texts).into_iter().map(|piece| piece.len()).collect::<Vec<_>>()

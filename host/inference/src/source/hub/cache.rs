@@ -18,7 +18,7 @@ impl Cache {
         Self { root: settings.cache.join(format!("models--{}", id.replace('/', "--"))) }
     }
 
-    /// Makes the folders.
+    /// Creates the folders.
     pub fn prepare(&self) -> Result<(), SourceError> {
         for folder in ["blobs", "snapshots", "refs"].map(|name| self.root.join(name)) {
             fs::create_dir_all(&folder).map_err(|source| SourceError::write(&folder, source))?;
@@ -30,7 +30,7 @@ impl Cache {
         self.root.join(".bulkhead.lock")
     }
 
-    /// The commit that a revision meant when it was last fetched.
+    /// Returns the commit that a revision meant when it was last fetched.
     pub fn commit(&self, revision: &str) -> Option<String> {
         if self.snapshot(revision).is_dir() {
             return Some(revision.to_owned());
@@ -63,12 +63,12 @@ impl Cache {
         self.snapshot(commit).join(name).is_file()
     }
 
-    /// Where a file's bytes are kept.
+    /// Returns where a file's bytes are kept.
     pub fn blob(&self, etag: &str) -> PathBuf {
         self.root.join("blobs").join(etag)
     }
 
-    /// Lets a snapshot's file be a blob.
+    /// Links a snapshot's file to a blob.
     pub fn link(&self, commit: &str, name: &str, blob: &Path) -> Result<(), SourceError> {
         let path = self.snapshot(commit).join(name);
         write_parent(&path)?;

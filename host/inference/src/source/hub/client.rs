@@ -1,4 +1,4 @@
-//! The few requests that a download needs.
+//! The HTTP client of a download.
 
 use std::fs;
 use std::io::Read;
@@ -9,7 +9,7 @@ use ureq::http::Response;
 use ureq::{Agent, Body};
 
 use super::cache::Cache;
-use super::unfinished::Unfinished;
+use super::partial::PartialDownload;
 use super::{HubModel, HubSettings};
 use crate::error::SourceError;
 use crate::progress::Progress;
@@ -28,7 +28,7 @@ pub struct Client<'a> {
     model: &'a HubModel,
 }
 
-/// An answer after all redirects, with what the answers before it said of the file.
+/// An answer after all redirects, with the file's headers of the answers before it.
 struct Answer {
     response: Response<Body>,
     etag: Option<String>,
@@ -62,7 +62,7 @@ impl<'a> Client<'a> {
         Self { agent: config.build().into(), settings, model }
     }
 
-    /// The model's files at its revision.
+    /// Fetches the list of the model's files at its revision.
     pub fn listing<T: DeserializeOwned>(&self) -> Result<T, SourceError> {
         let HubModel { id, revision } = self.model;
         let revision = revision.replace('/', "%2F");
@@ -102,7 +102,7 @@ impl<'a> Client<'a> {
         }
         let digest = (etag.len() == 64).then_some(etag.as_str());
         let (path, size) = (cache.blob(&format!("{etag}.bulkhead.incomplete")), answer.size);
-        let file = Unfinished { model: self.model, name, path, size, digest };
+        let file = PartialDownload { model: self.model, name, path, size, digest };
         let start = file.resumable();
         progress.start(&format!("download {name}"), size);
         let resumed = if start > 0 { Some(self.get(&url, start)?) } else { None };
@@ -158,7 +158,7 @@ impl<'a> Client<'a> {
         Err(self.model.fault(format!("more than {REDIRECTS} redirects")))
     }
 
-    /// Whether the token may be sent there.
+    /// Returns whether the token may be sent there.
     fn is_own(&self, url: &str) -> bool {
         url.strip_prefix(&self.settings.endpoint).is_some_and(|rest| rest.starts_with('/'))
     }
@@ -189,7 +189,7 @@ impl<'a> Client<'a> {
     }
 }
 
-/// Signed addresses of storage hosts carry secrets behind the question mark.
+/// Cuts an address before its query: signed addresses of storage hosts carry secrets there.
 fn without_query(url: &str) -> &str {
     url.split('?').next().unwrap_or(url)
 }

@@ -1,4 +1,4 @@
-//! Where the hub is and where its cache lies: the variables that `huggingface_hub` reads.
+//! Address and cache of the hub, from the variables that `huggingface_hub` reads.
 
 use std::fmt;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// The hub's own address.
 const ENDPOINT: &str = "https://huggingface.co";
 
-/// How the hub is reached.
+/// Settings of the hub.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HubSettings {
     /// Address of the hub or a mirror, without a slash at the end (`HF_ENDPOINT`).
@@ -21,12 +21,12 @@ pub struct HubSettings {
 }
 
 impl HubSettings {
-    /// The settings of this process's environment.
+    /// Reads the settings from this process's environment.
     pub fn from_environment() -> Self {
         Self::from_variables(|name| std::env::var(name).ok())
     }
 
-    /// The settings that variables make; empty ones count as unset.
+    /// Reads the settings from variables; empty ones count as unset.
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name: &str| {
             variable(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())

@@ -1,3 +1,5 @@
+//! Tests of downloads from a toy hub.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod server;
@@ -19,7 +21,7 @@ fn sha256(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
 }
 
-/// A hub that has `org/toy`: weights behind a redirect to another host, as the real one.
+/// Starts a hub that has `org/toy`: weights behind a redirect to another host, as the real one.
 fn hub() -> (Server, Server) {
     let storage = Server::start();
     let hub = Server::start();
@@ -68,7 +70,7 @@ fn toy(value: &str) -> HubModel {
 }
 
 #[test]
-fn a_model_is_fetched_once_into_the_shared_cache() {
+fn model_is_fetched_once_into_cache() {
     let (hub, storage) = hub();
     let cache = TempDir::new().unwrap();
     let settings = settings(&hub, &cache);
@@ -186,7 +188,7 @@ fn altered_and_cut_files_are_refused() {
 }
 
 #[test]
-fn a_download_goes_on_where_it_broke_off() {
+fn download_resumes_where_it_broke_off() {
     let weights = model_files().pop().unwrap().1;
     let path = format!("/org/toy/resolve/{COMMIT}/model.safetensors");
     let digest = sha256(&weights);
@@ -204,7 +206,7 @@ fn a_download_goes_on_where_it_broke_off() {
         let asked = hub.requests().into_iter().filter(|request| request.path == path);
         assert_eq!(asked.filter_map(|request| request.start).collect::<Vec<_>>(), [50]);
     }
-    // What was left is not what it should be: found out, and fetched anew the time after.
+    // A wrong leftover is detected, and fetched again by the next attempt.
     let (hub, _storage) = hub();
     let cache = TempDir::new().unwrap();
     let settings = settings(&hub, &cache);
@@ -272,7 +274,7 @@ fn wanted_files() {
 }
 
 #[test]
-fn weights_in_several_files_are_wanted_where_there_is_not_one() {
+fn sharded_weights_are_wanted_without_single_file() {
     let shards = [
         "config.json",
         WEIGHTS_INDEX,

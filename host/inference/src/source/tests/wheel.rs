@@ -40,7 +40,7 @@ impl Wheel {
         self
     }
 
-    /// A whole small encoder under `pkg/model`, and files that are none of it.
+    /// Adds a whole small encoder under `pkg/model`, and files that do not belong to it.
     pub fn with_model(self) -> Self {
         let wheel = model_files()
             .into_iter()
@@ -65,7 +65,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Written {
     Written { path: path.to_path_buf(), sha256: sha256(path, &mut Silent).unwrap() }
 }
 
-/// The files of a small encoder.
+/// Returns the files of a small encoder.
 pub fn model_files() -> Vec<(&'static str, Vec<u8>)> {
     let data = vec![0; 5 * 4 * 4];
     let tensor = TensorView::new(Dtype::F32, vec![5, 4], &data).unwrap();
@@ -84,7 +84,7 @@ pub fn model_files() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// A table entry for a toy wheel.
+/// Returns a table entry for a toy wheel.
 pub fn known(sha256: &str, inside: &'static str, method: Method) -> KnownModel {
     KnownModel {
         name: "toy",

@@ -1,4 +1,4 @@
-//! The compact form as a file: it says the same, and no damage to it does harm.
+//! Tests of the compact form as a file: it gives the same ids, and damage is harmless.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::{ALL, ids};
 const TEXT: &str = "Hello, worlds! Das Straße unbelievable 中国 e\u{301}½ \u{0}#";
 
 #[test]
-fn a_mapped_form_answers_as_the_built_one_and_loads_no_reference() {
+fn mapped_form_equals_the_built_one() {
     for definition in [wordpiece(), unigram(precompiled(), metaspace(true), json!([]))] {
         let folder = Folder::new();
         let path = folder.write(&definition);
@@ -25,7 +25,7 @@ fn a_mapped_form_answers_as_the_built_one_and_loads_no_reference() {
         let larger = path.with_extension("large");
         std::fs::write(&larger, [b"12345678", bytes, b"123", bytes].concat()).unwrap();
         #[allow(unsafe_code)]
-        // SAFETY: nobody else knows the file.
+        // SAFETY: no other process knows the file.
         let map = Arc::new(unsafe { Mmap::map(&std::fs::File::open(&larger).unwrap()) }.unwrap());
         let second = 8 + bytes.len() + 3;
         let parts = [8..8 + bytes.len(), second..second + bytes.len()]

@@ -1,11 +1,11 @@
-//! The compact forms against the reference, on texts made to differ.
+//! Differential tests of the compact forms against the reference, on adversarial texts.
 
 use serde_json::{Value, json};
 
 use super::super::toys::{Folder, added, metaspace, precompiled, replace, sequence, unigram, wordpiece};
 use super::super::*;
 
-/// What texts are made of: pieces of the toy vocabularies, and all that normalisers stumble over.
+/// The parts of texts: pieces of the toy vocabularies, and edge cases of normalisers.
 const PARTS: &[&str] = &[
     "hello",
     "world",
@@ -173,7 +173,7 @@ impl Numbers {
         (self.0 >> 11) as usize % bound
     }
 
-    /// A code point among combining marks.
+    /// Returns a code point among combining marks.
     fn mark(&mut self) -> u32 {
         let blocks =
             [0x300..0x370, 0x900..0xe00, 0x1ab0..0x1b00, 0x20d0..0x2100, 0x302a..0x3030, 0x16ff0..0x16ff2];
@@ -214,12 +214,12 @@ fn compare(definition: &str, texts: usize) -> usize {
         } else {
             assert!(ours.is_empty(), "nothing is appended");
         }
-        let frame = tokenizer.compact.as_ref().unwrap().frame().unwrap();
+        let hybrid = tokenizer.compact.as_ref().unwrap().hybrid().unwrap();
         let mut framed = Vec::new();
-        frame.encode(&text, &mut framed).unwrap();
-        assert_eq!(framed, theirs, "{text:?} in its frame under {definition}");
+        hybrid.encode(&text, &mut framed).unwrap();
+        assert_eq!(framed, theirs, "{text:?} in the hybrid tokeniser under {definition}");
         let wanted = tokenizer.reference().unwrap().tokens(&text, true).unwrap();
-        assert_eq!(frame.tokens(&text, true).unwrap(), wanted, "{text:?} under {definition}");
+        assert_eq!(hybrid.tokens(&text, true).unwrap(), wanted, "{text:?} under {definition}");
     }
     covered
 }
@@ -245,7 +245,7 @@ fn wordpiece_gives_what_the_reference_gives() {
 }
 
 #[test]
-fn every_character_of_wordpiece_alone_and_within_a_word() {
+fn every_wordpiece_character_matches_the_reference() {
     let folder = Folder::new();
     let tokenizer = Tokenizer::open(&folder.write(&wordpiece())).unwrap();
     let mut covered = 0;
@@ -319,7 +319,7 @@ fn unigram_gives_what_the_reference_gives() {
 }
 
 #[test]
-fn what_is_not_covered_has_no_compact_form() {
+fn uncovered_definition_has_no_compact_form() {
     let folder = Folder::new();
     let good = unigram(precompiled(), metaspace(true), plain_tokens());
     let steps = |steps| sequence("normalizers", steps);

@@ -1,13 +1,13 @@
-#![allow(clippy::unwrap_used)]
-
 //! A small WordPiece tokeniser, which tests of `bulkhead-inference` put into their models too.
+
+#![allow(clippy::unwrap_used)]
 
 /// The pieces of [`wordpiece`] in the order of their ids.
 pub(crate) const WORDS: &str = "[PAD] [UNK] [CLS] [SEP] [MASK] hello world ##s ##er un ##believ ##able der die das und \
     strasse ##nbahn uber ##mut a b c d e f g ##a ##b ##c ##d ##e ##f ##g ##h 1 2 ##1 ##2 . , ! ? - # [ ] ( ) \
     中 国 ##ß ß é ı i ##i ✓ 한 ᄒ ##ᅡ ##ᆫ ² ½ o ##o ##\u{302e} ##\u{302f} ##\u{1d165} ##\u{1d16d} ##\u{16ff0}";
 
-/// A lower-casing BERT tokeniser of some 60 pieces.
+/// Returns a lower-casing BERT tokeniser of some 60 pieces.
 pub(crate) fn wordpiece() -> String {
     let vocab: Vec<String> = WORDS
         .split_whitespace()
@@ -35,7 +35,7 @@ pub(crate) fn wordpiece() -> String {
     )
 }
 
-/// One added token's entry.
+/// Returns one added token's entry.
 pub(crate) fn added(id: usize, content: &str, normalized: bool) -> String {
     format!(
         r#"{{"id":{id},"content":{},"single_word":false,"lstrip":false,"rstrip":false,"normalized":{normalized},"special":true}}"#,

@@ -1,26 +1,26 @@
-//! Which normalisers and pre-tokenisers the compact form of Unigram covers, and what it keeps of them.
+//! The parameters that the compact form of Unigram keeps of the normalisers and pre-tokenisers that it covers.
 
 use serde_json::Value;
 
-/// What stands for a space.
+/// The replacement of a space.
 pub(super) const META: &str = "▁";
 
-/// What the form keeps besides its sections.
+/// The parameters of the form that are not in its sections.
 #[derive(Debug, Clone, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Parameters {
     pub(super) unknown: u32,
     /// Score of an unknown character, as the bits of an f64.
     pub(super) unknown_score: u64,
-    /// Bits of the best score of what begins with each byte; none where a score is above zero.
+    /// Bits of the best score of a piece that begins with each byte; empty if a score is above zero.
     pub(super) highest: Vec<u64>,
     pub(super) charsmap: bool,
     /// Characters of ASCII that get a space on both sides.
     pub(super) isolated: String,
-    /// What becomes of runs of space.
+    /// The replacement of runs of space.
     pub(super) runs: Runs,
     pub(super) strip_left: bool,
     pub(super) strip_right: bool,
-    /// Whether words are what stands between white space.
+    /// Whether white space separates words.
     pub(super) whitespace: bool,
     /// Whether each `▁` begins a word.
     pub(super) split: bool,
@@ -43,8 +43,8 @@ fn kind(section: &Value) -> Option<&str> {
 }
 
 impl Parameters {
-    /// Covered are, in this order and each optional: a character map, spaces around single characters of ASCII,
-    /// a replacement of runs of space, stripping.
+    /// Reads the normaliser. It covers, in this order and each optional: a character map, spaces around single
+    /// characters of ASCII, a replacement of runs of space, stripping.
     pub(super) fn read_normalizer(&mut self, section: &Value, blob: &mut Vec<u8>) -> Result<(), String> {
         use base64::Engine;
         let uncovered = || format!("normalizer {}", kind(section).unwrap_or("without type"));
@@ -96,7 +96,7 @@ impl Parameters {
         Ok(())
     }
 
-    /// Covered are Metaspace that always prepends, alone or behind WhitespaceSplit.
+    /// Reads the pre-tokeniser. It covers Metaspace that always prepends, alone or behind WhitespaceSplit.
     pub(super) fn read_pre_tokenizer(&mut self, section: &Value) -> Result<(), String> {
         let uncovered = || format!("pre-tokeniser {}", kind(section).unwrap_or("without type"));
         let steps = match kind(section) {
@@ -123,8 +123,8 @@ impl Parameters {
         Ok(())
     }
 
-    /// How an added token's normalised content would look in the text that `encode` leaves; `None` if that
-    /// cannot be said.
+    /// Returns an added token's normalised content as it looks in the text that `encode` leaves; `None` if that is
+    /// unknown.
     pub(crate) fn pattern(&self, normalized: &str) -> Option<String> {
         let inner = normalized.trim();
         let words: Vec<&str> = match self.whitespace {

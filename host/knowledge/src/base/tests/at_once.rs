@@ -1,4 +1,4 @@
-//! Two imports into one file.
+//! Tests of two concurrent imports into one file.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::{
     Counts, Embedder, Embedding, Error, ImportOptions, KnowledgeBase, Mode, Provenance, Report, Source,
 };
 
-/// A model that has an import wait, before its first vectors, until as many others have come as far.
+/// A model that blocks an import before its first vectors until as many others have come as far.
 struct Together {
     toy: Toy,
     started: Arc<Barrier>,
@@ -35,8 +35,8 @@ impl Embedder for Together {
 }
 
 /// Imports hundred documents of `name` as a process of its own would.
-fn import(place: &Place, name: &str, started: Arc<Barrier>) -> Result<Report, Error> {
-    let path = std::path::Path::new(&place.base()).with_file_name(format!("{name}.jsonl"));
+fn import(fixture: &Fixture, name: &str, started: Arc<Barrier>) -> Result<Report, Error> {
+    let path = std::path::Path::new(&fixture.base()).with_file_name(format!("{name}.jsonl"));
     let documents: Vec<_> = (0..100)
         .map(|n| document(&format!("d{n}"), &format!("{name} {n}"), &format!("Von {name}.")))
         .collect();
@@ -45,18 +45,18 @@ fn import(place: &Place, name: &str, started: Arc<Barrier>) -> Result<Report, Er
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let model = Together { toy: Toy::new("toy"), started };
-        let base = KnowledgeBase::open(&place.base(), Mode::Write).await?;
-        base.import(Source::Lines(path), &model, options, &Course::default()).await
+        let base = KnowledgeBase::open(&fixture.base(), Mode::Write).await?;
+        base.import(Source::Lines(path), &model, options, &RecordedProgress::default()).await
     })
 }
 
 #[tokio::test]
-async fn of_two_imports_at_once_one_is_asked_to_run_again_and_nothing_is_lost_or_mixed() {
+async fn concurrent_import_is_refused_without_loss() {
     for _ in 0..5 {
-        let (place, started) = (Place::new(), Arc::new(Barrier::new(2)));
+        let (fixture, started) = (Fixture::new(), Arc::new(Barrier::new(2)));
         let (left, right) = std::thread::scope(|scope| {
-            let left = scope.spawn(|| import(&place, "links", Arc::clone(&started)));
-            let right = scope.spawn(|| import(&place, "rechts", Arc::clone(&started)));
+            let left = scope.spawn(|| import(&fixture, "links", Arc::clone(&started)));
+            let right = scope.spawn(|| import(&fixture, "rechts", Arc::clone(&started)));
             (left.join().unwrap(), right.join().unwrap())
         });
         let (refused, again) = match (left, right) {
@@ -65,11 +65,11 @@ async fn of_two_imports_at_once_one_is_asked_to_run_again_and_nothing_is_lost_or
             both => panic!("{both:?}"),
         };
         assert!(matches!(refused, Error::Changed), "{refused}");
-        let base = place.open().await;
+        let base = fixture.open().await;
         assert_eq!(base.count().await.unwrap(), Counts { sources: 1, documents: 100, passages: 100 });
         // What it has embedded is kept.
         let alone = Arc::new(Barrier::new(1));
-        let report = std::thread::scope(|scope| scope.spawn(|| import(&place, again, alone)).join());
+        let report = std::thread::scope(|scope| scope.spawn(|| import(&fixture, again, alone)).join());
         let report = report.unwrap().unwrap();
         assert_eq!((report.added, report.embedded, report.resumed), (100, 0, 100));
         assert_eq!(base.count().await.unwrap(), Counts { sources: 2, documents: 200, passages: 200 });
@@ -77,10 +77,10 @@ async fn of_two_imports_at_once_one_is_asked_to_run_again_and_nothing_is_lost_or
 }
 
 #[tokio::test]
-async fn who_writes_while_another_does_is_told_so() {
-    let place = Place::new();
-    place.import(&town(), &Toy::new("toy"), ImportOptions::default()).await.unwrap();
-    let options = SqliteConnectOptions::new().filename(place.base()).busy_timeout(Duration::ZERO);
+async fn second_writer_is_refused_as_busy() {
+    let fixture = Fixture::new();
+    fixture.import(&town(), &Toy::new("toy"), ImportOptions::default()).await.unwrap();
+    let options = SqliteConnectOptions::new().filename(fixture.base()).busy_timeout(Duration::ZERO);
     let (mut one, mut another) = (options.connect().await.unwrap(), options.connect().await.unwrap());
     let _writes = one.begin_with("BEGIN IMMEDIATE").await.unwrap();
     let refused = Error::from(another.begin_with("BEGIN IMMEDIATE").await.unwrap_err());

@@ -1,3 +1,5 @@
+//! Tests of searches.
+
 use std::sync::Arc;
 
 use serde_json::json;
@@ -7,9 +9,9 @@ use crate::{Embedding, Error, ImportOptions, KnowledgeBase, Mode, Query, TokenVe
 
 #[tokio::test]
 async fn words_find_inflected_and_differently_spelt_words() {
-    let (place, model) = (Place::new(), Toy::new("toy"));
-    place.import(&town(), &model, ImportOptions::default()).await.unwrap();
-    let base = place.open().await;
+    let (fixture, model) = (Fixture::new(), Toy::new("toy"));
+    fixture.import(&town(), &model, ImportOptions::default()).await.unwrap();
+    let base = fixture.open().await;
     for (question, first) in [
         ("Wie melde ich meine Hunde an?", "hund"),
         ("Sperrmuell abholen", "sperr"),
@@ -24,9 +26,9 @@ async fn words_find_inflected_and_differently_spelt_words() {
 
 #[tokio::test]
 async fn scores_are_probabilities_and_say_what_fits() {
-    let (place, model) = (Place::new(), Toy::new("toy"));
-    place.import(&town(), &model, ImportOptions::default()).await.unwrap();
-    let base = place.open().await;
+    let (fixture, model) = (Fixture::new(), Toy::new("toy"));
+    fixture.import(&town(), &model, ImportOptions::default()).await.unwrap();
+    let base = fixture.open().await;
     let right = base.search(&both("Was kostet ein Reisepass?")).await.unwrap();
     let wrong = base.search(&both("Wann beginnt die Vorlesung in Quantenphysik?")).await.unwrap();
     assert!(right.iter().chain(&wrong).all(|passage| (0.0..=1.0).contains(&passage.score)));
@@ -36,10 +38,10 @@ async fn scores_are_probabilities_and_say_what_fits() {
 
 /// Shared words alone are no answer.
 #[tokio::test]
-async fn a_question_that_nothing_is_near_to_has_no_relevant_passage() {
-    let (place, model) = (Place::new(), Toy::new("intfloat/multilingual-e5-small"));
-    place.import(&town(), &model, ImportOptions::default()).await.unwrap();
-    let base = place.open().await;
+async fn distant_question_has_no_relevant_passage() {
+    let (fixture, model) = (Fixture::new(), Toy::new("intfloat/multilingual-e5-small"));
+    fixture.import(&town(), &model, ImportOptions::default()).await.unwrap();
+    let base = fixture.open().await;
     let near = base.search(&both("Ein Reisepass kostet 70 Euro. Ein biometrisches Foto")).await.unwrap();
     assert!(near[0].document == "pass" && near[0].score > 0.0, "{near:?}");
     let mut elsewhere = vec![0.0; DIMS];
@@ -52,15 +54,15 @@ async fn a_question_that_nothing_is_near_to_has_no_relevant_passage() {
 
 /// The one whose words are the question's goes before the one that is nearest as a whole.
 #[tokio::test]
-async fn words_that_find_words_change_the_order() {
-    let (place, model) = (Place::new(), Toy { word_by_word: true, ..Toy::new("toy") });
+async fn word_vectors_change_the_order() {
+    let (fixture, model) = (Fixture::new(), Toy { word_by_word: true, ..Toy::new("toy") });
     let documents = [
         document("a", "Auskunft", "Regal Lager"),
         document("b", "Auskunft", "Lagerregal"),
         document("c", "Auskunft", "Lager Schrank"),
     ];
-    place.import(&documents, &model, ImportOptions::default()).await.unwrap();
-    let base = place.open().await;
+    fixture.import(&documents, &model, ImportOptions::default()).await.unwrap();
+    let base = fixture.open().await;
     let nearest = vector("Auskunft\nRegal Lager");
     let asked = |tokens: TokenVectors| Query {
         embedding: Some(Embedding { vector: nearest.clone(), tokens: Some(tokens) }),
@@ -75,14 +77,14 @@ async fn words_that_find_words_change_the_order() {
 }
 
 #[tokio::test]
-async fn categories_filter_and_a_document_without_any_fits_all() {
-    let (place, model) = (Place::new(), Toy::new("toy"));
+async fn uncategorised_document_matches_every_category() {
+    let (fixture, model) = (Fixture::new(), Toy::new("toy"));
     let mut documents = town();
     documents[0]["categories"] = json!(["steuern"]);
     documents[1]["categories"] = json!(["verkehr", "steuern"]);
     documents[2]["categories"] = json!(["ausweise"]);
-    place.import(&documents, &model, ImportOptions::default()).await.unwrap();
-    let base = place.open().await;
+    fixture.import(&documents, &model, ImportOptions::default()).await.unwrap();
+    let base = fixture.open().await;
     for query in [words("Hunde Euro Reisepass Sperrmüll"), both("Hunde Euro Reisepass Sperrmüll")] {
         let query = Query { categories: vec!["steuern".into()], ..query };
         let mut found = ids(&base, &query).await;
@@ -97,15 +99,15 @@ async fn categories_filter_and_a_document_without_any_fits_all() {
 
 #[tokio::test]
 async fn no_text_is_query_syntax() {
-    let (place, model) = (Place::new(), Toy::new("toy"));
+    let (fixture, model) = (Fixture::new(), Toy::new("toy"));
     let mut documents = town();
     documents.push(document(
         "evil",
         "'; DROP TABLE knowledge_base; --",
         "\" OR * NEAR(a b) AND \0 title: x ^",
     ));
-    place.import(&documents, &model, ImportOptions::default()).await.unwrap();
-    let base = place.open().await;
+    fixture.import(&documents, &model, ImportOptions::default()).await.unwrap();
+    let base = fixture.open().await;
     for text in [
         "\"",
         "\"\"\"",
@@ -134,10 +136,10 @@ async fn no_text_is_query_syntax() {
 }
 
 #[tokio::test]
-async fn vectors_that_do_not_fit_and_limits_are_handled() {
-    let (place, model) = (Place::new(), Toy::new("toy"));
-    place.import(&town(), &model, ImportOptions::default()).await.unwrap();
-    let base = place.open().await;
+async fn unfit_vectors_and_limits_are_handled() {
+    let (fixture, model) = (Fixture::new(), Toy::new("toy"));
+    fixture.import(&town(), &model, ImportOptions::default()).await.unwrap();
+    let base = fixture.open().await;
     let short = Query { embedding: Some(vec![1.0; 3].into()), ..words("Hund") };
     assert!(matches!(base.search(&short).await, Err(Error::Vector { found: 3, expected: DIMS })));
     let infinite = Query { embedding: Some(vec![f32::NAN; DIMS].into()), ..words("Hund") };
@@ -148,13 +150,13 @@ async fn vectors_that_do_not_fit_and_limits_are_handled() {
 }
 
 #[tokio::test]
-async fn a_vector_by_another_model_than_the_bases_is_refused() {
-    let (place, old, new) = (Place::new(), Toy::new("toy"), Toy::new("other"));
-    place.import(&town(), &old, ImportOptions::default()).await.unwrap();
-    let base = place.open().await;
+async fn vector_of_another_model_is_refused() {
+    let (fixture, old, new) = (Fixture::new(), Toy::new("toy"), Toy::new("other"));
+    fixture.import(&town(), &old, ImportOptions::default()).await.unwrap();
+    let base = fixture.open().await;
     let question = Query { provenance: base.provenance(), ..both("Was kostet ein Reisepass?") };
     assert_eq!(ids(&base, &question).await[0], "pass");
-    place.import(&town(), &new, ImportOptions { reembed: true, ..ImportOptions::default() }).await.unwrap();
+    fixture.import(&town(), &new, ImportOptions { reembed: true, ..ImportOptions::default() }).await.unwrap();
     assert!(matches!(base.search(&question).await, Err(Error::Reembedded)));
     let question = Query { provenance: base.provenance(), ..question };
     assert_eq!(ids(&base, &question).await[0], "pass");
@@ -162,30 +164,30 @@ async fn a_vector_by_another_model_than_the_bases_is_refused() {
 
 /// A word that many passages have proposes none of them where a rarer one does, but counts in their order.
 #[tokio::test]
-async fn common_words_propose_only_where_no_other_does() {
-    let (place, model) = (Place::new(), Toy::new("toy"));
+async fn common_words_propose_only_without_rare() {
+    let (fixture, model) = (Fixture::new(), Toy::new("toy"));
     let page = |n: usize| {
         let rare = if n < 3 { "Reisepass" } else { "Ausweis" };
         let more = if n == 2 { "Gebühr" } else { "Ort" };
         document(&format!("d{n}"), &format!("Seite {n}"), &format!("Amt {rare} {more}"))
     };
     let documents: Vec<_> = (0..1200).map(page).collect();
-    place.import(&documents, &model, ImportOptions::default()).await.unwrap();
-    let base = place.open().await;
+    fixture.import(&documents, &model, ImportOptions::default()).await.unwrap();
+    let base = fixture.open().await;
     assert_eq!(ids(&base, &words("Amt Gebühr Reisepass")).await, ["d2", "d0", "d1"]);
     assert_eq!(ids(&base, &words("Amt")).await.len(), 5);
 }
 
 /// Every state that is imported has one word in all of its documents: a mix would show.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reader_sees_the_old_state_or_the_new_never_a_mix() {
-    let (place, model) = (Place::new(), Toy::new("toy"));
+async fn reader_never_sees_a_mixed_state() {
+    let (fixture, model) = (Fixture::new(), Toy::new("toy"));
     let state = |word: &str| {
         let text = format!("Alle Dokumente nennen {word}.");
         (0..20).map(|n| document(&format!("d{n}"), &format!("Titel {n}"), &text)).collect::<Vec<_>>()
     };
-    place.import(&state("Anfang"), &model, ImportOptions::default()).await.unwrap();
-    let reader = Arc::new(KnowledgeBase::open(&place.base(), Mode::Read).await.unwrap());
+    fixture.import(&state("Anfang"), &model, ImportOptions::default()).await.unwrap();
+    let reader = Arc::new(KnowledgeBase::open(&fixture.base(), Mode::Read).await.unwrap());
     let searching = tokio::spawn({
         let reader = Arc::clone(&reader);
         async move {
@@ -200,7 +202,7 @@ async fn a_reader_sees_the_old_state_or_the_new_never_a_mix() {
         }
     });
     for word in ["Mitte", "Ende"] {
-        place.import(&state(word), &model, ImportOptions::default()).await.unwrap();
+        fixture.import(&state(word), &model, ImportOptions::default()).await.unwrap();
     }
     tokio::time::timeout(std::time::Duration::from_secs(60), searching).await.unwrap().unwrap();
 }

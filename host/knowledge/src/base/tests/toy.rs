@@ -1,4 +1,4 @@
-//! A base, documents and a model that are made up.
+//! Fixtures: a base, documents and a toy model.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::{
-    Embedder, Embedding, Error, ImportOptions, KnowledgeBase, Mode, Progress, Provenance, Query, Report,
-    Source, State, TokenVectors,
+    Embedder, Embedding, Error, ImportObserver, ImportOptions, ImportProgress, KnowledgeBase, Mode,
+    Provenance, Query, Report, Source, TokenVectors,
 };
 
 pub(super) const DIMS: usize = 32;
@@ -43,8 +43,8 @@ pub(super) fn vector(text: &str) -> Vec<f32> {
     vector
 }
 
-/// Each word, whatever is beside its letters, as one number of many: equal words are alike, and no others. The longer,
-/// the more telling.
+/// Returns a one-hot vector a word, whatever surrounds its letters: equal words have equal vectors. Longer words
+/// weigh more.
 pub(super) fn tokens(text: &str) -> TokenVectors {
     const DIMS: usize = 101;
     let words: Vec<String> = text
@@ -53,8 +53,8 @@ pub(super) fn tokens(text: &str) -> TokenVectors {
         .map(str::to_lowercase)
         .collect();
     let vector = |word: &String| {
-        let place = word.bytes().fold(0_usize, |sum, byte| sum * 31 % 7919 + usize::from(byte)) % DIMS;
-        (0..DIMS).map(move |at| if at == place { 1.0 } else { 0.0 })
+        let index = word.bytes().fold(0_usize, |sum, byte| sum * 31 % 7919 + usize::from(byte)) % DIMS;
+        (0..DIMS).map(move |at| if at == index { 1.0 } else { 0.0 })
     };
     TokenVectors {
         vectors: words.iter().flat_map(vector).collect(),
@@ -90,10 +90,10 @@ impl Embedder for Toy {
 
 /// Keeps all states.
 #[derive(Default)]
-pub(super) struct Course(pub Mutex<Vec<State>>, pub Mutex<Vec<String>>);
+pub(super) struct RecordedProgress(pub Mutex<Vec<ImportProgress>>, pub Mutex<Vec<String>>);
 
-impl Progress for Course {
-    fn update(&self, state: State) {
+impl ImportObserver for RecordedProgress {
+    fn update(&self, state: ImportProgress) {
         self.0.lock().unwrap().push(state);
     }
 
@@ -103,11 +103,11 @@ impl Progress for Course {
 }
 
 /// A folder for a base and its source.
-pub(super) struct Place {
+pub(super) struct Fixture {
     folder: TempDir,
 }
 
-impl Place {
+impl Fixture {
     pub(super) fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
@@ -133,7 +133,7 @@ impl Place {
         options: ImportOptions,
     ) -> Result<Report, Error> {
         let base = self.open().await;
-        base.import(Source::Lines(self.lines(documents)), model, options, &Course::default()).await
+        base.import(Source::Lines(self.lines(documents)), model, options, &RecordedProgress::default()).await
     }
 }
 

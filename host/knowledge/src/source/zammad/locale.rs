@@ -1,13 +1,14 @@
-//! Which locale a translation is in: Zammad gives its number alone, and the texts of a locale tell its language.
+//! The locale of a translation: Zammad gives only its number, and the language is detected from the texts of a
+//! locale.
 
 use std::collections::HashMap;
 
-use super::Told;
+use super::TranslationText;
 use crate::text;
 
-/// What Zammad calls the locales of the languages that are recognised; the first is that of any other.
+/// Zammad's names of the locales of the languages that are detected; the first is that of any other.
 const KNOWN: [&str; 6] = ["de-de", "en-us", "fr-fr", "it-it", "es-es", "nl-nl"];
-/// Bytes of a text that its locale is told by: many short pieces say more than one long text.
+/// Bytes of a text by which its locale is detected: many short pieces are more reliable than one long text.
 const PIECE: usize = 400;
 /// Bytes of all pieces of a locale.
 const SAMPLE: usize = 4000;
@@ -19,10 +20,10 @@ pub(super) struct Locales<'n> {
 }
 
 impl<'n> Locales<'n> {
-    /// Those of the translations that were `told`; `given` are preferred to what Zammad calls a language.
-    pub(super) fn of(told: &[Told], given: &'n [String]) -> Self {
+    /// Detects the locales of the translations in `texts`; `given` names take precedence over Zammad's own.
+    pub(super) fn of(texts: &[TranslationText], given: &'n [String]) -> Self {
         let mut samples: HashMap<Option<u64>, String> = HashMap::new();
-        for Told { translation, text } in told {
+        for TranslationText { translation, text } in texts {
             let sample = samples.entry(translation.kb_locale_id).or_default();
             if sample.len() < SAMPLE {
                 let piece = text.get(..text.floor_char_boundary(PIECE)).unwrap_or_default();
@@ -34,7 +35,7 @@ impl<'n> Locales<'n> {
         Self { by_number: by_number.collect(), default: name(None, given) }
     }
 
-    /// The name of the locale with this number.
+    /// Returns the name of the locale with this number.
     pub(super) fn name(&self, number: Option<u64>) -> &'n str {
         self.by_number.get(&number).copied().unwrap_or(self.default)
     }

@@ -1,4 +1,4 @@
-//! The knowledge base at the other end.
+//! The client of Zammad's REST API.
 
 use std::time::Duration;
 
@@ -14,9 +14,9 @@ use crate::error::Error;
 /// How long a connection may take, and an answer.
 const CONNECT: Duration = Duration::from_secs(10);
 const ANSWER: Duration = Duration::from_secs(60);
-/// How often a request is sent again that failed by what may pass: an import of a large base makes thousands.
+/// How often a request is retried after a transient failure: an import of a large base makes thousands.
 const RETRIES: u32 = 3;
-/// The pause before it is first sent again; each next one is twice as long.
+/// The pause before the first retry; each next one is twice as long.
 const PAUSE: Duration = Duration::from_millis(500);
 
 pub(super) struct Remote {
@@ -28,17 +28,17 @@ pub(super) struct Remote {
 
 /// Why there is no answer.
 enum Fault {
-    /// Asking again may help.
-    Passing(String),
-    /// It will not.
-    Lasting(String),
+    /// A retry may succeed.
+    Transient(String),
+    /// A retry will not succeed.
+    Permanent(String),
 }
 
 impl From<reqwest::Error> for Fault {
     fn from(error: reqwest::Error) -> Self {
-        let lasting = error.is_builder();
+        let is_permanent = error.is_builder();
         let reason = error.without_url().to_string();
-        if lasting { Self::Lasting(reason) } else { Self::Passing(reason) }
+        if is_permanent { Self::Permanent(reason) } else { Self::Transient(reason) }
     }
 }
 
@@ -49,7 +49,7 @@ impl Remote {
         let mut authorization = HeaderValue::from_str(&format!("Token token={}", zammad.token))
             .map_err(|_| fault("the token has characters that no token has"))?;
         authorization.set_sensitive(true);
-        // The token goes where it was meant to go, and nowhere that answer points to.
+        // The token goes only to the configured address, never to where an answer redirects.
         let client = Client::builder().redirect(Policy::none()).connect_timeout(CONNECT).timeout(ANSWER);
         let client = client.build().map_err(|error| fault(&error.to_string()))?;
         Ok(Self { client, authorization, root })
@@ -59,15 +59,15 @@ impl Remote {
         &self.root
     }
 
-    /// What stands at `path` below the base; `None` if nothing does. Every other failure is one: an answer that
+    /// Fetches `path` below the base; `None` if Zammad answers 404. Every other failure is an error: an answer that
     /// cannot be read must not look as if it were gone.
     pub(super) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, Error> {
         let mut pauses = (0..RETRIES).map(|retry| PAUSE * 2_u32.pow(retry));
         let body = loop {
             match self.body(path).await {
                 Ok(body) => break body,
-                Err(Fault::Lasting(reason)) => return Err(self.error(&reason)),
-                Err(Fault::Passing(reason)) => match pauses.next() {
+                Err(Fault::Permanent(reason)) => return Err(self.error(&reason)),
+                Err(Fault::Transient(reason)) => match pauses.next() {
                     Some(pause) => tokio::time::sleep(pause).await,
                     None => return Err(self.error(&reason)),
                 },
@@ -79,7 +79,7 @@ impl Remote {
             .map_err(|error| self.error(&format!("its answer to {path:?} is not understood: {error}")))
     }
 
-    /// The bytes that stand there.
+    /// Fetches the bytes at a path.
     async fn body(&self, path: &str) -> Result<Option<Vec<u8>>, Fault> {
         let request = self.client.get(format!("{}{path}", self.root));
         let mut answer = request.header(AUTHORIZATION, self.authorization.clone()).send().await?;
@@ -88,12 +88,12 @@ impl Remote {
             StatusCode::NOT_FOUND => return Ok(None),
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
                 let reason = "it refuses the token: give one of a user who may read the base";
-                return Err(Fault::Lasting(reason.to_owned()));
+                return Err(Fault::Permanent(reason.to_owned()));
             }
             status => {
                 let reason = format!("it answered {status} to {path:?}");
-                let passing = status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS;
-                return Err(if passing { Fault::Passing(reason) } else { Fault::Lasting(reason) });
+                let is_transient = status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS;
+                return Err(if is_transient { Fault::Transient(reason) } else { Fault::Permanent(reason) });
             }
         }
         let mut body = Vec::new();
@@ -101,7 +101,7 @@ impl Remote {
             body.extend_from_slice(&part);
             if body.len() as u64 > MAX_BYTES {
                 let reason = format!("its answer to {path:?} has more than {MAX_BYTES} bytes");
-                return Err(Fault::Lasting(reason));
+                return Err(Fault::Permanent(reason));
             }
         }
         Ok(Some(body))

@@ -1,3 +1,5 @@
+//! Tests of Zammad against a toy server.
+
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::sync::{Arc, Mutex};
@@ -10,8 +12,8 @@ use super::*;
 
 const ROOT: &str = "/api/v1/knowledge_bases/3";
 
-/// Answers by path, those of the same path in their order and the last of them for ever; all else is 404. Returns its
-/// address and what it was asked.
+/// Serves answers by path, those of the same path in their order and the last of them for ever; all else is 404.
+/// Returns its address and what it was asked.
 async fn server(mut answers: Vec<(String, u16, Value)>) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}/", listener.local_addr().unwrap());
@@ -49,7 +51,7 @@ fn zammad(url: String, internal: bool) -> Zammad {
     Zammad { url, base: 3, token: "s3cret".into(), locales: Vec::new(), internal }
 }
 
-/// An answer with one translation whose content has ten times its number.
+/// Returns an answer with one translation whose content has ten times its number.
 fn answer(id: u64, title: &str, body: Option<&str>, dates: Value) -> Value {
     let mut assets = json!({
         "KnowledgeBaseAnswer": { id.to_string(): dates },
@@ -106,13 +108,13 @@ async fn published_answers_become_documents_and_no_others() {
 }
 
 #[tokio::test]
-async fn an_answer_that_cannot_be_read_is_not_taken_for_gone() {
-    for (status, told, tries) in [(500, "500", 4), (401, "refuses the token", 1), (302, "302", 1)] {
+async fn unreadable_answer_is_not_removed() {
+    for (status, expected, tries) in [(500, "500", 4), (401, "refuses the token", 1), (302, "302", 1)] {
         let mut answers = base();
         answers[1].1 = status;
         let (url, heads) = server(answers).await;
         let error = read(&zammad(url, false)).await.unwrap_err().to_string();
-        assert!(error.contains(told) && !error.contains("s3cret"), "{error}");
+        assert!(error.contains(expected) && !error.contains("s3cret"), "{error}");
         let heads = std::mem::take(&mut *heads.lock().unwrap());
         assert!(!heads.iter().any(|head| head.contains("/elsewhere")));
         assert_eq!(heads.len(), 1 + tries);
@@ -123,7 +125,7 @@ async fn an_answer_that_cannot_be_read_is_not_taken_for_gone() {
 }
 
 #[tokio::test]
-async fn a_failure_that_passes_is_no_failure() {
+async fn transient_failure_is_retried() {
     let mut answers = base();
     for status in [429, 503] {
         let (path, _, body) = answers[1].clone();
@@ -137,7 +139,7 @@ async fn a_failure_that_passes_is_no_failure() {
 }
 
 #[tokio::test]
-async fn a_translation_without_its_text_is_refused_by_name_and_an_empty_one_is_left_out() {
+async fn translation_without_text_is_refused() {
     let mut answers = base();
     answers[2].2 = answers[1].2.clone();
     let (url, _) = server(answers).await;
@@ -155,9 +157,9 @@ async fn a_translation_without_its_text_is_refused_by_name_and_an_empty_one_is_l
     assert_eq!(empty, ("answer 1, translation 1", "it has no text"));
 }
 
-/// Zammad tells locales apart by numbers.
+/// Zammad identifies locales by numbers.
 #[tokio::test]
-async fn each_translation_has_the_locale_of_its_language_in_its_address() {
+async fn address_has_the_locale_of_translation() {
     let texts = [
         ("Sperrmüll", "Der Sperrmüll wird nach der Anmeldung bei der Stadt an einem Freitag abgeholt."),
         ("Bulky waste", "The town collects bulky waste on a Friday when you have registered it with us."),
@@ -176,7 +178,7 @@ async fn each_translation_has_the_locale_of_its_language_in_its_address() {
         shown["assets"]["KnowledgeBaseAnswerTranslationContent"][content.to_string()] =
             json!({ "body": text });
     }
-    for (given, told) in
+    for (given, expected) in
         [(vec![], ["de-de", "en-us", "de-de"]), (vec!["en-gb", "de-at"], ["de-at", "en-gb", "en-gb"])]
     {
         let answers = vec![
@@ -189,7 +191,7 @@ async fn each_translation_has_the_locale_of_its_language_in_its_address() {
         let reading = read(&Zammad { locales, ..zammad(url, false) }).await.unwrap();
         let addresses: Vec<_> =
             reading.documents.iter().map(|document| document.url.clone().unwrap()).collect();
-        for (address, locale) in addresses.iter().zip(told) {
+        for (address, locale) in addresses.iter().zip(expected) {
             assert!(address.ends_with(&format!("#knowledge_base/3/locale/{locale}/answer/1")), "{address}");
         }
         assert_eq!(addresses.len(), 3);

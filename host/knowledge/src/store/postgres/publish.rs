@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::super::rows::{New, Publication};
+use super::super::rows::{NewPassage, Publication};
 use super::Postgres;
 use crate::document::Document;
 use crate::error::Error;
@@ -16,9 +16,9 @@ impl Postgres {
     }
 }
 
-writes!(sqlx::Postgres);
+impl_publish!(sqlx::Postgres);
 
-/// Categories and passages go with their documents.
+/// Deletes documents and passages. Categories and passages go with their documents.
 async fn remove(changes: &mut Changes<'_>, publication: &Publication<'_>) -> Result<(), Error> {
     sqlx::query("DELETE FROM knowledge_document WHERE source = $1 AND id = ANY($2)")
         .bind(publication.source)
@@ -32,7 +32,7 @@ async fn remove(changes: &mut Changes<'_>, publication: &Publication<'_>) -> Res
     Ok(())
 }
 
-async fn insert(changes: &mut Changes<'_>, source: &str, passage: &New<'_>) -> Result<(), Error> {
+async fn insert(changes: &mut Changes<'_>, source: &str, passage: &NewPassage<'_>) -> Result<(), Error> {
     let (title, terms) = (passage.title_terms.join(" "), passage.terms.join(" "));
     let inserted = sqlx::query(
         "INSERT INTO knowledge_passage (id, document, place, text, terms, words, vector, word_vectors)
@@ -53,8 +53,8 @@ async fn insert(changes: &mut Changes<'_>, source: &str, passage: &New<'_>) -> R
     if inserted.rows_affected() == 1 { Ok(()) } else { Err(Error::Damaged("lost a document".into())) }
 }
 
-/// The passage's terms with their positions, as a `tsvector` is written; terms are letters and digits.
-fn tsvector(passage: &New<'_>) -> String {
+/// Returns the passage's terms with their positions, as a `tsvector` is written; terms are letters and digits.
+fn tsvector(passage: &NewPassage<'_>) -> String {
     let mut positions: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let titles = passage.title_terms.iter().map(|term| (term, "A"));
     let terms = passage.terms.iter().map(|term| (term, ""));

@@ -2,18 +2,19 @@
 
 use std::collections::HashMap;
 
-use super::super::file::Identity;
+use super::super::file::FileIdentity;
 use super::super::lease::{Lease, in_time};
 use super::super::rows::{
-    Entry, EntryRow, Found, FoundRow, Head, Known, SourceCounts, Stored, StoredRow, json, known,
+    BaseHeader, FoundPassage, FoundPassageRow, IndexEntry, IndexEntryRow, SourceCounts, StoredDocument,
+    StoredPassage, StoredPassageRow, json, known,
 };
 use crate::error::Error;
 
-reads!(PostgresSnapshot, sqlx::Postgres, begin: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", numbers: "SELECT value::bigint FROM json_array_elements_text($1::json)");
+impl_snapshot!(PostgresSnapshot, sqlx::Postgres, begin: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", numbers: "SELECT value::bigint FROM json_array_elements_text($1::json)");
 
 impl PostgresSnapshot {
-    /// `ts_rank_cd` alone counts occurrences, however common a word is. So each word is ranked for itself,
-    /// saturating as in BM25 (normalisation 32), and weighed by how rare it is.
+    /// Ranks each word separately, saturating as in BM25 (normalisation 32), and weighs it by how rare it is:
+    /// `ts_rank_cd` alone counts occurrences, however common a word is.
     pub(crate) async fn matches(
         &mut self,
         terms: &[(&str, f32)],

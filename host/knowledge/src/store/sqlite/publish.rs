@@ -2,7 +2,7 @@
 
 use sqlx::Connection;
 
-use super::super::rows::{New, Publication, json};
+use super::super::rows::{NewPassage, Publication, json};
 use super::Sqlite;
 use crate::document::Document;
 use crate::error::Error;
@@ -19,7 +19,7 @@ impl Sqlite {
     }
 }
 
-writes!(sqlx::Sqlite);
+impl_publish!(sqlx::Sqlite);
 
 async fn remove(changes: &mut Changes<'_>, publication: &Publication<'_>) -> Result<(), Error> {
     for statement in [
@@ -43,7 +43,7 @@ async fn remove(changes: &mut Changes<'_>, publication: &Publication<'_>) -> Res
     Ok(())
 }
 
-async fn insert(changes: &mut Changes<'_>, source: &str, passage: &New<'_>) -> Result<(), Error> {
+async fn insert(changes: &mut Changes<'_>, source: &str, passage: &NewPassage<'_>) -> Result<(), Error> {
     let (title, terms) = (passage.title_terms.join(" "), passage.terms.join(" "));
     let number: i64 = sqlx::query_scalar(
         "INSERT INTO knowledge_passage (id, document, place, text, terms, vector, word_vectors)

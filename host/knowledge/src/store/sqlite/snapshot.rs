@@ -2,17 +2,18 @@
 
 use std::collections::HashMap;
 
-use super::super::file::Identity;
+use super::super::file::FileIdentity;
 use super::super::lease::{Lease, in_time};
 use super::super::rows::{
-    Entry, EntryRow, Found, FoundRow, Head, Known, SourceCounts, Stored, StoredRow, json, known,
+    BaseHeader, FoundPassage, FoundPassageRow, IndexEntry, IndexEntryRow, SourceCounts, StoredDocument,
+    StoredPassage, StoredPassageRow, json, known,
 };
 use crate::error::Error;
 
-reads!(SqliteSnapshot, sqlx::Sqlite, begin: "BEGIN", numbers: "SELECT value FROM json_each($1)");
+impl_snapshot!(SqliteSnapshot, sqlx::Sqlite, begin: "BEGIN", numbers: "SELECT value FROM json_each($1)");
 
 impl SqliteSnapshot {
-    /// Terms are letters and digits: quoted, none of them is query syntax. FTS5 weighs them itself.
+    /// Quotes the terms, which are letters and digits, so that none of them is query syntax. FTS5 weighs them itself.
     pub(crate) async fn matches(
         &mut self,
         terms: &[(&str, f32)],

@@ -4,7 +4,7 @@ use std::{fs, path::Path, sync::Arc};
 
 use anyhow::Context as _;
 use bulkhead_config::secret::Secret;
-use bulkhead_knowledge::{Embedder as _, Error, ImportOptions, KnowledgeBase, Mode, Silent, Source};
+use bulkhead_knowledge::{Embedder as _, Error, IgnoreProgress, ImportOptions, KnowledgeBase, Mode, Source};
 use bulkhead_models::{Gate, Inference, metrics::InferenceMetrics};
 use bulkhead_service::Context;
 
@@ -65,7 +65,7 @@ async fn demonstration(context: &Context) -> anyhow::Result<Secret> {
     };
     let reembed = opened.provenance().is_some_and(|recorded| recorded != embedder.provenance());
     let options = ImportOptions { name: Some("demo".to_owned()), reembed, ..ImportOptions::default() };
-    let report = opened.import(Source::Lines(lines), &embedder, options, &Silent).await?;
+    let report = opened.import(Source::Lines(lines), &embedder, options, &IgnoreProgress).await?;
     tracing::info!(
         documents = report.documents,
         embedded = report.embedded,

@@ -125,7 +125,10 @@ async fn what_cannot_be_read_stays_as_it_was_and_an_address_that_is_none_is_refu
     std::fs::write(pages.join("new.md"), "---\nurl: javascript:alert(1)\n---\n# New\n\nText.").unwrap();
     let (code, _, stderr) = kb(folder, &import).await;
     assert_eq!(code, Some(1));
-    assert!(stderr.contains("new.md: its url \"javascript:alert(1)\" is no address of a page"), "{stderr}");
+    assert!(
+        stderr.contains("new.md: its url \"javascript:alert(1)\" is not the address of a page"),
+        "{stderr}"
+    );
     let (code, said, stderr) = kb(folder, &[&import[..], &["--skip-refused"]].concat()).await;
     assert_eq!(code, Some(0), "{stderr}");
     assert!(said.contains("kept as it was quay.md: it is not UTF-8"), "{said}");

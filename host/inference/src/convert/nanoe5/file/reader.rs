@@ -1,4 +1,4 @@
-//! Reading numbers and bytes from a file whose length is known: nothing past its end, nothing allocated for it.
+//! A bounded reader of numbers and bytes from a file whose length is known: it allocates nothing past the end.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -31,7 +31,7 @@ impl Reader {
         })
     }
 
-    /// An error that names the file.
+    /// Creates an error that names the file.
     pub fn fault(&self, reason: impl Into<String>) -> LoadError {
         LoadError::malformed(&self.path, reason)
     }
@@ -42,7 +42,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The next bytes; nothing is allocated before the file is known to be that long.
+    /// Reads the next bytes; allocates nothing before the file is known to be that long.
     pub fn take(&mut self, count: u64) -> Result<Vec<u8>, LoadError> {
         let end = self.position.checked_add(count).filter(|end| *end <= self.length);
         let (Some(end), Ok(size)) = (end, usize::try_from(count)) else {
@@ -72,7 +72,7 @@ impl Reader {
         self.array().map(f32::from_le_bytes)
     }
 
-    /// A length from the header: between 1 and [`LIMIT`].
+    /// Reads a length from the header: between 1 and [`LIMIT`].
     pub fn size(&mut self, what: &str) -> Result<usize, LoadError> {
         let value = self.u32()? as usize;
         if value == 0 || value > LIMIT {

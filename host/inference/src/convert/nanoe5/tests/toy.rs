@@ -25,7 +25,7 @@ pub struct Toy {
     pub infinite: Option<&'static str>,
 }
 
-/// What stands in the tensor at `place` of the list: multiples of 1/8 between -1 and 7/8, exact in F16.
+/// Returns an element of the tensor at `place` of the list: multiples of 1/8 between -1 and 7/8, exact in F16.
 pub fn element(place: usize, index: usize) -> f32 {
     (half_byte(place, index) as f32 - 8.0) * 0.125
 }
@@ -85,7 +85,7 @@ impl Default for Toy {
 }
 
 impl Toy {
-    /// The file.
+    /// Returns the file's bytes.
     pub fn bytes(&self) -> Vec<u8> {
         let mut out = self.magic.to_vec();
         let mut u32s = vec![self.version, 32, 1, self.heads, 64, self.rows as u32, 8, 1];

@@ -98,7 +98,7 @@ impl Server {
     }
 }
 
-/// One request a connection.
+/// Answers one request a connection.
 fn answer(mut stream: TcpStream, shared: &Mutex<Shared>) {
     let mut lines = BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok);
     let Some(first) = lines.next() else { return };

@@ -1,3 +1,5 @@
+//! Tests of embedding one text by several threads.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use tempfile::tempdir;
@@ -18,7 +20,7 @@ fn open(toy: &Toy, dtype: Dtype, kernel: Kernel) -> Arc<Encoder> {
     Arc::new(Encoder::open(folder.path(), &options).unwrap())
 }
 
-/// A text's vector by one thread.
+/// Embeds a text with one thread.
 fn alone(encoder: &Encoder, ids: &[u32]) -> Vec<f32> {
     let mut vector = vec![0.0; encoder.dims()];
     encoder.embed(ids, &[0, ids.len()], Pooling::Mean, &mut Scratch::new(), &mut vector).unwrap();
@@ -38,41 +40,41 @@ fn a_shared_text_changes_no_bit() {
             let ids = ids(tokens);
             let expected = alone(&encoder, &ids);
             for (threads, helpers) in [(2, 1), (3, 2), (2, 0), (4, 1)] {
-                let team = Team::new(&encoder, ids.clone(), Pooling::Mean, threads).unwrap();
+                let group = WorkGroup::new(&encoder, ids.clone(), Pooling::Mean, threads).unwrap();
                 let found = std::thread::scope(|scope| {
                     for _ in 0..helpers {
-                        scope.spawn(|| team.help(&mut Scratch::new()));
+                        scope.spawn(|| group.help(&mut Scratch::new()));
                     }
-                    team.lead(&mut Scratch::new(), &mut |_, _| {}).unwrap()
+                    group.run(&mut Scratch::new(), &mut |_, _| {}).unwrap()
                 });
                 assert_eq!(found, expected, "{tokens} tokens over {threads} threads");
-                team.help(&mut Scratch::new());
+                group.help(&mut Scratch::new());
             }
         }
     }
 }
 
-/// Heads and channels that no number of threads divides, several parts, every kernel; and each ticket is taken by a
-/// thread that has seen nothing of the text before.
+/// Heads and channels that no number of threads divides, several parts, every kernel; and each task runs on a thread
+/// that has seen nothing of the text before.
 #[test]
-fn any_share_may_be_taken_by_anybody() {
+fn any_thread_may_take_any_share() {
     let toy = Toy { hidden: 112, heads: 7, inner: 848, ..Toy::default() };
     for kernel in Kernel::available() {
         for dtype in [Dtype::Float32, Dtype::Int8] {
             let encoder = open(&toy, dtype, kernel);
             for (tokens, threads) in [(1, 2), (3, 3), (14, 2), (14, 4), (40, 3), (127, 99), (128, 2)] {
                 let ids = ids(tokens);
-                let team = Team::new(&encoder, ids.clone(), Pooling::Mean, threads).unwrap();
-                team.tickets.work_off(|phase, share| {
+                let group = WorkGroup::new(&encoder, ids.clone(), Pooling::Mean, threads).unwrap();
+                group.tasks.run_all(|phase, share| {
                     let mut scratch = Scratch::new();
-                    match &team.cut {
-                        Cut::Rows(rows) => rows.work(&team.text, phase, share, &mut scratch),
-                        Cut::Columns(columns) => {
-                            columns.work(&team.text, phase, share, &mut Member::new(&mut scratch));
+                    match &group.split {
+                        Split::Rows(rows) => rows.work(&group.text, phase, share, &mut scratch),
+                        Split::Columns(columns) => {
+                            columns.work(&group.text, phase, share, &mut Worker::new(&mut scratch));
                         }
                     }
                 });
-                let found = team.lead(&mut Scratch::new(), &mut |_, _| {}).unwrap();
+                let found = group.run(&mut Scratch::new(), &mut |_, _| {}).unwrap();
                 let what = format!("{kernel} {dtype:?}: {tokens} tokens over {threads} threads");
                 assert_eq!(found, alone(&encoder, &ids), "{what}");
             }
@@ -81,22 +83,22 @@ fn any_share_may_be_taken_by_anybody() {
 }
 
 #[test]
-fn a_text_at_fault_has_no_team() {
-    let refused = Team::new(&encoder(Dtype::Int8), vec![100; 60], Pooling::Mean, 2).err();
+fn invalid_text_has_no_work_group() {
+    let refused = WorkGroup::new(&encoder(Dtype::Int8), vec![100; 60], Pooling::Mean, 2).err();
     assert_eq!(refused, Some(EmbedError::Vocabulary { text: 0, id: 100, vocabulary: 100 }));
 }
 
-/// Nobody waits for a thread that panicked with its share undone, however the text is cut.
+/// No thread waits for one that panicked with its share undone, however the text is split.
 #[test]
-fn a_helper_that_panics_fails_the_text() {
+fn panicking_helper_fails_the_text() {
     for tokens in [14, 150] {
-        let team = Team::new(&encoder(Dtype::Int8), ids(tokens), Pooling::Cls, 2).unwrap();
+        let group = WorkGroup::new(&encoder(Dtype::Int8), ids(tokens), Pooling::Cls, 2).unwrap();
         let helper = std::thread::scope(|scope| {
-            let helper = || team.tickets.work_off(|_, _| panic!("broken on purpose"));
+            let helper = || group.tasks.run_all(|_, _| panic!("broken on purpose"));
             scope.spawn(helper).join()
         });
         assert!(helper.is_err());
-        let failed = team.lead(&mut Scratch::new(), &mut |_, _| {});
+        let failed = group.run(&mut Scratch::new(), &mut |_, _| {});
         assert!(matches!(failed, Err(EmbedError::Panicked(_))), "{failed:?}");
     }
 }

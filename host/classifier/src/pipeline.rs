@@ -1,4 +1,4 @@
-//! From labelled tickets to a head, and from a head to what it is worth.
+//! The pipeline from labelled tickets to a head, and from a head to its evaluation.
 
 #[cfg(test)]
 mod tests;
@@ -13,35 +13,35 @@ use bulkhead_ticket_text::window::window;
 use bulkhead_triage_configuration::Configuration;
 use bulkhead_triage_features::{FeatureSettings, MOST_READ, Row, preparser};
 
-use crate::artefact::{self, Origin};
+use crate::artefact::{self, HeadSource};
 use crate::dataset::Dataset;
 use crate::error::Error;
 use crate::evaluation::{Prediction, Report, evaluate};
-use crate::selection::{Candidate, compare, ways};
+use crate::selection::{Candidate, compare, parameter_grid};
 use crate::tickets::Ticket;
 use crate::training::train;
 
-/// What texts are turned into rows with: the same for training, evaluation and the component.
-pub struct Course<'c> {
+/// Turns texts into rows, for training and evaluation as in the component.
+pub struct Pipeline<'c> {
     /// The embedding model.
     pub model: &'c Model,
     /// Its canonical id.
     pub model_id: &'c str,
     /// Name of its prompt that is put before each text.
     pub prompt: Option<&'c str>,
-    /// Sparse features besides the embedding; `None` without.
+    /// Sparse features in addition to the embedding, if any.
     pub features: Option<FeatureSettings>,
-    /// How texts are cut down.
+    /// The settings by which texts are cut.
     pub configuration: &'c Configuration,
 }
 
-/// A trained head and how it came about.
+/// A trained head and the record of its training.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Taught {
+pub struct TrainedHead {
     /// The head.
     pub head: Head,
-    /// Every way that was tried, the one that was taken first, with its figures on held-out examples.
-    pub tried: Vec<Candidate>,
+    /// All candidates with their figures on held-out examples, the chosen one first.
+    pub candidates: Vec<Candidate>,
     /// Examples by label.
     pub examples: BTreeMap<String, usize>,
 }
@@ -52,14 +52,14 @@ struct TextRow {
     sparse: Row,
 }
 
-impl Course<'_> {
+impl Pipeline<'_> {
     /// Trains on `tickets` and on the examples and descriptions of the configuration. Categories that neither
     /// names are left out; so are tickets of categories that are not configured.
     ///
     /// # Errors
     ///
     /// When fewer than two categories have examples, or a text cannot be embedded.
-    pub fn train(&self, tickets: &[Ticket]) -> Result<Taught, Error> {
+    pub fn train(&self, tickets: &[Ticket]) -> Result<TrainedHead, Error> {
         let categories = &self.configuration.categories;
         let labels: Vec<String> = categories.iter().map(|category| category.name.clone()).collect();
         let configured = categories
@@ -77,20 +77,24 @@ impl Course<'_> {
             let TextRow { dense, sparse } = self.row(text, &mut scratch)?;
             examples.push(target, &dense, sparse)?;
         }
-        let tried = compare(&examples, &ways(&examples))?;
-        let settings = tried.first().map(|candidate| candidate.settings).ok_or(Error::Empty)?;
+        let candidates = compare(&examples, &parameter_grid(&examples))?;
+        let settings = candidates.first().map(|candidate| candidate.settings).ok_or(Error::Empty)?;
         let trained = train(&examples, &settings)?;
-        let origin = Origin {
+        let origin = HeadSource {
             model_id: self.model_id,
             model: self.model.description(),
             prompt: self.prompt,
             features: self.features,
         };
         let support = labels.into_iter().zip(examples.support()).filter(|(_, count)| *count > 0);
-        Ok(Taught { head: artefact::head(&trained.model, &origin)?, tried, examples: support.collect() })
+        Ok(TrainedHead {
+            head: artefact::head(&trained.model, &origin)?,
+            candidates,
+            examples: support.collect(),
+        })
     }
 
-    /// What `head` makes of labelled tickets. A ticket whose category the head does not know counts as one of no
+    /// Evaluates `head` on labelled tickets. A ticket whose category the head does not know counts as one without a
     /// category, which is right to be refused.
     ///
     /// # Errors
@@ -113,7 +117,7 @@ impl Course<'_> {
         evaluate(&labels, &predictions)
     }
 
-    /// A text as the component would have it classified.
+    /// Turns a text into numbers as the component does.
     fn row(&self, text: &str, scratch: &mut Scratch) -> Result<TextRow, Error> {
         let own = clean(&window(&preparser::apply(&self.configuration.preparser, text), MOST_READ));
         let text = window(&own, self.configuration.max_user_text_length);

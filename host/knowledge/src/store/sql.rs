@@ -1,18 +1,18 @@
-//! What is said to both databases in the same words. Their types differ, so that it is written out for each.
+//! The SQL that both databases share, as macros because their types differ.
 
-/// How a `$snapshot` with a `lease` is read. `$numbers` is how numbers are taken out of a JSON list.
-macro_rules! reads {
+/// Implements a `$snapshot` with a `lease`. `$numbers` is the query of the numbers in a JSON list.
+macro_rules! impl_snapshot {
     ($snapshot:ident, $database:ty, begin: $begin:literal, numbers: $numbers:literal) => {
         pub(crate) struct $snapshot {
             lease: Lease<$database>,
-            /// The file that it is of, where the database is one.
-            file: Option<Identity>,
+            /// The file of the snapshot, where the database is one.
+            file: Option<FileIdentity>,
         }
 
         impl $snapshot {
             pub(super) async fn begin(
                 pool: &sqlx::Pool<$database>,
-                file: Option<Identity>,
+                file: Option<FileIdentity>,
             ) -> Result<Self, Error> {
                 let mut lease = Lease::new(pool).await?;
                 in_time(sqlx::raw_sql($begin).execute(&mut *lease.connection)).await?;
@@ -25,12 +25,12 @@ macro_rules! reads {
                 Ok(())
             }
 
-            pub(crate) async fn head(&mut self) -> Result<Head, Error> {
+            pub(crate) async fn header(&mut self) -> Result<BaseHeader, Error> {
                 let sql =
                     "SELECT format, generation, model, weights_sha256, dtype, prompt, dims, late_interaction
                     FROM knowledge_base";
                 let row = in_time(sqlx::query_as(sql).fetch_one(&mut *self.lease.connection)).await?;
-                Head::from_row(row, self.file)
+                BaseHeader::from_row(row, self.file)
             }
 
             pub(crate) async fn sources(&mut self) -> Result<Vec<SourceCounts>, Error> {
@@ -41,13 +41,13 @@ macro_rules! reads {
                 Ok(rows.into_iter().map(SourceCounts::from).collect())
             }
 
-            /// A large base is more than one answer's time: each row is waited for.
-            pub(crate) async fn entries(&mut self) -> Result<Vec<Entry>, Error> {
+            /// Reads row by row and waits for each: a large base takes longer than one answer may.
+            pub(crate) async fn entries(&mut self) -> Result<Vec<IndexEntry>, Error> {
                 let sql = "SELECT number, document, terms, vector FROM knowledge_passage ORDER BY number";
-                let mut rows = sqlx::query_as::<_, EntryRow>(sql).fetch(&mut *self.lease.connection);
+                let mut rows = sqlx::query_as::<_, IndexEntryRow>(sql).fetch(&mut *self.lease.connection);
                 let mut entries = Vec::new();
                 while let Some(row) = in_time(futures_util::TryStreamExt::try_next(&mut rows)).await? {
-                    entries.push(Entry::from(row));
+                    entries.push(IndexEntry::from(row));
                 }
                 Ok(entries)
             }
@@ -61,7 +61,7 @@ macro_rules! reads {
                 self.all(sqlx::query_as(sql)).await
             }
 
-            pub(crate) async fn found(&mut self, numbers: &[i64]) -> Result<Vec<Found>, Error> {
+            pub(crate) async fn found(&mut self, numbers: &[i64]) -> Result<Vec<FoundPassage>, Error> {
                 let sql = concat!(
                     "SELECT p.number, p.id, d.source, d.id AS document, d.title, d.url, d.language,
                         p.text, p.terms, p.vector, p.word_vectors
@@ -70,11 +70,14 @@ macro_rules! reads {
                     $numbers,
                     ")"
                 );
-                let rows: Vec<FoundRow> = self.all(sqlx::query_as(sql).bind(json(numbers)?)).await?;
-                Ok(rows.into_iter().map(Found::from).collect())
+                let rows: Vec<FoundPassageRow> = self.all(sqlx::query_as(sql).bind(json(numbers)?)).await?;
+                Ok(rows.into_iter().map(FoundPassage::from).collect())
             }
 
-            pub(crate) async fn known(&mut self, source: &str) -> Result<HashMap<String, Known>, Error> {
+            pub(crate) async fn known(
+                &mut self,
+                source: &str,
+            ) -> Result<HashMap<String, StoredDocument>, Error> {
                 let sql = "SELECT id, title, url, language FROM knowledge_document WHERE source = $1";
                 let documents = self.all(sqlx::query_as(sql).bind(source)).await?;
                 let sql = "SELECT d.id, c.name
@@ -88,11 +91,11 @@ macro_rules! reads {
                 Ok(known(documents, categories, passages))
             }
 
-            pub(crate) async fn texts(&mut self) -> Result<Vec<Stored>, Error> {
+            pub(crate) async fn texts(&mut self) -> Result<Vec<StoredPassage>, Error> {
                 let sql = "SELECT d.source, d.id AS document, p.id, d.title, p.text
                     FROM knowledge_passage p JOIN knowledge_document d ON d.number = p.document";
-                let rows: Vec<StoredRow> = self.all(sqlx::query_as(sql)).await?;
-                Ok(rows.into_iter().map(Stored::from).collect())
+                let rows: Vec<StoredPassageRow> = self.all(sqlx::query_as(sql)).await?;
+                Ok(rows.into_iter().map(StoredPassage::from).collect())
             }
 
             async fn all<'q, T>(&mut self, query: Query<'q, $database, T>) -> Result<Vec<T>, Error>
@@ -107,8 +110,9 @@ macro_rules! reads {
     };
 }
 
-/// How a publication is written in a transaction of `$database`; `remove` and `insert` are the database's own.
-macro_rules! writes {
+/// Implements the writing of a publication in a transaction of `$database`; `remove` and `insert` are the database's
+/// own.
+macro_rules! impl_publish {
     ($database:ty) => {
         type Changes<'t> = sqlx::Transaction<'t, $database>;
 

@@ -1,9 +1,9 @@
-//! By rows: each share is a block of the text's tokens, all the way.
+//! The split by rows: each share is a block of the text's tokens in all layers.
 //!
 //! A phase is one layer: attention needs the keys and values of all blocks, all else only the block's own rows; the
 //! next layer's queries, keys and values go to a second buffer, so that one wait a layer is enough.
 
-use super::{Left, Text};
+use super::{Shared, Text};
 use crate::encoder::forward::{Quantised, Scratch, room};
 
 /// Rows of a block are a multiple of a hardware tile's.
@@ -12,9 +12,9 @@ const ROWS: usize = 16;
 pub(super) struct Rows {
     /// Tokens of each block but the last.
     height: usize,
-    blocks: Vec<Left<Block>>,
+    blocks: Vec<Shared<Block>>,
     /// Queries, keys and values of each block, for layers of even and of odd number.
-    qkv: [Vec<Left<Vec<f32>>>; 2],
+    qkv: [Vec<Shared<Vec<f32>>>; 2],
 }
 
 #[derive(Default)]
@@ -29,21 +29,21 @@ impl Rows {
         let tokens = text.ids.len();
         let height = tokens.div_ceil(threads.max(1)).next_multiple_of(ROWS);
         let count = tokens.div_ceil(height);
-        Self { height, blocks: Left::all(count), qkv: [Left::all(count), Left::all(count)] }
+        Self { height, blocks: Shared::all(count), qkv: [Shared::all(count), Shared::all(count)] }
     }
 
-    /// Phases, and shares of each.
+    /// Returns the number of phases, and of shares of each.
     pub(super) fn size(&self, text: &Text) -> (usize, usize) {
         (text.encoder.packed.layout().layers.len() + 1, self.blocks.len())
     }
 
-    /// The token vectors at the end.
+    /// Returns the token vectors at the end.
     pub(super) fn hidden(&self) -> Vec<f32> {
         self.blocks.iter().flat_map(|block| block.read().hidden.clone()).collect()
     }
 
-    /// Phase 0: the block's input, and what the first layer attends to. Phase p: layer p, counted from one, and
-    /// what the layer after attends to.
+    /// Computes phase 0, the block's input and what the first layer attends to, or phase p, layer p counted from one
+    /// and what the layer after attends to.
     pub(super) fn work(&self, text: &Text, phase: usize, index: usize, scratch: &mut Scratch) {
         let (Some(block), encoder) = (self.blocks.get(index), text.encoder.as_ref()) else { return };
         let mut block = block.write();

@@ -1,15 +1,15 @@
-//! Cholesky's factor of a covariance.
+//! The Cholesky factorisation of a covariance.
 
 #[cfg(test)]
 mod tests;
 
 /// `L`, lower triangular, with `L L^T` the matrix that it was made of.
-pub(super) struct Factor {
+pub(super) struct Cholesky {
     /// Row `i` has its first `i + 1` numbers.
     rows: Vec<Vec<f64>>,
 }
 
-impl Factor {
+impl Cholesky {
     /// Factors a symmetric, positive definite matrix `[dims, dims]`.
     pub(super) fn of(matrix: Vec<f64>, dims: usize) -> Self {
         let mut rows: Vec<Vec<f64>> = Vec::with_capacity(dims);
@@ -27,7 +27,7 @@ impl Factor {
         Self { rows }
     }
 
-    /// `x` with `L L^T x = right`.
+    /// Returns `x` with `L L^T x = right`.
     pub(super) fn solve(&self, right: &[f64]) -> Vec<f64> {
         let mut forward: Vec<f64> = Vec::with_capacity(right.len());
         for (row, value) in self.rows.iter().zip(right) {

@@ -1,9 +1,10 @@
-//! One text over several threads.
+//! Embedding of one text by several threads.
 //!
-//! The work is cut into phases and each phase into shares; a ticket is one share of one phase. Whoever takes part
-//! draws the next ticket, waits until the phase before is done, and works. Tickets are drawn in order, so whatever
-//! one waits for is being worked on, and one thread alone gets through as well. A short text is cut by columns, as
-//! reading the weights is most of its work, a longer one by rows, which exchanges less. No vector changes by a bit.
+//! The work is split into phases and each phase into shares; a task is one share of one phase. Each thread takes the
+//! next task index, waits until the phase before is done, and works. Indices are taken in order, so another thread is
+//! working on whatever one waits for, and a single thread completes all tasks as well. A short text is split by
+//! columns, as reading the weights is most of its work, a longer one by rows, which exchanges less. No vector changes
+//! by a bit.
 
 mod columns;
 mod rows;
@@ -13,38 +14,38 @@ mod tests;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use self::columns::{Columns, Member};
+use self::columns::{Columns, Worker};
 use self::rows::Rows;
 use super::forward::Scratch;
 use super::{Encoder, Pooling, TokenRows, Visit};
 use crate::error::EmbedError;
 
-/// Texts of fewer tokens are cut by columns.
-const ROWS_FROM: usize = 128;
-/// Looks at the phase before, tens of microseconds in all, until the thread offers its processor to others.
-const LOOKS: usize = 500;
+/// Texts of fewer tokens are split by columns.
+const SPLIT_ROWS_FROM: usize = 128;
+/// Checks of the phase before, tens of microseconds in all, until the thread yields its processor.
+const SPINS: usize = 500;
 
 /// The work on one text.
-pub(crate) struct Team {
+pub(crate) struct WorkGroup {
     text: Text,
-    cut: Cut,
-    tickets: Tickets,
+    split: Split,
+    tasks: Tasks,
 }
 
-/// What is embedded, and with what.
+/// The text to embed, and its encoder.
 struct Text {
     encoder: Arc<Encoder>,
     ids: Vec<u32>,
     pooling: Pooling,
 }
 
-enum Cut {
+enum Split {
     Rows(Rows),
     Columns(Columns),
 }
 
-impl Team {
-    /// Work on one text for up to `threads` threads.
+impl WorkGroup {
+    /// Prepares work on one text for up to `threads` threads.
     ///
     /// # Errors
     ///
@@ -57,32 +58,32 @@ impl Team {
     ) -> Result<Self, EmbedError> {
         encoder.check(&ids, &[0, ids.len()], encoder.dims())?;
         let text = Text { encoder: Arc::clone(encoder), ids, pooling };
-        let (cut, phases, shares) = if text.ids.len() < ROWS_FROM {
+        let (split, phases, shares) = if text.ids.len() < SPLIT_ROWS_FROM {
             let columns = Columns::new(&text, threads);
             let (phases, shares) = columns.size(&text);
-            (Cut::Columns(columns), phases, shares)
+            (Split::Columns(columns), phases, shares)
         } else {
             let rows = Rows::new(&text, threads);
             let (phases, shares) = rows.size(&text);
-            (Cut::Rows(rows), phases, shares)
+            (Split::Rows(rows), phases, shares)
         };
-        Ok(Self { text, cut, tickets: Tickets::new(phases, shares) })
+        Ok(Self { text, split, tasks: Tasks::new(phases, shares) })
     }
 
-    /// How many threads can take part beside the first without waiting for their turn.
+    /// Returns how many more threads can take part without waiting for a task.
     pub(crate) fn helpers(&self) -> usize {
-        self.tickets.shares.saturating_sub(1)
+        self.tasks.shares.saturating_sub(1)
     }
 
-    /// Takes part until no ticket is left.
+    /// Takes part until no task is left.
     pub(crate) fn help(&self, scratch: &mut Scratch) {
-        match &self.cut {
-            Cut::Rows(rows) => {
-                self.tickets.work_off(|phase, share| rows.work(&self.text, phase, share, scratch));
+        match &self.split {
+            Split::Rows(rows) => {
+                self.tasks.run_all(|phase, share| rows.work(&self.text, phase, share, scratch));
             }
-            Cut::Columns(columns) => {
-                let mut member = Member::new(scratch);
-                self.tickets.work_off(|phase, share| columns.work(&self.text, phase, share, &mut member));
+            Split::Columns(columns) => {
+                let mut worker = Worker::new(scratch);
+                self.tasks.run_all(|phase, share| columns.work(&self.text, phase, share, &mut worker));
             }
         }
     }
@@ -92,15 +93,15 @@ impl Team {
     /// # Errors
     ///
     /// When another thread panicked, or the vector is not finite.
-    pub(crate) fn lead(&self, scratch: &mut Scratch, visit: &mut Visit<'_>) -> Result<Vec<f32>, EmbedError> {
+    pub(crate) fn run(&self, scratch: &mut Scratch, visit: &mut Visit<'_>) -> Result<Vec<f32>, EmbedError> {
         self.help(scratch);
-        if !self.tickets.all_done() {
+        if !self.tasks.all_done() {
             return Err(EmbedError::Panicked("another thread of this text panicked".to_owned()));
         }
         let encoder = &self.text.encoder;
-        let rows = match &self.cut {
-            Cut::Rows(rows) => rows.hidden(),
-            Cut::Columns(columns) => columns.hidden(&self.text, scratch),
+        let rows = match &self.split {
+            Split::Rows(rows) => rows.hidden(),
+            Split::Columns(columns) => columns.hidden(&self.text, scratch),
         };
         let mut out = vec![0.0; encoder.dims()];
         let stride = encoder.packed.layout().hidden;
@@ -110,8 +111,8 @@ impl Team {
     }
 }
 
-/// Who works on what, and how far the work is.
-struct Tickets {
+/// The task counter: the next index, and how many tasks are done.
+struct Tasks {
     shares: usize,
     total: usize,
     next: AtomicUsize,
@@ -119,10 +120,10 @@ struct Tickets {
     failed: AtomicBool,
 }
 
-/// Tells the others when its thread panics, for they would wait for ever.
-struct Alarm<'a>(&'a AtomicBool);
+/// Sets a flag when its thread panics, as the others would wait for ever.
+struct PanicFlag<'a>(&'a AtomicBool);
 
-impl Drop for Alarm<'_> {
+impl Drop for PanicFlag<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.store(true, Ordering::Release);
@@ -130,22 +131,22 @@ impl Drop for Alarm<'_> {
     }
 }
 
-impl Tickets {
+impl Tasks {
     fn new(phases: usize, shares: usize) -> Self {
         let (next, done, failed) = Default::default();
         Self { shares, total: phases * shares, next, done, failed }
     }
 
-    /// Draws tickets, number of phase and of share, and works on them, until none is left.
-    fn work_off(&self, mut work: impl FnMut(usize, usize)) {
-        let _alarm = Alarm(&self.failed);
+    /// Takes task indices and calls `work` with the number of phase and share, until none is left.
+    fn run_all(&self, mut work: impl FnMut(usize, usize)) {
+        let _flag = PanicFlag(&self.failed);
         loop {
-            let ticket = self.next.fetch_add(1, Ordering::Relaxed);
-            let phase = ticket / self.shares;
-            if ticket >= self.total || !self.wait(phase * self.shares) {
+            let task = self.next.fetch_add(1, Ordering::Relaxed);
+            let phase = task / self.shares;
+            if task >= self.total || !self.wait(phase * self.shares) {
                 return;
             }
-            work(phase, ticket % self.shares);
+            work(phase, task % self.shares);
             self.done.fetch_add(1, Ordering::Release);
         }
     }
@@ -154,15 +155,15 @@ impl Tickets {
         self.wait(self.total)
     }
 
-    /// Waits until so many tickets are done; false if that will never be.
-    fn wait(&self, tickets: usize) -> bool {
-        let mut looks = 0;
-        while self.done.load(Ordering::Acquire) < tickets {
+    /// Waits until so many tasks are done; false if a thread panicked.
+    fn wait(&self, tasks: usize) -> bool {
+        let mut spins = 0;
+        while self.done.load(Ordering::Acquire) < tasks {
             if self.failed.load(Ordering::Acquire) {
                 return false;
             }
-            if looks < LOOKS {
-                looks += 1;
+            if spins < SPINS {
+                spins += 1;
                 std::hint::spin_loop();
             } else {
                 std::thread::yield_now();
@@ -172,11 +173,11 @@ impl Tickets {
     }
 }
 
-/// What one share of a phase leaves to those of a later one. The tickets keep writer and readers apart; the lock is
-/// what proves it.
-struct Left<T>(RwLock<T>);
+/// A buffer that one share of a phase writes for those of a later one. The order of tasks separates writer and
+/// readers; the lock proves it.
+struct Shared<T>(RwLock<T>);
 
-impl<T: Default> Left<T> {
+impl<T: Default> Shared<T> {
     fn all(shares: usize) -> Vec<Self> {
         (0..shares).map(|_| Self(RwLock::default())).collect()
     }

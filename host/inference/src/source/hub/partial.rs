@@ -1,5 +1,5 @@
-//! A file on its way into the cache. What was fetched of a large one before the connection broke stays, and the next
-//! attempt goes on behind it.
+//! A partial download into the cache. The bytes of a large file that arrived before the connection broke stay, and
+//! the next attempt resumes after them.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -18,7 +18,7 @@ const FILE_LIMIT: u64 = 8 << 30;
 /// Bytes copied at a time.
 const STEP: usize = 256 << 10;
 
-pub struct Unfinished<'a> {
+pub struct PartialDownload<'a> {
     pub model: &'a HubModel,
     /// The file's name in the model.
     pub name: &'a str,
@@ -26,12 +26,13 @@ pub struct Unfinished<'a> {
     pub path: PathBuf,
     /// Its bytes when whole, if the hub says so.
     pub size: Option<u64>,
-    /// Its SHA-256, where the hub knows it. Only such files are resumed: nothing tells of others that both parts fit.
+    /// Its SHA-256, where the hub knows it. Only such files are resumed: for others nothing proves that both parts
+    /// fit.
     pub digest: Option<&'a str>,
 }
 
-impl Unfinished<'_> {
-    /// How many bytes an earlier attempt left that can be gone on from.
+impl PartialDownload<'_> {
+    /// Returns how many bytes of an earlier attempt can be resumed from.
     pub fn resumable(&self) -> u64 {
         let there = fs::metadata(&self.path).map_or(0, |data| data.len());
         if self.digest.is_some() && self.size.is_some_and(|size| there < size) { there } else { 0 }
@@ -121,7 +122,7 @@ impl Unfinished<'_> {
     }
 }
 
-/// What is left of a file that could not be fetched.
+/// Whether the rest of a file that could not be fetched can be resumed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rest {
     Useful,

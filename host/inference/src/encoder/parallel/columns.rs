@@ -1,12 +1,12 @@
-//! By columns: each share is some of the heads and of the output channels, so that each thread reads its part of the
-//! weights only.
+//! The split by columns: each share is some of the heads and of the output channels, so that each thread reads its
+//! part of the weights only.
 //!
-//! A layer is four phases: attention, projection, and the two products of the feed-forward block. What lies between
-//! them needs whole rows and costs next to nothing, so everybody does it for itself.
+//! A layer is four phases: attention, projection, and the two products of the feed-forward block. The steps between
+//! them need whole rows and cost next to nothing, so each thread repeats them.
 
 use std::ops::Range;
 
-use super::{Left, Text};
+use super::{Shared, Text};
 use crate::encoder::Dtype;
 use crate::encoder::forward::{Input, Out, Quantised, Scratch, room};
 use crate::encoder::packed::Layer;
@@ -14,7 +14,7 @@ use bulkhead_kernels::LANES;
 use bulkhead_kernels::{Finish, Heads};
 
 /// Threads beyond these would wait more than work.
-const MOST: usize = 4;
+const MOST_THREADS: usize = 4;
 /// Phases of a layer.
 const PHASES: usize = 4;
 
@@ -27,34 +27,34 @@ pub(super) struct Columns {
     /// shares take turns; for f32 there is one for each share.
     inner: Vec<Range<usize>>,
     /// `[tokens][heads of the share][head]`.
-    context: Vec<Left<Vec<f32>>>,
-    feed: Vec<Left<Feed>>,
+    context: Vec<Shared<Vec<f32>>>,
+    feed: Vec<Shared<FeedForward>>,
     /// Token vectors not yet normalised, after an even and after an odd number of additions:
     /// `[tokens][channels of the share]`.
-    sums: [Vec<Left<Vec<f32>>>; 2],
+    sums: [Vec<Shared<Vec<f32>>>; 2],
 }
 
 /// Feed-forward activations `[tokens][channels]`.
 #[derive(Default)]
-struct Feed {
+struct FeedForward {
     floats: Vec<f32>,
     bytes: Quantised,
 }
 
-/// One thread of the team.
-pub(super) struct Member<'s> {
+/// One thread of the work group.
+pub(super) struct Worker<'s> {
     scratch: &'s mut Scratch,
-    /// After how many additions the token vectors in the scratch stand.
+    /// Number of additions that the token vectors in the scratch include.
     stage: Option<usize>,
 }
 
-impl<'s> Member<'s> {
+impl<'s> Worker<'s> {
     pub(super) fn new(scratch: &'s mut Scratch) -> Self {
         Self { scratch, stage: None }
     }
 }
 
-/// Whole units of so many channels, in equal shares.
+/// Splits whole units of `width` channels into equal shares.
 fn shares(units: usize, width: usize, shares: usize) -> Vec<Range<usize>> {
     (0..shares).map(|at| at * units / shares * width..(at + 1) * units / shares * width).collect()
 }
@@ -62,7 +62,7 @@ fn shares(units: usize, width: usize, shares: usize) -> Vec<Range<usize>> {
 impl Columns {
     pub(super) fn new(text: &Text, threads: usize) -> Self {
         let (layout, config) = (text.encoder.packed.layout(), &text.encoder.config);
-        let count = threads.clamp(1, MOST);
+        let count = threads.clamp(1, MOST_THREADS);
         let inner = match (text.encoder.dtype, layout.layers.first()) {
             (Dtype::Int8, Some(layer)) => {
                 (0..layer.down.parts()).map(|part| layer.down.inner(part, layout.inner)).collect()
@@ -72,45 +72,45 @@ impl Columns {
         Self {
             heads: shares(config.heads, 1, count),
             hidden: shares(layout.hidden / LANES, LANES, count),
-            feed: Left::all(inner.len()),
+            feed: Shared::all(inner.len()),
             inner,
-            context: Left::all(count),
-            sums: [Left::all(count), Left::all(count)],
+            context: Shared::all(count),
+            sums: [Shared::all(count), Shared::all(count)],
         }
     }
 
-    /// Phases, and shares of each.
+    /// Returns the number of phases, and of shares of each.
     pub(super) fn size(&self, text: &Text) -> (usize, usize) {
         (PHASES * text.encoder.packed.layout().layers.len(), self.heads.len())
     }
 
-    /// The token vectors at the end.
+    /// Returns the token vectors at the end.
     pub(super) fn hidden(&self, text: &Text, scratch: &mut Scratch) -> Vec<f32> {
         let layout = text.encoder.packed.layout();
-        let mut member = Member::new(scratch);
-        self.reach(text, 2 * layout.layers.len(), &mut member);
-        room(&mut member.scratch.hidden, text.ids.len() * layout.hidden).to_vec()
+        let mut worker = Worker::new(scratch);
+        self.reach(text, 2 * layout.layers.len(), &mut worker);
+        room(&mut worker.scratch.hidden, text.ids.len() * layout.hidden).to_vec()
     }
 
-    pub(super) fn work(&self, text: &Text, phase: usize, share: usize, member: &mut Member<'_>) {
+    pub(super) fn work(&self, text: &Text, phase: usize, share: usize, worker: &mut Worker<'_>) {
         let Some(layer) = text.encoder.packed.layout().layers.get(phase / PHASES) else { return };
         let stage = phase / 2;
-        self.reach(text, stage, member);
+        self.reach(text, stage, worker);
         match phase % PHASES {
-            0 => self.attend(text, layer, share, member.scratch),
-            1 => self.project(text, layer, share, stage, member.scratch),
-            2 => self.up(text, layer, share, member.scratch),
-            _ => self.down(text, layer, share, stage, member.scratch),
+            0 => self.attend(text, layer, share, worker.scratch),
+            1 => self.project(text, layer, share, stage, worker.scratch),
+            2 => self.up(text, layer, share, worker.scratch),
+            _ => self.down(text, layer, share, stage, worker.scratch),
         }
     }
 
-    /// Brings a member's token vectors to a stage.
-    fn reach(&self, text: &Text, stage: usize, member: &mut Member<'_>) {
-        if member.stage == Some(stage) {
+    /// Brings a worker's token vectors to a stage.
+    fn reach(&self, text: &Text, stage: usize, worker: &mut Worker<'_>) {
+        if worker.stage == Some(stage) {
             return;
         }
         let (encoder, layout) = (&text.encoder, text.encoder.packed.layout());
-        let Scratch { hidden, bytes, .. } = &mut *member.scratch;
+        let Scratch { hidden, bytes, .. } = &mut *worker.scratch;
         let hidden = room(hidden, text.ids.len() * layout.hidden);
         let norm = match stage.checked_sub(1) {
             None => {
@@ -130,10 +130,10 @@ impl Columns {
         if let Some(norm) = norm {
             encoder.norm(hidden, 0, norm, bytes);
         }
-        member.stage = Some(stage);
+        worker.stage = Some(stage);
     }
 
-    /// Attention of the share's heads.
+    /// Computes the attention of the share's heads.
     fn attend(&self, text: &Text, layer: &Layer, share: usize, scratch: &mut Scratch) {
         let (Some(heads), Some(context)) = (self.heads.get(share), self.context.get(share)) else { return };
         let (encoder, layout, tokens) = (&text.encoder, text.encoder.packed.layout(), text.ids.len());
@@ -156,7 +156,7 @@ impl Columns {
         encoder.operations.attention(qkv, 0, heads, &mut block.attention, context);
     }
 
-    /// The share's columns of what is normalised after attention.
+    /// Computes the share's columns of what is normalised after attention.
     fn project(&self, text: &Text, layer: &Layer, share: usize, stage: usize, scratch: &mut Scratch) {
         let (encoder, layout, tokens) = (&text.encoder, text.encoder.packed.layout(), text.ids.len());
         let width = encoder.config.heads * layout.head;
@@ -174,7 +174,7 @@ impl Columns {
         });
     }
 
-    /// The share's feed-forward activations.
+    /// Computes the share's feed-forward activations.
     fn up(&self, text: &Text, layer: &Layer, share: usize, scratch: &mut Scratch) {
         let (encoder, tokens) = (&text.encoder, text.ids.len());
         let feeds = self.inner.iter().zip(&self.feed).enumerate();
@@ -183,7 +183,7 @@ impl Columns {
                 continue;
             }
             let mut feed = feed.write();
-            let Feed { floats, bytes } = &mut *feed;
+            let FeedForward { floats, bytes } = &mut *feed;
             let floats = room(floats, tokens * columns.len());
             let input = Input { floats: &scratch.hidden, bytes: &scratch.bytes, start: 0, tokens };
             let finish = Finish::Activate(encoder.config.activation);
@@ -193,7 +193,7 @@ impl Columns {
         }
     }
 
-    /// The share's columns of what is normalised after the feed-forward block.
+    /// Computes the share's columns of what is normalised after the feed-forward block.
     fn down(&self, text: &Text, layer: &Layer, share: usize, stage: usize, scratch: &mut Scratch) {
         let (encoder, layout, tokens) = (&text.encoder, text.encoder.packed.layout(), text.ids.len());
         let Scratch { hidden, block, .. } = scratch;
@@ -216,7 +216,7 @@ impl Columns {
         });
     }
 
-    /// Leaves the share's columns of the token vectors with something added, for the next stage.
+    /// Adds a product to the share's columns of the token vectors and stores them for the next stage.
     fn add(
         &self,
         share: usize,

@@ -1,4 +1,4 @@
-//! Work on each text of a request, such as listing its tokens: without batches, in the same queue.
+//! Work on each text of a request without batches, such as listing its tokens.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -9,17 +9,17 @@ use super::Failure;
 use crate::model::TextError;
 
 /// A request whose texts are worked on one by one.
-pub(super) trait Each: Send + Sync {
-    /// Whether anybody waits for the answer.
-    fn is_wanted(&self) -> bool;
+pub(super) trait TextTask: Send + Sync {
+    /// Returns whether the caller still waits for the answer.
+    fn is_live(&self) -> bool;
     /// Works on one text.
     fn work(&self, index: usize);
     /// Ends the request without an answer.
     fn fail(&self, failure: Failure);
 }
 
-/// Texts, what is made of each, and who waits for it.
-pub(super) struct Texts<T, F> {
+/// Texts, their results, and the waiting caller.
+pub(super) struct TextList<T, F> {
     texts: Vec<String>,
     deadline: Instant,
     work: F,
@@ -33,7 +33,7 @@ struct Progress<T> {
     remaining: usize,
 }
 
-impl<T, F> Texts<T, F> {
+impl<T, F> TextList<T, F> {
     pub(super) fn new(
         texts: Vec<String>,
         deadline: Instant,
@@ -54,12 +54,12 @@ impl<T, F> Texts<T, F> {
     }
 }
 
-impl<T, F> Each for Texts<T, F>
+impl<T, F> TextTask for TextList<T, F>
 where
     T: Send,
     F: Fn(&str) -> Result<T, TextError> + Send + Sync,
 {
-    fn is_wanted(&self) -> bool {
+    fn is_live(&self) -> bool {
         if Instant::now() >= self.deadline {
             self.fail(Failure::Deadline);
         }

@@ -1,3 +1,5 @@
+//! Tests of the pipeline with a toy model.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::collections::HashMap;
@@ -10,7 +12,7 @@ use super::*;
 
 const WORDS: [&str; 8] = ["[PAD]", "[UNK]", "bin", "waste", "dog", "puppy", "pass", "visa"];
 
-/// A static model: words of one kind look alike.
+/// Loads a static model in which words of one kind have similar vectors.
 fn toy() -> Model {
     let folder = tempfile::tempdir().unwrap();
     let vocabulary: serde_json::Map<_, _> =
@@ -50,11 +52,11 @@ fn ticket(text: &str, category: &str) -> Ticket {
 }
 
 #[test]
-fn a_course_makes_a_head_that_knows_its_tickets() {
+fn pipeline_trains_a_head_on_tickets() {
     let (model, configuration) = (toy(), configuration());
     let sparse = FeatureSettings::words_only(8);
     for features in [None, Some(sparse)] {
-        let course = Course {
+        let pipeline = Pipeline {
             model: &model,
             model_id: "toys/words",
             prompt: None,
@@ -66,13 +68,13 @@ fn a_course_makes_a_head_that_knows_its_tickets() {
             ticket("visa", "papers"),
             ticket("x", "made up"),
         ];
-        let taught = course.train(&tickets).unwrap();
+        let trained = pipeline.train(&tickets).unwrap();
         let examples: Vec<(&str, usize)> =
-            taught.examples.iter().map(|(label, count)| (label.as_str(), *count)).collect();
+            trained.examples.iter().map(|(label, count)| (label.as_str(), *count)).collect();
         assert_eq!(examples, [("dogs", 2), ("papers", 2), ("waste", 2)]);
-        assert_eq!(taught.head.labels().collect::<Vec<_>>(), ["waste", "dogs", "papers"]);
-        assert_eq!(taught.head.record().sparse.is_some(), features.is_some());
-        assert!(!taught.tried.is_empty());
+        assert_eq!(trained.head.labels().collect::<Vec<_>>(), ["waste", "dogs", "papers"]);
+        assert_eq!(trained.head.record().sparse.is_some(), features.is_some());
+        assert!(!trained.candidates.is_empty());
 
         let asked = [
             ticket("waste", "waste"),
@@ -80,23 +82,23 @@ fn a_course_makes_a_head_that_knows_its_tickets() {
             ticket("visa pass", "papers"),
             ticket("?", "none"),
         ];
-        let report = course.evaluate(&taught.head, &asked).unwrap();
+        let report = pipeline.evaluate(&trained.head, &asked).unwrap();
         assert_eq!((report.tickets, report.outside, report.accuracy), (3, 1, 1.0), "{}", report.text());
     }
 }
 
 #[test]
-fn a_head_for_other_rows_is_refused() {
+fn head_for_other_features_is_refused() {
     let (model, configuration) = (toy(), configuration());
-    let course = Course {
+    let pipeline = Pipeline {
         model: &model,
         model_id: "toys/words",
         prompt: None,
         features: None,
         configuration: &configuration,
     };
-    let head = course.train(&[]).unwrap().head;
-    let other = Course { features: Some(FeatureSettings::words_only(8)), ..course };
+    let head = pipeline.train(&[]).unwrap().head;
+    let other = Pipeline { features: Some(FeatureSettings::words_only(8)), ..pipeline };
     let error = other.evaluate(&head, &[ticket("bin", "waste")]).unwrap_err();
     assert!(error.to_string().contains("sparse"), "{error}");
 }

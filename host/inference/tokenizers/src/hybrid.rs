@@ -1,6 +1,6 @@
-//! A tokeniser of which all is the `tokenizers` crate's own but the vocabulary, which stays in its compact form: a
-//! vocabulary is what costs hundreds of MB there. Slow beside the compact form, but for any text, and it knows the
-//! places of the tokens.
+//! A hybrid tokeniser: the `tokenizers` crate's own steps over the vocabulary in its compact form, as a vocabulary
+//! costs hundreds of MB there. It is slower than the compact form, but it covers any text and returns the places of
+//! the tokens.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -21,9 +21,9 @@ use super::reference::{guarded, tokens};
 use super::token::Token;
 use super::{unigram, wordpiece};
 
-/// What a `tokenizer.json` says besides its model, as a section of the compact form (JSON).
+/// The steps of a `tokenizer.json` without its model, as a section of the compact form (JSON).
 #[derive(Serialize, Deserialize)]
-pub(super) struct Outline {
+pub(super) struct PipelineConfig {
     normalizer: Value,
     pre_tokenizer: Value,
     post_processor: Value,
@@ -31,7 +31,7 @@ pub(super) struct Outline {
     unknown: Option<String>,
 }
 
-impl Outline {
+impl PipelineConfig {
     pub(super) fn new(definition: &Definition) -> Self {
         Self {
             normalizer: definition.normalizer.clone(),
@@ -44,7 +44,7 @@ impl Outline {
 }
 
 /// The tokeniser.
-pub(super) struct Frame {
+pub(super) struct HybridTokenizer {
     inner: TokenizerImpl<
         Vocabulary,
         NormalizerWrapper,
@@ -54,13 +54,13 @@ pub(super) struct Frame {
     >,
 }
 
-impl Frame {
+impl HybridTokenizer {
     /// Builds it from an outline and the compact form's other sections; ids must be below `bound`.
-    pub(super) fn new(outline: &[u8], model: Model, packed: Arc<Packed>, bound: u32) -> Result<Self, String> {
-        let outline: Outline = serde_json::from_slice(outline).map_err(|fault| fault.to_string())?;
-        let Outline { normalizer, pre_tokenizer, post_processor, added, unknown } = outline;
+    pub(super) fn new(config: &[u8], model: Model, packed: Arc<Packed>, bound: u32) -> Result<Self, String> {
+        let config: PipelineConfig = serde_json::from_slice(config).map_err(|fault| fault.to_string())?;
+        let PipelineConfig { normalizer, pre_tokenizer, post_processor, added, unknown } = config;
         if added.iter().any(|(_, id)| *id >= bound) {
-            return Err("an added token's id is too great".to_owned());
+            return Err("an added token's id is too large".to_owned());
         }
         let ids = added.iter().map(|(token, id)| (token.content.clone(), *id)).collect();
         let vocabulary = Vocabulary { model, packed, ids, unknown: unknown.unwrap_or_default() };
@@ -86,7 +86,7 @@ impl Frame {
         Ok(())
     }
 
-    /// A text's tokens with byte offsets into it.
+    /// Returns a text's tokens with byte offsets into it.
     pub(super) fn tokens(&self, text: &str, special_tokens: bool) -> Result<Vec<Token>, TokenizeError> {
         guarded(|| self.inner.encode(text, special_tokens).map_err(|fault| fault.to_string()))
             .map(|encoding| tokens(text, &encoding))
@@ -94,7 +94,7 @@ impl Frame {
     }
 }
 
-/// The compact form's pieces, as the crate asks for them.
+/// The compact form's pieces behind the crate's interface.
 struct Vocabulary {
     model: Model,
     packed: Arc<Packed>,
@@ -127,7 +127,7 @@ impl tokenizers::Model for Vocabulary {
         Ok(tokens)
     }
 
-    /// Asked for added tokens only.
+    /// Returns the id of an added token; it is not called for others.
     fn token_to_id(&self, token: &str) -> Option<u32> {
         self.ids.get(token).copied()
     }
