@@ -1,16 +1,19 @@
 //! The command line.
 
 mod admin;
+mod arguments;
 mod captcha;
 mod client;
 mod component;
 mod config;
 mod demo;
+mod embedding;
 mod exit;
 mod kb;
 mod model;
 mod output;
 mod serve;
+mod services;
 mod share;
 mod triage;
 
@@ -19,19 +22,20 @@ use std::{
     process::ExitCode,
 };
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+pub use self::services::{COMMANDS, SERVE_FLAGS};
 use crate::{
     compile,
     config::{ConfigFile, Flag, Loaded, Problems, Sources},
+    distribution::Distribution,
     files,
-    services::list::load,
     telemetry::logs,
 };
 
-/// A WebAssembly component host for ticket triage, appointment status and captcha services.
+/// The arguments that the command line of every binary takes.
 #[derive(Debug, Parser)]
-#[command(name = "bulkhead", version, propagate_version = true)]
+#[command(version, propagate_version = true)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -54,9 +58,6 @@ enum Command {
                       hosts share cannot be reached."
     )]
     Config(config::Command),
-    /// Get embedding models and look at them.
-    #[command(subcommand)]
-    Model(model::Command),
     /// Check components, and change what answers on a running host.
     #[command(
         subcommand,
@@ -65,9 +66,6 @@ enum Command {
                       from the host; 7 the state that hosts share cannot be reached."
     )]
     Component(component::Command),
-    /// Make up data to try services with.
-    #[command(subcommand)]
-    Demo(demo::Command),
     /// Make operators' tokens and read the audit log.
     #[command(
         subcommand,
@@ -79,23 +77,6 @@ enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
-    /// Manage captcha sites, or move to Bulkhead from captchaservice.
-    #[command(
-        subcommand,
-        after_help = "Exit codes: 0 done; 1 failed; 2 wrong arguments; 3 no host can start from the configuration, or the \
-                      running one refuses it; 5 not allowed; 6 the host has stopped answering; 7 the state that hosts \
-                      share cannot be reached."
-    )]
-    Captcha(captcha::Command),
-    /// Fill the knowledge base that tickets are answered from, search it and judge it.
-    #[command(
-        subcommand,
-        after_help = "Exit codes: 0 done; 1 failed, or a figure is lower than what was asked for; 2 wrong arguments."
-    )]
-    Kb(kb::Command),
-    /// Train and judge ticket classifiers, or move to Bulkhead from zammad-ai.
-    #[command(subcommand)]
-    Triage(triage::Command),
 }
 
 /// Names the configuration file.
@@ -114,12 +95,12 @@ struct Configuration {
 }
 
 impl Configuration {
-    fn load(&self, flags: Vec<Flag>) -> anyhow::Result<Loaded> {
-        Ok(self.read(flags)?)
+    fn load(&self, distribution: &Distribution, flags: Vec<Flag>) -> anyhow::Result<Loaded> {
+        Ok(self.read(distribution, flags)?)
     }
 
-    fn read(&self, flags: Vec<Flag>) -> Result<Loaded, Problems> {
-        load(sources(self.config.as_deref(), flags)?)
+    fn read(&self, distribution: &Distribution, flags: Vec<Flag>) -> Result<Loaded, Problems> {
+        distribution.load(sources(self.config.as_deref(), flags)?)
     }
 }
 
@@ -132,29 +113,17 @@ fn sources(file: Option<&Path>, flags: Vec<Flag>) -> Result<Sources, Problems> {
 }
 
 /// What `bulkhead config check` would say of a file with this text.
-fn check(file: ConfigFile) -> Result<Loaded, Problems> {
-    load(Sources { file: Some(file), ..sources(None, Vec::new())? })
+fn check(distribution: &Distribution, file: ConfigFile) -> Result<Loaded, Problems> {
+    distribution.load(Sources { file: Some(file), ..sources(None, Vec::new())? })
 }
 
-/// Runs the command line, or a compilation that a host has started this process for; errors go to standard error, one
-/// problem a line.
-pub fn main() -> ExitCode {
+/// Runs the command line of a binary, or a compilation that a host has started this process for; errors go to standard
+/// error, one problem a line.
+pub fn run(distribution: &Distribution) -> ExitCode {
     if let Some(compiled) = compile::compile_if_asked() {
         return compiled;
     }
-    let result = match Arguments::parse().command {
-        Command::Serve(serve) => serve.run(),
-        Command::Config(command) => command.run(),
-        Command::Model(command) => command.run(),
-        Command::Component(command) => command.run(),
-        Command::Demo(command) => command.run(),
-        Command::Admin(command) => command.run(),
-        Command::Completions { shell } => completions(shell),
-        Command::Captcha(command) => command.run(),
-        Command::Kb(command) => command.run(),
-        Command::Triage(command) => command.run(),
-    };
-    match result {
+    match perform(distribution) {
         Ok(()) => {
             logs::write_last("");
             ExitCode::SUCCESS
@@ -163,9 +132,27 @@ pub fn main() -> ExitCode {
         Err(error) => {
             // A log that programs read ends with a line of the log, which has said what was cut off.
             let is_said = error.is::<exit::CutOff>();
-            logs::write_last(&if is_said { String::new() } else { format!("bulkhead: {}\n", told(&error)) });
+            let message =
+                if is_said { String::new() } else { format!("{}: {}\n", distribution.name, told(&error)) };
+            logs::write_last(&message);
             exit::Exit::of(&error).into()
         }
+    }
+}
+
+/// Runs the command that the arguments of this process name, or ends the process where they are wrong.
+fn perform(distribution: &Distribution) -> anyhow::Result<()> {
+    let given = arguments::command(Arguments::command(), distribution).get_matches();
+    if let Some((command, given)) = arguments::of_service(distribution, &given) {
+        return command.run(given, distribution);
+    }
+    let arguments = Arguments::from_arg_matches(&given).unwrap_or_else(|error| error.exit());
+    match arguments.command {
+        Command::Serve(serve) => serve.run(distribution, arguments::serve_flags(distribution, &given)?),
+        Command::Config(command) => command.run(distribution),
+        Command::Component(command) => command.run(distribution),
+        Command::Admin(command) => command.run(),
+        Command::Completions { shell } => completions(distribution, shell),
     }
 }
 
@@ -196,8 +183,9 @@ fn lines() -> clap::builder::RangedI64ValueParser<u16> {
     clap::value_parser!(u16).range(1..=10_000)
 }
 
-fn completions(shell: clap_complete::Shell) -> anyhow::Result<()> {
+fn completions(distribution: &Distribution, shell: clap_complete::Shell) -> anyhow::Result<()> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), "bulkhead", &mut script);
+    let mut command = arguments::command(Arguments::command(), distribution);
+    clap_complete::generate(shell, &mut command, distribution.name, &mut script);
     Ok(output::text(String::from_utf8_lossy(&script))?)
 }

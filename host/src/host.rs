@@ -21,6 +21,7 @@ use crate::{
     compile::ComponentDigest,
     config::{Config, Loaded, slots::SlotId},
     deploy::{ConfigSource, DeploymentRegistry, LocalStore, ReloadError, Reloaded, Reloader},
+    distribution::Distribution,
     files,
     http::{
         accept,
@@ -31,7 +32,6 @@ use crate::{
     },
     registry::Registries,
     service::{self, Close, Context, Extensions, HostHealth, SECRETS, ServedAt, ServiceList, Started},
-    services::list,
     telemetry::{Metrics, exposition::Format},
 };
 
@@ -67,14 +67,14 @@ pub struct Host {
 
 /// Builds what the services of a host are started with, and has them prepare it for each other.
 fn context(
-    services: ServiceList,
+    distribution: &Distribution,
     loaded: &Loaded,
     source: Option<ConfigSource>,
     lifecycle: Lifecycle,
 ) -> anyhow::Result<Context> {
-    let config = &loaded.config;
+    let (services, config) = (distribution.services, &loaded.config);
     let metrics = Arc::new(Metrics::new(config.data_dir.clone(), config.slots.ids())?);
-    list::register_metrics(&metrics)?;
+    distribution.register_metrics(&metrics)?;
     observe::connections(&metrics);
     let built_in = config.slots.each().filter_map(|slot| Some((slot.id(), slot.spec.component?)));
     let store = LocalStore::new(config.data_dir.join(SLOTS))
@@ -83,7 +83,7 @@ fn context(
     let deployments = DeploymentRegistry::new(Arc::new(store), sharing::shared(services, config, &metrics)?);
     let deployments = Arc::new(deployments.with_expected(config.slots.ids()));
     let health = Arc::new(HostHealth::new(lifecycle, Arc::clone(&deployments)));
-    let slot_context = slot_context::new(config, &metrics)?;
+    let slot_context = slot_context::new(config, &metrics, distribution.capabilities())?;
     observe::engine(&metrics, &slot_context.engine);
     let (allowed, component_bytes) = (config.registries.clone(), config.sandbox.component_bytes);
     let registries = Registries::new(allowed, component_bytes, config.data_dir.clone());
@@ -107,28 +107,32 @@ fn context(
 }
 
 impl Host {
-    /// Starts everything that `config` asks for and returns once it listens.
+    /// Starts everything that `config` asks for of a binary, and returns once it listens.
     ///
     /// # Errors
     /// What stands in the way, and which key or flag mends it.
-    pub async fn start(config: Config) -> anyhow::Result<Self> {
-        Self::start_reloading(Loaded { config, warnings: Vec::new(), set: BTreeMap::new() }, None).await
+    pub async fn start(distribution: &Distribution, config: Config) -> anyhow::Result<Self> {
+        let loaded = Loaded { config, warnings: Vec::new(), set: BTreeMap::new() };
+        Self::start_reloading(distribution, loaded, None).await
     }
 
     /// The same for a configuration that can be read again while the host runs.
     ///
     /// # Errors
     /// See [`Host::start`].
-    pub async fn start_reloading(loaded: Loaded, source: Option<ConfigSource>) -> anyhow::Result<Self> {
-        let services = list::all();
-        let demo = loaded.config.demo;
+    pub async fn start_reloading(
+        distribution: &Distribution,
+        loaded: Loaded,
+        source: Option<ConfigSource>,
+    ) -> anyhow::Result<Self> {
+        let (services, demo) = (distribution.services, loaded.config.demo);
         let loaded = demonstrating(services, loaded, demo);
         let source = source.map(|source| -> ConfigSource {
             Arc::new(move || source().map(|loaded| demonstrating(services, loaded, demo)))
         });
         data_folder(&loaded.config.data_dir)?;
         let lifecycle = Lifecycle::new();
-        let context = context(services, &loaded, source, lifecycle.clone())?;
+        let context = context(distribution, &loaded, source, lifecycle.clone())?;
         let config = &context.config;
 
         let admin = Admin::start(config.server.admin_listen, &config.admin, admin_sources(&context))?;
@@ -165,14 +169,15 @@ impl Host {
     /// Everything that is wrong with it, and what mends it, as [`MayNotAnswer`](service::MayNotAnswer); else why it
     /// cannot be checked.
     pub async fn check_component(
+        distribution: &Distribution,
         mut config: Config,
         slot: SlotId,
         wasm: Arc<[u8]>,
     ) -> anyhow::Result<ComponentDigest> {
         config.sandbox.cache = false;
-        let services = list::all();
         let loaded = Loaded { config, warnings: Vec::new(), set: BTreeMap::new() };
-        let context = context(services, &loaded, None, Lifecycle::new())?;
+        let context = context(distribution, &loaded, None, Lifecycle::new())?;
+        let services = distribution.services;
         let owner = services.iter().find(|service| service.spec().slots.iter().any(|own| own.id == slot));
         let owner = owner.ok_or_else(|| service::not_owned(slot))?;
         owner.check(&context, slot, wasm).await

@@ -8,6 +8,7 @@
 //! ```text
 //! cli, host            the command line; the host as one thing
 //! services             the list of services and capabilities of this binary
+//! distribution         what a binary is made of
 //! admin                operators
 //! service              the trait of a service
 //! deploy, registry     how versions come to answer: push, swap, canary, roll back; OCI registries
@@ -23,6 +24,7 @@
 //! ```
 
 pub mod cli;
+pub mod distribution;
 pub mod host;
 pub mod services;
 
@@ -50,4 +52,5 @@ pub use bulkhead_telemetry as telemetry;
 pub use bulkhead_tickets_service::guard;
 pub use bulkhead_tickets_service::knowledge;
 pub use bulkhead_tickets_service::llm;
+pub use distribution::Distribution;
 pub use host::Host;

@@ -1,8 +1,12 @@
-//! The `bulkhead` binary.
+//! The `bulkhead` binary: the platform with its four services.
+
+use std::process::ExitCode;
+
+use bulkhead::{Distribution, cli, services::list::BULKHEAD};
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-fn main() -> std::process::ExitCode {
-    bulkhead::cli::main()
+fn main() -> ExitCode {
+    cli::run(&Distribution { commands: cli::COMMANDS, serve_flags: cli::SERVE_FLAGS, ..BULKHEAD })
 }

@@ -1,6 +1,6 @@
 //! The services of this binary.
 
-pub mod capabilities;
+mod deprecated;
 pub mod list;
 
 pub use bulkhead_captcha_service as captcha;

@@ -105,7 +105,7 @@ impl Builder {
             Ok(loaded)
         };
         let loaded = read().map_err(|problems| problems.to_string())?;
-        let host = Host::start_reloading(loaded, Some(Arc::new(read))).await;
+        let host = Host::start_reloading(&list::BULKHEAD, loaded, Some(Arc::new(read))).await;
         let host = host.map_err(|error| format!("{error:#}"))?;
         let base = format!("http://{}", host.addresses().public);
         let admin = format!("http://{}", host.addresses().admin);

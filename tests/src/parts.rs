@@ -20,7 +20,7 @@ use bulkhead::{
     },
     inference::{Gate, metrics::InferenceMetrics},
     pow::Pow,
-    services::{capabilities, list},
+    services::list,
     slots::SlotContext,
     telemetry::Metrics,
 };
@@ -48,7 +48,7 @@ impl Parts {
         let sandbox = Arc::new(config.sandbox.clone());
         let pow = Arc::new(Pow::start(config.sandbox.pow_threads, config.sandbox.pow_queue).unwrap());
         let context =
-            SlotContext { engine, compiler: Arc::new(compiler), sandbox, capabilities: capabilities::all() };
+            SlotContext { engine, compiler: Arc::new(compiler), sandbox, capabilities: list::capabilities() };
         Self { metrics, context, folder, pow, config }
     }
 

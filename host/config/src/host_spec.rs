@@ -11,18 +11,18 @@ use super::{
 #[derive(Clone, Debug, Default)]
 pub struct HostSpec {
     /// The services of the binary.
-    pub services: &'static [ServiceSpec],
+    pub services: Vec<ServiceSpec>,
     /// Names of the interfaces of the host, without their versions: `slots.NAME.grants` may name these.
     pub interfaces: Vec<&'static str>,
     /// Tables of the services, in reading order.
-    pub tables: &'static [TableSpec],
+    pub tables: Vec<TableSpec>,
     /// Aliases: the variable names of replaced services.
-    pub aliases: &'static [Aliases],
+    pub aliases: Vec<Aliases>,
 }
 
 impl HostSpec {
     /// Returns the slots of all services.
-    pub fn slots(&self) -> impl Iterator<Item = &'static SlotSpec> + use<> {
+    pub fn slots(&self) -> impl Iterator<Item = &'static SlotSpec> {
         self.services.iter().flat_map(|service| service.slots)
     }
 

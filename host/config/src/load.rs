@@ -143,7 +143,7 @@ pub fn load(sources: Sources, spec: &HostSpec) -> Result<Loaded, Problems> {
         problems: &mut problems,
         warnings: &mut warnings,
     };
-    alias::apply(layer, spec.aliases);
+    alias::apply(layer, &spec.aliases);
     environment::apply(&mut tree, &names, &environment);
     for Flag { name, path, value } in &flags {
         match path.strip_prefix("server.listen.") {
@@ -210,9 +210,9 @@ pub(super) fn read(
     let slots = Slots::read(reader, spec);
     let sharing = Sharing::read(reader);
     let registries = registries::read(reader, &slots);
-    let services = Services::read(reader, spec.services);
+    let services = Services::read(reader, &spec.services);
     let mut context = Context::new(&server, &services, environment);
-    for table in spec.tables {
+    for table in &spec.tables {
         table.read(reader, &mut context);
     }
     let (tables, opened) = context.finish();

@@ -33,7 +33,12 @@ const SERVICES: &[ServiceSpec] = &[
 /// Returns a host of four services, with invented tables.
 fn spec() -> HostSpec {
     let interfaces = vec!["wasi:io/poll", "bulkhead:host/llm"];
-    HostSpec { services: SERVICES, interfaces, tables: tables::TABLES, aliases: tables::ALIASES }
+    HostSpec {
+        services: SERVICES.to_vec(),
+        interfaces,
+        tables: tables::TABLES.to_vec(),
+        aliases: tables::ALIASES.to_vec(),
+    }
 }
 
 fn load(sources: Sources) -> Result<Loaded, Problems> {

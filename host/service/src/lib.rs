@@ -18,7 +18,7 @@ use bulkhead_config::{
     slots::{Slot as SlotSettings, SlotId},
     tables::{MissingTable, TableSpec},
 };
-use bulkhead_runtime::capabilities::SlotResources;
+use bulkhead_runtime::capabilities::{CapabilitySet, SlotResources};
 use bulkhead_runtime::compile::ComponentDigest;
 use futures_util::future::LocalBoxFuture;
 
@@ -79,6 +79,20 @@ pub trait Service: Send + Sync {
     /// Returns its sets of metrics. They are registered also where the service is off.
     fn metrics(&self) -> &'static [MetricRegistrar] {
         &[]
+    }
+
+    /// Adds its capabilities to those that guests of the host may import. They are offered also where the service is off.
+    fn add_capabilities(&self, capabilities: CapabilitySet) -> CapabilitySet {
+        capabilities
+    }
+
+    /// Checks what the configuration names outside of itself, such as files, as the start would. It is called only where
+    /// the service is on. Returns warnings, each of which begins with its key.
+    ///
+    /// # Errors
+    /// Why the host would not start, and which setting mends it.
+    fn check_files(&self, _config: &Config) -> anyhow::Result<Vec<String>> {
+        Ok(Vec::new())
     }
 
     /// Adds to the configuration what a demonstration has.

@@ -1,11 +1,9 @@
+//! `bulkhead admin`.
+
 use clap::{Subcommand, ValueEnum};
 
-use super::{client::Remote, exit::Misuse, lines, output};
-use crate::{
-    deploy::{ACCESS, CONFIGURATION},
-    services::list,
-    telemetry::logs,
-};
+use super::{arguments::SUBJECT, client::Remote, exit::Misuse, lines, output};
+use crate::{deploy::CONFIGURATION, telemetry::logs};
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use sha2::{Digest as _, Sha256};
 
@@ -29,10 +27,10 @@ pub(super) enum Command {
     /// Show who moved which version, and why. Takes a token of scope admin.
     Audit {
         /// Of one slot, of the configuration or of refused attempts only.
-        #[arg(long)]
-        slot: Option<About>,
+        #[arg(id = SUBJECT, long = "slot", value_name = "SLOT")]
+        slot: Option<String>,
         /// Of the configuration only, as --slot config.
-        #[arg(long, conflicts_with = "slot")]
+        #[arg(long, conflicts_with = SUBJECT)]
         configuration: bool,
         /// How many of the last moves.
         #[arg(long, default_value_t = 100, value_parser = lines())]
@@ -40,31 +38,6 @@ pub(super) enum Command {
         #[command(flatten)]
         remote: Remote,
     },
-}
-
-/// What lines of the audit log are about: a slot, or what stands for one.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum About {
-    Triage,
-    Answer,
-    Status,
-    Captcha,
-    Config,
-    Access,
-}
-
-impl About {
-    /// The name in the log.
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Triage => list::TRIAGE.as_str(),
-            Self::Answer => list::ANSWER.as_str(),
-            Self::Status => list::STATUS.as_str(),
-            Self::Captcha => list::CAPTCHA.as_str(),
-            Self::Config => CONFIGURATION,
-            Self::Access => ACCESS,
-        }
-    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -92,7 +65,7 @@ impl Command {
         match self {
             Self::Token { name, scope } => token(&name, scope),
             Self::Audit { slot, configuration, lines, remote } => {
-                let of = slot.map(About::as_str).or(configuration.then_some(CONFIGURATION));
+                let of = slot.as_deref().or(configuration.then_some(CONFIGURATION));
                 audit(of, lines, &remote)
             }
         }

@@ -5,10 +5,18 @@ mod site;
 
 use std::path::PathBuf;
 
-use clap::Subcommand;
+use clap::Parser;
 
-/// `bulkhead captcha`.
-#[derive(Debug, Subcommand)]
+use crate::distribution::{Distribution, ServiceCommand};
+
+/// Manage captcha sites, or move to Bulkhead from captchaservice.
+#[derive(Debug, Parser)]
+#[command(
+    name = "captcha",
+    after_help = "Exit codes: 0 done; 1 failed; 2 wrong arguments; 3 no host can start from the configuration, or the \
+                  running one refuses it; 5 not allowed; 6 the host has stopped answering; 7 the state that hosts share \
+                  cannot be reached."
+)]
 pub(super) enum Command {
     /// Add, list and remove sites and rotate their secrets, in the configuration file and on the running host.
     #[command(subcommand)]
@@ -21,11 +29,11 @@ pub(super) enum Command {
     },
 }
 
-impl Command {
-    pub(super) fn run(self) -> anyhow::Result<()> {
+impl ServiceCommand for Command {
+    fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
         match self {
-            Self::Site(command) => command.run(),
-            Self::Import { file } => import::run(&file),
+            Self::Site(command) => command.run(distribution),
+            Self::Import { file } => import::run(distribution, &file),
         }
     }
 }

@@ -1,3 +1,5 @@
+//! `bulkhead component`.
+
 mod export;
 mod operate;
 mod push;
@@ -10,16 +12,16 @@ use std::{
 };
 
 use clap::{
-    Subcommand, ValueEnum,
+    Subcommand,
     builder::{PathBufValueParser, TypedValueParser},
 };
 
 use super::{Configuration, exit::Misuse, output};
 use crate::{
     config::{Config, registries::Reference, slots::SlotId},
+    distribution::Distribution,
     host::Host,
     registry::{Pulled, Registries},
-    services::{capabilities, list},
     slots,
 };
 
@@ -30,8 +32,8 @@ pub(super) enum Command {
     /// wrong and how to mend it, and warns of imports that are deprecated. Nothing is served or kept.
     Check {
         /// The slot that it is for.
-        #[arg(long)]
-        slot: Slot,
+        #[arg(long, value_parser = SlotId::parse)]
+        slot: SlotId,
         /// The component: a file, or an oci:// reference that the configuration allows.
         #[arg(value_parser = named())]
         file: PathBuf,
@@ -42,39 +44,13 @@ pub(super) enum Command {
     Operate(operate::Command),
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum Slot {
-    Triage,
-    Answer,
-    Status,
-    Captcha,
-}
-
-impl From<Slot> for SlotId {
-    fn from(slot: Slot) -> Self {
-        match slot {
-            Slot::Triage => list::TRIAGE,
-            Slot::Answer => list::ANSWER,
-            Slot::Status => list::STATUS,
-            Slot::Captcha => list::CAPTCHA,
-        }
-    }
-}
-
-impl Slot {
-    /// The name in paths.
-    pub(super) fn as_str(self) -> &'static str {
-        SlotId::from(self).as_str()
-    }
-}
-
 impl Command {
-    pub(super) fn run(self) -> anyhow::Result<()> {
+    pub(super) fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
         let (slot, file, configuration) = match self {
             Self::Check { slot, file, configuration } => (slot, file, configuration),
             Self::Operate(command) => return command.run(),
         };
-        let config = configuration.load(Vec::new())?.config;
+        let config = configuration.load(distribution, Vec::new())?.config;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let (wasm, name) = match reference(&file) {
             Some(reference) => runtime.block_on(pull(&config, reference))?,
@@ -83,19 +59,17 @@ impl Command {
                 (wasm, file.display().to_string())
             }
         };
-        for (import, now) in deprecated_imports(&wasm) {
+        for (import, now) in deprecated_imports(distribution, &wasm) {
             output::line(format_args!("warning: {name} imports {import}, which is deprecated; use {now}"))?;
         }
-        let slot = SlotId::from(slot);
-        let digest = runtime.block_on(Host::check_component(config, slot, wasm))?;
-        let slot = slot.as_str();
+        let digest = runtime.block_on(Host::check_component(distribution, config, slot, wasm))?;
         Ok(output::line(format_args!("{name} may answer for slot {slot}: {digest}"))?)
     }
 }
 
 /// Returns each import of a component whose name is deprecated, with the name to use instead.
-fn deprecated_imports(wasm: &[u8]) -> Vec<(String, String)> {
-    let capabilities = capabilities::all();
+fn deprecated_imports(distribution: &Distribution, wasm: &[u8]) -> Vec<(String, String)> {
+    let capabilities = distribution.capabilities();
     // What is no component is refused with the reason.
     let imports = slots::outline(wasm).map(|outline| outline.imports).unwrap_or_default();
     let named = imports.into_iter().map(|import| (capabilities.named_now(&import), import));

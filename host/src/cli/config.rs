@@ -1,13 +1,12 @@
+//! `bulkhead config`.
+
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::{Configuration, client::Remote, output};
 use crate::{
     config::{self, Config},
-    services::{
-        captcha::{config::Captcha, http::WidgetFiles, spec},
-        list,
-    },
+    distribution::Distribution,
 };
 
 /// `bulkhead config`.
@@ -63,16 +62,13 @@ enum Tense {
 }
 
 impl Command {
-    pub(super) fn run(self) -> anyhow::Result<()> {
+    pub(super) fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
         match self {
             Self::Check(configuration) => {
-                let loaded = configuration.load(Vec::new())?;
+                let loaded = configuration.load(distribution, Vec::new())?;
                 // Before anything is said: what the host would not start from is no good configuration.
-                let widget_files = widget_files(&loaded.config)?;
-                for warning in &loaded.warnings {
-                    output::line(format_args!("warning: {warning}"))?;
-                }
-                if let Some(warning) = widget_files.as_ref().and_then(WidgetFiles::warning) {
+                let of_files = check_files(distribution, &loaded.config)?;
+                for warning in loaded.warnings.iter().chain(&of_files) {
                     output::line(format_args!("warning: {warning}"))?;
                 }
                 output::line("the configuration is good")?;
@@ -86,7 +82,7 @@ impl Command {
             Self::Undo { change } => change.make("undo", Tense::Does)?,
             Self::Reference => {
                 output::line("| key | default | unit | meaning |\n| --- | --- | --- | --- |")?;
-                for key in config::reference(&list::spec()) {
+                for key in config::reference(&distribution.spec()) {
                     let config::KeyDoc { path, default, unit, doc } = key;
                     output::line(format_args!("| `{path}` | {default} | {unit} | {doc} |"))?;
                 }
@@ -96,10 +92,15 @@ impl Command {
     }
 }
 
-/// The widget's files as `bulkhead serve` would read them.
-fn widget_files(config: &Config) -> anyhow::Result<Option<WidgetFiles>> {
-    let is_served = config.services.get(spec::NAME).enabled;
-    if is_served { Ok(WidgetFiles::configured(config.table::<Captcha>()?)?) } else { Ok(None) }
+/// Checks files as `serve` would read them, and returns warnings.
+fn check_files(distribution: &Distribution, config: &Config) -> anyhow::Result<Vec<String>> {
+    let mut warnings = Vec::new();
+    for service in distribution.services {
+        if config.services.get(service.spec().name).enabled {
+            warnings.extend(service.check_files(config)?);
+        }
+    }
+    Ok(warnings)
 }
 
 fn shown(answer: &Value) -> Result<(), output::OutputError> {

@@ -1,16 +1,20 @@
+//! `bulkhead demo`.
+
 use std::path::PathBuf;
 
-use clap::Subcommand;
+use clap::Parser;
 
 use super::{Configuration, make_data_folder, output};
 use crate::{
     appointments::{Clock, DatabaseLocation, Demo},
     config::Flag,
+    distribution::{Distribution, ServiceCommand},
     services::status::config::{AppointmentDatabase, Status, embedded_appointments},
 };
 
-/// `bulkhead demo`.
-#[derive(Debug, Subcommand)]
+/// Make up data to try services with.
+#[derive(Debug, Parser)]
+#[command(name = "demo")]
 pub(super) enum Command {
     /// Make up an appointment system's database: bookings, bookable times, mails and users.
     Appointments {
@@ -35,8 +39,8 @@ pub(super) enum Command {
     },
 }
 
-impl Command {
-    pub(super) fn run(self) -> anyhow::Result<()> {
+impl ServiceCommand for Command {
+    fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
         let Self::Appointments { configuration, rows, seed, file, database, data_dir } = self;
         let flag =
             |name: &str, path: &str, value: String| Flag { name: name.into(), path: path.into(), value };
@@ -44,7 +48,7 @@ impl Command {
         // A configured database is never written to.
         let is_named = database.is_some();
         let database = database.map(|url| flag("--database", "status.database", url));
-        let config = configuration.load(folder.into_iter().chain(database).collect())?.config;
+        let config = configuration.load(distribution, folder.into_iter().chain(database).collect())?.config;
         let status: &Status = config.table()?;
         let place = match &status.database {
             _ if !is_named => {

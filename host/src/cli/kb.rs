@@ -11,11 +11,12 @@ mod search;
 use std::{path::PathBuf, sync::Arc};
 
 use bulkhead_knowledge::{KnowledgeBase, Mode};
-use clap::Subcommand;
+use clap::Parser;
 
 use super::{Configuration, make_data_folder};
 use crate::{
     config::{Config, Flag},
+    distribution::{Distribution, ServiceCommand},
     inference::{
         Inference, ServedModel,
         config::{Embedding, MODELS},
@@ -25,8 +26,12 @@ use crate::{
     telemetry::Metrics,
 };
 
-/// `bulkhead kb`.
-#[derive(Debug, Subcommand)]
+/// Fill the knowledge base that tickets are answered from, search it and judge it.
+#[derive(Debug, Parser)]
+#[command(
+    name = "kb",
+    after_help = "Exit codes: 0 done; 1 failed, or a figure is lower than what was asked for; 2 wrong arguments."
+)]
 pub(super) enum Command {
     /// Make the knowledge base hold what a source holds now: what is new is embedded, what is gone is removed. A host
     /// that serves from the base notices.
@@ -58,27 +63,27 @@ struct Place {
 }
 
 impl Place {
-    fn config(&self) -> anyhow::Result<Config> {
+    fn config(&self, distribution: &Distribution) -> anyhow::Result<Config> {
         let folder = self.data_dir.as_ref().map(|folder| folder.display().to_string());
         let values =
             [("--data-dir", "data_dir", folder), ("--base", "tickets.knowledge.url", self.base.clone())];
         let flags = values.into_iter().filter_map(|(name, path, value)| {
             Some(Flag { name: name.into(), path: path.into(), value: value? })
         });
-        Ok(self.configuration.load(flags.collect())?.config)
+        Ok(self.configuration.load(distribution, flags.collect())?.config)
     }
 }
 
-impl Command {
-    pub(super) fn run(self) -> anyhow::Result<()> {
+impl ServiceCommand for Command {
+    fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         runtime.block_on(async {
             match self {
-                Self::Import(import) => import.run().await,
-                Self::Search(search) => search.run().await,
-                Self::Evaluate(evaluate) => evaluate.run().await,
-                Self::Remove(remove) => remove.run().await,
-                Self::Info(info) => info.run().await,
+                Self::Import(import) => import.run(distribution).await,
+                Self::Search(search) => search.run(distribution).await,
+                Self::Evaluate(evaluate) => evaluate.run(distribution).await,
+                Self::Remove(remove) => remove.run(distribution).await,
+                Self::Info(info) => info.run(distribution).await,
             }
         })
     }

@@ -15,20 +15,22 @@ use bulkhead_inference::{
         hub::{self, HubModel, HubSettings},
     },
 };
-use clap::Subcommand;
+use clap::Parser;
 
 use self::bar::Bar;
 use super::{Configuration, make_data_folder, output};
 use crate::{
     config::{Config, Flag},
+    distribution::{Distribution, ServiceCommand},
     inference::{
         config::{Embedding, MODELS},
         load_options, models_dir, packed_dir,
     },
 };
 
-/// `bulkhead model`.
-#[derive(Debug, Subcommand)]
+/// Get embedding models and look at them.
+#[derive(Debug, Parser)]
+#[command(name = "model")]
 pub(super) enum Command {
     /// List the known models and those that have been pulled.
     List {
@@ -89,35 +91,35 @@ pub(super) struct Place {
 }
 
 impl Place {
-    fn config(&self) -> anyhow::Result<Config> {
+    fn config(&self, distribution: &Distribution) -> anyhow::Result<Config> {
         let flag = self.data_dir.as_ref().map(|folder| Flag {
             name: "--data-dir".into(),
             path: "data_dir".into(),
             value: folder.display().to_string(),
         });
-        Ok(self.configuration.load(flag.into_iter().collect())?.config)
+        Ok(self.configuration.load(distribution, flag.into_iter().collect())?.config)
     }
 
-    fn models(&self) -> anyhow::Result<PathBuf> {
-        Ok(models_dir(&self.config()?)?)
+    fn models(&self, distribution: &Distribution) -> anyhow::Result<PathBuf> {
+        Ok(models_dir(&self.config(distribution)?)?)
     }
 }
 
-impl Command {
-    pub(super) fn run(self) -> anyhow::Result<()> {
+impl ServiceCommand for Command {
+    fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
         match self {
-            Self::List { place } => list(&place.models()?)?,
+            Self::List { place } => list(&place.models(distribution)?)?,
             Self::Pull { models, hub: true, .. } => fetch(&models)?,
             Self::Pull { place, models, from, index, .. } => {
-                let config = place.config()?;
+                let config = place.config(distribution)?;
                 let embedding: &Embedding = config.table()?;
                 make_data_folder(&config.data_dir);
                 let index = index.or_else(|| embedding.index_url.clone());
                 pull(&models_dir(&config)?, models, from, index)?;
             }
-            Self::Info { place, model } => info(&place.models()?, &model)?,
-            Self::Convert { place, model, to } => convert(&place.config()?, &model, to)?,
-            Self::Bench { place, model } => bench::run(load(&place.config()?, &model)?, 0)?,
+            Self::Info { place, model } => info(&place.models(distribution)?, &model)?,
+            Self::Convert { place, model, to } => convert(&place.config(distribution)?, &model, to)?,
+            Self::Bench { place, model } => bench::run(load(&place.config(distribution)?, &model)?, 0)?,
         }
         Ok(())
     }

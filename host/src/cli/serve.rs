@@ -1,6 +1,10 @@
-mod embedding;
+//! `bulkhead serve`.
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{
+    net::{IpAddr, SocketAddr, ToSocketAddrs},
+    path::PathBuf,
+    sync::Arc,
+};
 
 use clap::{Args, ValueEnum};
 
@@ -8,6 +12,7 @@ use super::{Configuration, exit::CutOff};
 use crate::{
     config::{Flag, Loaded, Problems},
     deploy::ConfigSource,
+    distribution::Distribution,
     host::Host,
     http::lifecycle::{Drain, HangUps, Signals},
     telemetry::{self, one_line},
@@ -36,8 +41,18 @@ pub(super) struct Serve {
     /// The least important level that is logged.
     #[arg(long, value_name = "LEVEL")]
     log_level: Option<LogLevel>,
-    #[command(flatten)]
-    embedding: embedding::Flags,
+    /// Host name or address of the shared listener, beside --listen.
+    #[arg(long, value_name = "HOST", value_parser = resolve, conflicts_with = "listen")]
+    host: Option<IpAddr>,
+    /// Port of the shared listener, beside --listen.
+    #[arg(long, value_name = "PORT", conflicts_with = "listen")]
+    port: Option<u16>,
+    /// Certificate chain of the public listeners, a PEM file; a new one is taken up without a restart.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// Private key of the certificate, a PEM file.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -59,31 +74,43 @@ fn name<T: ValueEnum>(value: T) -> Option<String> {
     value.to_possible_value().map(|value| value.get_name().to_owned())
 }
 
+fn resolve(host: &str) -> Result<IpAddr, String> {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let found = (bare, 0).to_socket_addrs().map_err(|error| error.to_string())?.next();
+    found.map(|address| address.ip()).ok_or_else(|| "has no address".to_owned())
+}
+
 impl Serve {
     fn flags(&self) -> Vec<Flag> {
+        let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
         let values = [
             ("--demo", "demo", self.demo.then(|| "true".to_owned())),
             ("--listen", "server.listen", self.listen.map(|address| address.to_string())),
             ("--admin-listen", "server.admin_listen", self.admin_listen.map(|address| address.to_string())),
-            ("--data-dir", "data_dir", self.data_dir.as_ref().map(|folder| folder.display().to_string())),
+            ("--data-dir", "data_dir", path(&self.data_dir)),
             ("--log-format", "log.format", self.log_format.and_then(name)),
             ("--log-level", "log.level", self.log_level.and_then(name)),
+            ("--host", "server.listen.host", self.host.map(|host| host.to_string())),
+            ("--port", "server.listen.port", self.port.map(|port| port.to_string())),
+            ("--tls-cert", "server.tls.cert", path(&self.tls_cert)),
+            ("--tls-key", "server.tls.key", path(&self.tls_key)),
         ];
         let values = values.into_iter().filter_map(|(name, path, value)| {
             Some(Flag { name: name.into(), path: path.into(), value: value? })
         });
-        values.chain(self.embedding.flags()).collect()
+        values.collect()
     }
 
     /// Reads the configuration as at the start: the file anew, the same environment and flags.
-    fn source(&self, flags: Vec<Flag>) -> ConfigSource {
-        let configuration = self.configuration.clone();
-        Arc::new(move || -> Result<Loaded, Problems> { configuration.read(flags.clone()) })
+    fn source(&self, distribution: &Distribution, flags: Vec<Flag>) -> ConfigSource {
+        let (configuration, distribution) = (self.configuration.clone(), *distribution);
+        Arc::new(move || -> Result<Loaded, Problems> { configuration.read(&distribution, flags.clone()) })
     }
 
-    pub(super) fn run(self) -> anyhow::Result<()> {
-        let flags = self.flags();
-        let loaded = self.configuration.read(flags.clone())?;
+    /// Serves a binary's services until a signal ends it; `of_services` are the keys that flags of services set.
+    pub(super) fn run(self, distribution: &Distribution, of_services: Vec<Flag>) -> anyhow::Result<()> {
+        let flags: Vec<Flag> = self.flags().into_iter().chain(of_services).collect();
+        let loaded = self.configuration.read(distribution, flags.clone())?;
         telemetry::logs::init(loaded.config.log)?;
         for warning in &loaded.warnings {
             tracing::warn!("{warning}");
@@ -91,9 +118,9 @@ impl Serve {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         runtime.block_on(async {
             let (mut signals, mut hang_ups) = (Signals::install()?, HangUps::install()?);
-            let source = self.source(flags);
+            let source = self.source(distribution, flags);
             let host = tokio::select! {
-                host = Host::start_reloading(loaded, Some(source)) => host?,
+                host = Host::start_reloading(distribution, loaded, Some(source)) => host?,
                 signal = signals.next() => anyhow::bail!("{signal} while starting"),
             };
             let signal = loop {

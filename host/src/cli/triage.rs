@@ -13,11 +13,12 @@ use std::{
 use anyhow::Context as _;
 use bulkhead_classifier::tickets::{self, Ticket};
 use bulkhead_inference::{model::Model, source};
-use clap::Subcommand;
+use clap::Parser;
 
 use super::{Configuration, make_data_folder};
 use crate::{
     config::{Config, Flag},
+    distribution::{Distribution, ServiceCommand},
     inference::{
         config::{Embedding, MODELS},
         load_options, models_dir,
@@ -25,8 +26,9 @@ use crate::{
     services::triage::Rules,
 };
 
-/// `bulkhead triage`.
-#[derive(Debug, Subcommand)]
+/// Train and judge ticket classifiers, or move to Bulkhead from zammad-ai.
+#[derive(Debug, Parser)]
+#[command(name = "triage")]
 pub(super) enum Command {
     /// Train a classifier on labelled tickets and on the examples and descriptions of the triage configuration.
     Train(train::Train),
@@ -69,13 +71,13 @@ impl Place {
         Ok(rules.configuration().clone())
     }
 
-    fn load(&self) -> anyhow::Result<Loaded> {
+    fn load(&self, distribution: &Distribution) -> anyhow::Result<Loaded> {
         let flag = self.data_dir.as_ref().map(|folder| Flag {
             name: "--data-dir".into(),
             path: "data_dir".into(),
             value: folder.display().to_string(),
         });
-        let config = self.configuration.load(flag.into_iter().collect())?.config;
+        let config = self.configuration.load(distribution, flag.into_iter().collect())?.config;
         let models = models_dir(&config)?;
         let embedding: &Embedding = config.table()?;
         let [default, ..] = MODELS;
@@ -88,11 +90,11 @@ impl Place {
     }
 }
 
-impl Command {
-    pub(super) fn run(self) -> anyhow::Result<()> {
+impl ServiceCommand for Command {
+    fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
         match self {
-            Self::Train(train) => train.run(),
-            Self::Evaluate(evaluate) => evaluate.run(),
+            Self::Train(train) => train.run(distribution),
+            Self::Evaluate(evaluate) => evaluate.run(distribution),
             Self::Import { file } => import::run(&file),
         }
     }

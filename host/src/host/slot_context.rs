@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::{HOST_KEY, SECRETS};
 use crate::{
+    capabilities::CapabilitySet,
     compile::{CacheSettings, Compiler},
     config::Config,
     engine::Engine,
     keys::MasterKey,
-    services::capabilities,
     slots::SlotContext,
     telemetry::Metrics,
 };
@@ -16,11 +16,15 @@ use crate::{
 /// Folder of compiled code, in the data folder.
 const COMPILED: &str = "compiled";
 
-/// Returns the engine, the compiler, the limits and the capabilities for the slots of `config`.
+/// Returns the engine, the compiler and the limits for the slots of `config`, with the capabilities of the host.
 ///
 /// # Errors
 /// When the engine cannot be created, or the secret that authenticates compiled code cannot be used.
-pub(super) fn new(config: &Config, metrics: &Arc<Metrics>) -> anyhow::Result<SlotContext> {
+pub(super) fn new(
+    config: &Config,
+    metrics: &Arc<Metrics>,
+    capabilities: CapabilitySet,
+) -> anyhow::Result<SlotContext> {
     let used = config.slots.each().filter(|slot| config.services.uses(&slot.spec));
     let limits = used.map(|slot| &slot.limits);
     let engine = Arc::new(Engine::new(&config.sandbox, limits)?);
@@ -30,5 +34,5 @@ pub(super) fn new(config: &Config, metrics: &Arc<Metrics>) -> anyhow::Result<Slo
     let cache = cache.map(|key| CacheSettings { folder, key, bytes });
     let compiler = Arc::new(Compiler::new(Arc::clone(&engine), &config.sandbox, cache, Arc::clone(metrics)));
     let sandbox = Arc::new(config.sandbox.clone());
-    Ok(SlotContext { engine, compiler, sandbox, capabilities: capabilities::all() })
+    Ok(SlotContext { engine, compiler, sandbox, capabilities })
 }

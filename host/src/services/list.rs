@@ -1,12 +1,10 @@
-//! The services of this binary, and what the platform takes from each.
+//! The services of the `bulkhead` binary.
 
 #[cfg(test)]
 pub(in crate::services) mod tests;
 
-use std::sync::LazyLock;
-
 use super::{
-    capabilities, captcha::service::CaptchaPlugin, embedding::service::EmbeddingPlugin,
+    captcha::service::CaptchaPlugin, deprecated::DEPRECATED, embedding::service::EmbeddingPlugin,
     status::service::StatusPlugin, tickets::service::TicketsPlugin,
 };
 pub use super::{
@@ -15,70 +13,55 @@ pub use super::{
     tickets::spec::{ANSWER, TRIAGE},
 };
 use crate::{
-    config::{
-        self, HostSpec, Loaded, Problems, ServiceSpec, Sources, alias::Aliases, slots::SlotId,
-        tables::TableSpec,
-    },
-    service::{MetricRegistrar, Service, ServiceList},
-    telemetry::{Metrics, catalog, family::Family},
+    capabilities::CapabilitySet,
+    config::{HostSpec, Loaded, Problems, Sources, slots::SlotId},
+    distribution::Distribution,
+    telemetry::{Metrics, family::Family},
 };
 
-/// Every service, in the order of operators' lists and of the start.
-static SERVICES: [&dyn Service; 4] = [&EmbeddingPlugin, &TicketsPlugin, &StatusPlugin, &CaptchaPlugin];
+/// The platform with the four services, without what they add to the command line. The families of the appointment
+/// system, `zms_*`, are not among its metrics: the status component makes those, and they have a page of their own.
+pub const BULKHEAD: Distribution = Distribution {
+    name: env!("CARGO_PKG_NAME"),
+    about: "A WebAssembly component host for ticket triage, appointment status and captcha services",
+    services: &[&EmbeddingPlugin, &TicketsPlugin, &StatusPlugin, &CaptchaPlugin],
+    deprecated: DEPRECATED,
+    commands: &[],
+    serve_flags: &[],
+};
 
-/// What each of them says of itself, in the same order.
-static SPECS: LazyLock<Vec<ServiceSpec>> =
-    LazyLock::new(|| SERVICES.iter().map(|service| service.spec()).collect());
-
-/// The tables of all, in reading order.
-static TABLES: LazyLock<Vec<TableSpec>> =
-    LazyLock::new(|| SERVICES.iter().flat_map(|service| service.tables()).copied().collect());
-
-/// The names of the services that they replace.
-static ALIASES: LazyLock<Vec<Aliases>> =
-    LazyLock::new(|| SERVICES.iter().map(|service| service.aliases()).collect());
-
-/// Returns every service.
-pub fn all() -> ServiceList {
-    &SERVICES
+/// Returns the capabilities of this binary.
+pub fn capabilities() -> CapabilitySet {
+    BULKHEAD.capabilities()
 }
 
 /// Returns what a configuration of this binary is read for.
 pub fn spec() -> HostSpec {
-    let interfaces = capabilities::all().names().collect();
-    HostSpec { services: &SPECS, interfaces, tables: &TABLES, aliases: &ALIASES }
+    BULKHEAD.spec()
 }
 
 /// Returns the component of a slot that is part of this binary, if there is one.
 pub fn component(slot: SlotId) -> Option<&'static [u8]> {
-    spec().slots().find(|spec| spec.id == slot).and_then(|spec| spec.component)
+    BULKHEAD.component(slot)
 }
 
 /// Reads a configuration of this binary.
 ///
 /// # Errors
-/// See [`config::load`].
+/// See [`Distribution::load`].
 pub fn load(sources: Sources) -> Result<Loaded, Problems> {
-    config::load(sources, &spec())
+    BULKHEAD.load(sources)
 }
 
-/// Registers the metrics of every service, also of those that are off: each family exists from the start.
+/// Registers the metrics of every service, also of those that are off.
 ///
 /// # Errors
 /// Only when the list of families is at fault.
 pub fn register_metrics(metrics: &Metrics) -> prometheus::Result<()> {
-    registrars().try_for_each(|set| set.register(metrics))
+    BULKHEAD.register_metrics(metrics)
 }
 
 /// Returns every metric family of this binary: those of the platform, then those of services.
 pub fn metric_families() -> Vec<&'static Family> {
-    let mut families = catalog::ALL.to_vec();
-    families.extend(registrars().flat_map(|set| set.families));
-    families
-}
-
-/// The sets of metrics that the platform does not know. The families of the appointment system, `zms_*`, are not among
-/// them: the status component makes those, and they have a page of their own.
-fn registrars() -> impl Iterator<Item = &'static MetricRegistrar> {
-    SERVICES.iter().flat_map(|service| service.metrics())
+    BULKHEAD.metric_families()
 }

@@ -165,7 +165,8 @@ pub async fn serve() {
         ("data_dir", folder.path().to_str().unwrap()),
     ];
     let flags = flags.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
-    let host = bulkhead::Host::start(load(&text, Vec::new(), flags).unwrap()).await.unwrap();
+    let config = load(&text, Vec::new(), flags).unwrap();
+    let host = bulkhead::Host::start(&bulkhead::services::list::BULKHEAD, config).await.unwrap();
     println!("{}", host.addresses().public);
     std::future::pending::<()>().await;
 }

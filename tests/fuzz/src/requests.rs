@@ -14,7 +14,6 @@ use bulkhead::deploy::{Proof, signature};
 use bulkhead::http::json::object;
 use bulkhead::registry::manifest::{self, Manifest};
 use bulkhead::services::answer::AnswerWorld;
-use bulkhead::services::capabilities;
 use bulkhead::services::captcha::{
     Captcha,
     http::{envelope::Envelope, payload::Payload},
@@ -73,7 +72,7 @@ pub fn preflight(data: &[u8]) -> Taken {
 
 fn check<W: World>(id: SlotId, wasm: &[u8]) -> Taken {
     let slot = *list::spec().slots().find(|slot| slot.id == id).expect("a slot of the list");
-    let capabilities = &capabilities::all();
+    let capabilities = &list::capabilities();
     let contract = Contract { slot, world: W::NAME, exports: W::EXPORTS, grants: &[], capabilities };
     match contract.check(wasm, 1 << 20) {
         Ok(()) => {

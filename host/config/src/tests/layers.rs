@@ -161,7 +161,7 @@ fn slots_and_services_keep_their_order() {
 #[test]
 fn variable_sets_slot_with_a_dash() {
     const SLOTS: &[SlotSpec] = &[slot("my-app-2", "apps", &Limits::DEFAULT)];
-    let services = &[ServiceSpec { name: "apps", slots: SLOTS }];
+    let services = vec![ServiceSpec { name: "apps", slots: SLOTS }];
     let spec = HostSpec { services, ..HostSpec::default() };
     let environment = [("BULKHEAD_SLOTS__MY_APP_2__CPU_MS", "7")];
     let config = crate::load(sources("", &environment), &spec).unwrap().config;
@@ -176,8 +176,8 @@ fn too_many_slots_are_rejected() {
             ..slot("slot", "apps", &Limits::DEFAULT)
         })
         .collect();
-    let services = [ServiceSpec { name: "apps", slots: slots.leak() }];
-    let spec = HostSpec { services: Vec::from(services).leak(), ..HostSpec::default() };
+    let services = vec![ServiceSpec { name: "apps", slots: slots.leak() }];
+    let spec = HostSpec { services, ..HostSpec::default() };
     let refused = crate::load(sources("", &[]), &spec).err().unwrap();
     assert!(refused.to_string().contains("has 65 slots, a host takes at most 64"), "{refused}");
 }

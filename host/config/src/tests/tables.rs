@@ -189,7 +189,7 @@ fn settings_file_counts_with_its_content() {
 
 #[test]
 fn reference_has_tables_in_reading_order() {
-    let spec = HostSpec { tables: TABLES, ..HostSpec::default() };
+    let spec = HostSpec { tables: TABLES.to_vec(), ..HostSpec::default() };
     let paths: Vec<String> = reference(&spec).into_iter().map(|doc| doc.path).collect();
     let of_tables =
         ["shop.prices.KEY", "shop.keys", "shop.hours.open", "shop.stock", "shop.listen", "sale.enabled"];

@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn value_is_found_by_its_type() {
-        let services = &[ServiceSpec { name: SPEC.service, slots: &[SPEC] }];
+        let services = vec![ServiceSpec { name: SPEC.service, slots: &[SPEC] }];
         let spec = HostSpec { services, ..HostSpec::default() };
         let config = load(Sources { root: true, ..Sources::default() }, &spec).unwrap().config;
         let metrics = Arc::new(Metrics::new("/".into(), []).unwrap());

@@ -2,17 +2,19 @@
 
 #![allow(clippy::unwrap_used)]
 
-use bulkhead_config::{HostSpec, Loaded, Problems, ServiceSpec, alias::Aliases, tables::ServiceTable};
+use bulkhead_config::{HostSpec, Loaded, Problems, tables::ServiceTable};
 use bulkhead_service::Service as _;
 
-use crate::{service::CaptchaPlugin, spec::SPEC};
-
-static SERVICES: [ServiceSpec; 1] = [SPEC];
-static NAMES: [Aliases; 1] = [crate::alias::ALIASES];
+use crate::service::CaptchaPlugin;
 
 /// Returns what a configuration of a host with this service alone is read for.
 fn spec() -> HostSpec {
-    HostSpec { services: &SERVICES, interfaces: Vec::new(), tables: CaptchaPlugin.tables(), aliases: &NAMES }
+    HostSpec {
+        services: vec![CaptchaPlugin.spec()],
+        interfaces: Vec::new(),
+        tables: CaptchaPlugin.tables().to_vec(),
+        aliases: vec![CaptchaPlugin.aliases()],
+    }
 }
 
 /// Returns the configuration that a text and an environment make.

@@ -16,7 +16,7 @@ use bulkhead_config::{
 use bulkhead_ledger::{self, ANSWER_TIMEOUT, Backend, Ledger, Options, Timing};
 use bulkhead_pow::Pow;
 use bulkhead_rollout::LiveKeys;
-use bulkhead_runtime::capabilities::SlotResources;
+use bulkhead_runtime::capabilities::{CapabilitySet, SlotResources};
 use bulkhead_runtime::compile::ComponentDigest;
 use bulkhead_runtime::keys::MasterKey;
 use bulkhead_service::{
@@ -29,8 +29,9 @@ use crate::{
     CaptchaService,
     actuator::{self, ActuatorState, Application},
     alias::ALIASES,
+    capabilities::{ledger::LedgerCapability, pow::PowCapability},
     config::{Captcha, Database, OnLedgerFailure, Site, management::Management},
-    http::{self, CaptchaState, Guard, demo},
+    http::{self, CaptchaState, Guard, WidgetFiles, demo},
     metrics::{CaptchaMetrics, Table},
     spec::{CAPTCHA, NAME, SPEC},
 };
@@ -67,6 +68,15 @@ impl Service for CaptchaPlugin {
 
     fn aliases(&self) -> Aliases {
         ALIASES
+    }
+
+    fn add_capabilities(&self, capabilities: CapabilitySet) -> CapabilitySet {
+        capabilities.with(PowCapability).with(LedgerCapability)
+    }
+
+    fn check_files(&self, config: &Config) -> anyhow::Result<Vec<String>> {
+        let files = WidgetFiles::configured(config.table::<Captcha>()?)?;
+        Ok(files.as_ref().and_then(WidgetFiles::warning).into_iter().collect())
     }
 
     fn add_demo(&self, config: &mut Config) -> Result<(), MissingTable> {

@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use axum::Router;
 use bulkhead_config::{Config, ServiceSpec, alias::Aliases, slots::Slot as SlotSettings, tables::TableSpec};
-use bulkhead_models::{Gate, Inference, config::Embedding, metrics::InferenceMetrics};
+use bulkhead_models::{
+    Gate, Inference, config::Embedding, embeddings::EmbeddingsCapability, metrics::InferenceMetrics,
+    nn::NnCapability,
+};
 use bulkhead_rollout::LiveKeys;
-use bulkhead_runtime::capabilities::SlotResources;
+use bulkhead_runtime::capabilities::{CapabilitySet, SlotResources};
 use bulkhead_runtime::keys::token_hash;
 use bulkhead_service::{Context, MetricRegistrar, PageEntry, Service, Started, Step};
 
@@ -41,6 +44,10 @@ impl Service for EmbeddingPlugin {
 
     fn aliases(&self) -> Aliases {
         ALIASES
+    }
+
+    fn add_capabilities(&self, capabilities: CapabilitySet) -> CapabilitySet {
+        capabilities.with(NnCapability).with(EmbeddingsCapability)
     }
 
     fn page_entry(&self, _config: &Config) -> PageEntry {

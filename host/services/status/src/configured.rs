@@ -2,17 +2,19 @@
 
 #![allow(clippy::unwrap_used)]
 
-use bulkhead_config::{HostSpec, Loaded, ServiceSpec, alias::Aliases, tables::ServiceTable};
+use bulkhead_config::{HostSpec, Loaded, tables::ServiceTable};
 use bulkhead_service::Service as _;
 
-use crate::{service::StatusPlugin, spec::SPEC};
-
-static SERVICES: [ServiceSpec; 1] = [SPEC];
-static NAMES: [Aliases; 1] = [crate::alias::ALIASES];
+use crate::service::StatusPlugin;
 
 /// Returns what a configuration of a host with this service alone is read for.
 fn spec() -> HostSpec {
-    HostSpec { services: &SERVICES, interfaces: Vec::new(), tables: StatusPlugin.tables(), aliases: &NAMES }
+    HostSpec {
+        services: vec![StatusPlugin.spec()],
+        interfaces: Vec::new(),
+        tables: StatusPlugin.tables().to_vec(),
+        aliases: vec![StatusPlugin.aliases()],
+    }
 }
 
 /// Returns the configuration that a text and an environment make.

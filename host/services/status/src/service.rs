@@ -12,6 +12,7 @@ use bulkhead_config::{
 };
 use bulkhead_pow::Pow;
 use bulkhead_rollout::LiveKeys;
+use bulkhead_runtime::capabilities::CapabilitySet;
 use bulkhead_runtime::compile::ComponentDigest;
 use bulkhead_runtime::keys::token_hash;
 use bulkhead_service::{Close, Context, PageEntry, Service, Started, Step, not_owned, try_out};
@@ -20,6 +21,7 @@ use futures_util::future::LocalBoxFuture;
 use crate::{
     StatusService,
     alias::ALIASES,
+    capabilities::appointments::AppointmentsCapability,
     config::{AppointmentDatabase, Status, TokenHash, embedded_appointments},
     http::{self, StatusState},
     spec::{NAME, SPEC, STATUS},
@@ -46,6 +48,10 @@ impl Service for StatusPlugin {
 
     fn aliases(&self) -> Aliases {
         ALIASES
+    }
+
+    fn add_capabilities(&self, capabilities: CapabilitySet) -> CapabilitySet {
+        capabilities.with(AppointmentsCapability)
     }
 
     fn add_demo(&self, config: &mut Config) -> Result<(), MissingTable> {

@@ -2,17 +2,19 @@
 
 #![allow(clippy::unwrap_used)]
 
-use bulkhead_config::{HostSpec, Loaded, Problems, ServiceSpec, alias::Aliases};
+use bulkhead_config::{HostSpec, Loaded, Problems};
 use bulkhead_service::Service as _;
 
-use crate::{service::TicketsPlugin, spec::SPEC};
-
-static SERVICES: [ServiceSpec; 1] = [SPEC];
-static NAMES: [Aliases; 1] = [Aliases::NONE];
+use crate::service::TicketsPlugin;
 
 /// Returns what a configuration of a host with this service alone is read for.
 fn spec() -> HostSpec {
-    HostSpec { services: &SERVICES, interfaces: Vec::new(), tables: TicketsPlugin.tables(), aliases: &NAMES }
+    HostSpec {
+        services: vec![TicketsPlugin.spec()],
+        interfaces: Vec::new(),
+        tables: TicketsPlugin.tables().to_vec(),
+        aliases: vec![TicketsPlugin.aliases()],
+    }
 }
 
 /// Returns the configuration that a text and an environment make.

@@ -9,7 +9,7 @@ use bulkhead_config::{
 };
 use bulkhead_models::{Additions, Inference};
 use bulkhead_rollout::LiveKeys;
-use bulkhead_runtime::capabilities::SlotResources;
+use bulkhead_runtime::capabilities::{CapabilitySet, SlotResources};
 use bulkhead_runtime::compile::ComponentDigest;
 use bulkhead_runtime::keys::{ApiKeys, token_hash};
 use bulkhead_service::{Context, MetricRegistrar, PageEntry, Service, Started, Step, not_owned, try_out};
@@ -18,6 +18,7 @@ use bulkhead_telemetry::Metrics;
 use super::{heads, knowledge};
 use crate::{
     answer::AnswerService,
+    capabilities::{guard::GuardCapability, llm::LlmCapability, search::SearchCapability},
     config::Tickets,
     guard::{Guard, metrics::GuardMetrics},
     http::{self, TicketState},
@@ -52,6 +53,10 @@ impl Service for TicketsPlugin {
 
     fn tables(&self) -> &'static [TableSpec] {
         const { &[TableSpec::of::<Tickets>()] }
+    }
+
+    fn add_capabilities(&self, capabilities: CapabilitySet) -> CapabilitySet {
+        capabilities.with(SearchCapability).with(LlmCapability).with(GuardCapability)
     }
 
     fn add_demo(&self, config: &mut Config) -> Result<(), MissingTable> {

@@ -10,6 +10,7 @@ use crate::{
         ConfigFile,
         import::{ImportError, Imported},
     },
+    distribution::Distribution,
     services::captcha::import::{Format, import_application},
     telemetry::logs,
 };
@@ -17,14 +18,14 @@ use crate::{
 /// How problems name the result.
 const RESULT: &str = "the result";
 
-pub(super) fn run(file: &Path) -> anyhow::Result<()> {
+pub(super) fn run(distribution: &Distribution, file: &Path) -> anyhow::Result<()> {
     let imported = read(file)?;
     for note in &imported.notes {
         logs::write_last(&format!("{note}\n"));
     }
     output::text(&imported.toml)?;
     let result = ConfigFile { name: RESULT.to_owned(), text: imported.toml };
-    check(result)
+    check(distribution, result)
         .map(drop)
         .map_err(|problems| Unsound { what: "no host starts from the result", problems }.into())
 }

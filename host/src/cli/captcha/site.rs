@@ -17,12 +17,10 @@ use crate::{
         output, sources,
     },
     config::formats,
-    services::{
-        captcha::{
-            config::Captcha,
-            edit::{Rotation, SitesFile},
-        },
-        list::load,
+    distribution::Distribution,
+    services::captcha::{
+        config::Captcha,
+        edit::{Rotation, SitesFile},
     },
 };
 
@@ -90,19 +88,19 @@ pub(in crate::cli) struct Target {
 }
 
 impl Command {
-    pub(in crate::cli) fn run(self) -> anyhow::Result<()> {
+    pub(in crate::cli) fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
         match self {
             Self::Add { target, key, origins } => {
                 let secret = secret()?;
                 let json = target.remote.json;
-                let change = Change::begin(target)?;
+                let change = Change::begin(distribution, target)?;
                 let edit = |file: &mut SitesFile| file.add(&key, &secret, &origins);
                 change.perform(&key, edit, |file| said(&key, Some(&secret), file, json))
             }
             Self::RotateSecret { target, key, finish, revoke } => {
                 let secret = if finish { None } else { Some(secret()?) };
                 let json = target.remote.json;
-                let change = Change::begin(target)?;
+                let change = Change::begin(distribution, target)?;
                 let rotation = match secret.as_deref() {
                     None => Rotation::Finish,
                     Some(secret) if revoke => Rotation::Revoke(secret),
@@ -113,10 +111,10 @@ impl Command {
             }
             Self::Remove { target, key } => {
                 let json = target.remote.json;
-                let change = Change::begin(target)?;
+                let change = Change::begin(distribution, target)?;
                 change.perform(&key, |file| file.remove(&key), |file| said(&key, None, file, json))
             }
-            Self::List { configuration, json } => list(&configuration, json),
+            Self::List { configuration, json } => list(distribution, &configuration, json),
         }
     }
 }
@@ -145,10 +143,10 @@ fn said(key: &str, secret: Option<&str>, file: &Path, json: bool) -> anyhow::Res
     }
 }
 
-fn list(configuration: &Configuration, json: bool) -> anyhow::Result<()> {
+fn list(distribution: &Distribution, configuration: &Configuration, json: bool) -> anyhow::Result<()> {
     let sources = sources(configuration.config.as_deref(), Vec::new())?;
     let what = "no host would start from this configuration";
-    let config = load(sources).map_err(|problems| Unsound { what, problems })?.config;
+    let config = distribution.load(sources).map_err(|problems| Unsound { what, problems })?.config;
     let sites = &config.table::<Captcha>()?.sites;
     let rows = sites.iter().map(|(key, site)| {
         json!({

@@ -6,10 +6,11 @@ use anyhow::Context as _;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
-use super::{Slot, operate::path};
+use super::operate::path;
 use crate::{
     cli::{client::Remote, output},
     compile::ComponentDigest,
+    config::slots::SlotId,
     files,
 };
 
@@ -19,7 +20,12 @@ const CONTENT_DIGEST: &str = "content-digest";
 const STANDARD_OUTPUT: &str = "-";
 
 /// Writes the component of a version, or of the one that answers, to `file`, once its digest has been compared.
-pub(super) fn export(remote: &Remote, slot: Slot, version: Option<&str>, file: &Path) -> anyhow::Result<()> {
+pub(super) fn export(
+    remote: &Remote,
+    slot: SlotId,
+    version: Option<&str>,
+    file: &Path,
+) -> anyhow::Result<()> {
     let version = match version {
         Some(version) => version.to_owned(),
         None => answering(remote, slot)?,
@@ -55,7 +61,7 @@ pub(super) fn export(remote: &Remote, slot: Slot, version: Option<&str>, file: &
 }
 
 /// The version that answers.
-fn answering(remote: &Remote, slot: Slot) -> anyhow::Result<String> {
+fn answering(remote: &Remote, slot: SlotId) -> anyhow::Result<String> {
     let answer = remote.get(&path(slot, ""))?;
     let id = answer.pointer("/active/id").and_then(Value::as_str).map(str::to_owned);
     id.context("nothing answers; name a version of the slot's history, or `embedded`")

@@ -6,10 +6,13 @@ use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::{Slot, export::export, named, push::push, show};
-use crate::cli::{
-    client::{Failure, Remote},
-    lines, output,
+use super::{export::export, named, push::push, show};
+use crate::{
+    cli::{
+        client::{Failure, Remote},
+        lines, output,
+    },
+    config::slots::SlotId,
 };
 
 #[derive(Debug, Subcommand)]
@@ -21,13 +24,15 @@ pub(in crate::cli) enum Command {
     },
     /// Show what answers for a slot.
     Show {
-        slot: Slot,
+        #[arg(value_parser = SlotId::parse)]
+        slot: SlotId,
         #[command(flatten)]
         remote: Remote,
     },
     /// Push a component up to its trial, so that it can be swapped in; a file with FILE.minisig where it is there.
     Push {
-        slot: Slot,
+        #[arg(value_parser = SlotId::parse)]
+        slot: SlotId,
         /// The component: a file, or an oci:// reference that the host pulls.
         #[arg(value_parser = named())]
         file: PathBuf,
@@ -36,7 +41,8 @@ pub(in crate::cli) enum Command {
     },
     /// Write a version's component to a file.
     Export {
-        slot: Slot,
+        #[arg(value_parser = SlotId::parse)]
+        slot: SlotId,
         /// The first 8 or more digits of a version's id or of its component's digest, or `embedded` for the component that
         /// is part of the host's binary [default: the version that answers].
         version: Option<String>,
@@ -48,7 +54,8 @@ pub(in crate::cli) enum Command {
     },
     /// Have a version answer every call; a candidate is given up.
     Swap {
-        slot: Slot,
+        #[arg(value_parser = SlotId::parse)]
+        slot: SlotId,
         #[command(flatten)]
         which: Which,
         #[command(flatten)]
@@ -56,7 +63,8 @@ pub(in crate::cli) enum Command {
     },
     /// Have a version, or the candidate that there is, answer a share of the calls.
     Canary {
-        slot: Slot,
+        #[arg(value_parser = SlotId::parse)]
+        slot: SlotId,
         /// Its share, percent.
         #[arg(value_parser = clap::value_parser!(u8).range(0..=100))]
         weight: u8,
@@ -67,7 +75,8 @@ pub(in crate::cli) enum Command {
     },
     /// Have a version get copies of the calls and answer none; without a version or a file, show how its answers differ.
     Shadow {
-        slot: Slot,
+        #[arg(value_parser = SlotId::parse)]
+        slot: SlotId,
         #[command(flatten)]
         which: MaybeWhich,
         #[command(flatten)]
@@ -75,25 +84,29 @@ pub(in crate::cli) enum Command {
     },
     /// Have the candidate answer every call.
     Promote {
-        slot: Slot,
+        #[arg(value_parser = SlotId::parse)]
+        slot: SlotId,
         #[command(flatten)]
         change: Change,
     },
     /// Give up the candidate, or else go back to the version that answered before.
     Rollback {
-        slot: Slot,
+        #[arg(value_parser = SlotId::parse)]
+        slot: SlotId,
         #[command(flatten)]
         change: Change,
     },
     /// Show the versions of a slot and what became of them.
     History {
-        slot: Slot,
+        #[arg(value_parser = SlotId::parse)]
+        slot: SlotId,
         #[command(flatten)]
         remote: Remote,
     },
     /// Show in what two versions of a slot differ: world, imports, exports, size, grants, limits, configuration.
     Diff {
-        slot: Slot,
+        #[arg(value_parser = SlotId::parse)]
+        slot: SlotId,
         /// The first 8 or more digits of a version's id or of its component's digest.
         a: String,
         /// The other.
@@ -103,7 +116,8 @@ pub(in crate::cli) enum Command {
     },
     /// Show the last lines of a slot's log.
     Logs {
-        slot: Slot,
+        #[arg(value_parser = SlotId::parse)]
+        slot: SlotId,
         /// How many.
         #[arg(long, default_value_t = 100, value_parser = lines())]
         lines: u16,
@@ -194,7 +208,7 @@ impl Command {
 impl Change {
     fn make(
         &self,
-        slot: Slot,
+        slot: SlotId,
         what: &str,
         mut body: Value,
         version: Option<String>,
@@ -225,7 +239,7 @@ impl Change {
     }
 }
 
-fn seen(remote: &Remote, slot: Slot) -> anyhow::Result<u64> {
+fn seen(remote: &Remote, slot: SlotId) -> anyhow::Result<u64> {
     latest(&remote.get(&path(slot, ""))?).context("the host's answer has no generation")
 }
 
@@ -236,8 +250,8 @@ fn latest(slot: &Value) -> Option<u64> {
 }
 
 /// The path of something of a slot.
-pub(super) fn path(slot: Slot, rest: &str) -> String {
-    format!("/v1/slots/{}{rest}", slot.as_str())
+pub(super) fn path(slot: SlotId, rest: &str) -> String {
+    format!("/v1/slots/{slot}{rest}")
 }
 
 fn shown(

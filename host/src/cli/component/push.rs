@@ -12,14 +12,14 @@ use indicatif::{ProgressBar, ProgressStyle};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use super::{Slot, operate::path, reference};
+use super::{operate::path, reference};
 use crate::{
     cli::{
         client::{Failure, PATIENCE, Remote},
         exit::Misuse,
         output,
     },
-    config::sandbox::LARGEST_COMPONENT_BYTES,
+    config::{sandbox::LARGEST_COMPONENT_BYTES, slots::SlotId},
     deploy::EMBEDDED,
     files,
     slots::read_component,
@@ -31,7 +31,7 @@ const FIRST_LOOK: Duration = Duration::from_millis(50);
 const LAST_LOOK: Duration = Duration::from_secs(1);
 
 /// Has the host take a component, a file or a reference that it pulls; the version, which has passed its trial.
-pub(super) fn push(remote: &Remote, slot: Slot, file: &Path) -> anyhow::Result<Value> {
+pub(super) fn push(remote: &Remote, slot: SlotId, file: &Path) -> anyhow::Result<Value> {
     let (name, to) = (file.display().to_string(), path(slot, "/versions"));
     let mut progress;
     let (status, answer) = if reference(file).is_some() {
@@ -40,7 +40,6 @@ pub(super) fn push(remote: &Remote, slot: Slot, file: &Path) -> anyhow::Result<V
     } else {
         // The host has a cap of its own; this one is for what has no end.
         if name == EMBEDDED && !file.exists() {
-            let slot = slot.as_str();
             return Err(Misuse(format!(
                 "{EMBEDDED} is not a file; `bulkhead component swap {slot} {EMBEDDED}` has the built-in component answer"
             ))

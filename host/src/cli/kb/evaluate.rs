@@ -8,6 +8,7 @@ use bulkhead_knowledge::evaluation::{Run, questions};
 use super::{Place, question::Asker};
 use crate::{
     cli::{output, share::share},
+    distribution::Distribution,
     services::tickets::config::Tickets,
 };
 
@@ -33,8 +34,8 @@ pub(in crate::cli) struct Evaluate {
 }
 
 impl Evaluate {
-    pub(super) async fn run(self) -> anyhow::Result<()> {
-        let config = self.place.config()?;
+    pub(super) async fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
+        let config = self.place.config(distribution)?;
         let name = self.questions.display();
         let text = fs::read_to_string(&self.questions).with_context(|| format!("cannot read {name}"))?;
         let asked = questions(&text).with_context(|| name.to_string())?;

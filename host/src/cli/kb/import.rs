@@ -11,6 +11,7 @@ use super::{Place, course::Course, load_model, open};
 use crate::{
     cli::{exit::Misuse, output},
     config::formats,
+    distribution::Distribution,
     knowledge::Prompted,
 };
 
@@ -98,12 +99,12 @@ fn passage(text: &str) -> Result<usize, String> {
 }
 
 impl Import {
-    pub(super) async fn run(self) -> anyhow::Result<()> {
+    pub(super) async fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
         if self.overlap * 2 >= self.passage {
             let text = format!("--overlap must be less than half of --passage, which is {}", self.passage);
             return Err(Misuse(text).into());
         }
-        let config = self.place.config()?;
+        let config = self.place.config(distribution)?;
         let source = match (self.zammad.source()?, self.source) {
             (Some(zammad), _) => zammad,
             (None, Some(folder)) if folder.is_dir() => Source::Folder(folder),

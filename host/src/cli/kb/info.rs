@@ -4,7 +4,7 @@ use bulkhead_knowledge::Mode;
 use serde_json::json;
 
 use super::{Place, open};
-use crate::cli::output;
+use crate::{cli::output, distribution::Distribution};
 
 /// Tells about a base.
 #[derive(Debug, clap::Args)]
@@ -14,8 +14,8 @@ pub(in crate::cli) struct Info {
 }
 
 impl Info {
-    pub(super) async fn run(self) -> anyhow::Result<()> {
-        let base = open(&self.place.config()?, Mode::Read).await?;
+    pub(super) async fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
+        let base = open(&self.place.config(distribution)?, Mode::Read).await?;
         let (sources, counts, provenance) = (base.sources().await?, base.count().await?, base.provenance());
         if self.place.json {
             let sources = sources.iter().map(|source| {

@@ -4,7 +4,7 @@ use bulkhead_knowledge::Mode;
 use serde_json::json;
 
 use super::{Place, open};
-use crate::cli::output;
+use crate::{cli::output, distribution::Distribution};
 
 /// Removes a source.
 #[derive(Debug, clap::Args)]
@@ -16,8 +16,8 @@ pub(in crate::cli) struct Remove {
 }
 
 impl Remove {
-    pub(super) async fn run(self) -> anyhow::Result<()> {
-        let config = self.place.config()?;
+    pub(super) async fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
+        let config = self.place.config(distribution)?;
         // Where there is no base, none is made.
         open(&config, Mode::Read).await?;
         let base = open(&config, Mode::Write).await?;

@@ -4,7 +4,7 @@ use bulkhead_knowledge::Passage;
 use serde_json::json;
 
 use super::{Place, question::Asker};
-use crate::cli::output;
+use crate::{cli::output, distribution::Distribution};
 
 /// Characters of a passage that are shown to people.
 const SHOWN: usize = 200;
@@ -26,8 +26,8 @@ pub(in crate::cli) struct Search {
 }
 
 impl Search {
-    pub(super) async fn run(self) -> anyhow::Result<()> {
-        let asker = Asker::open(&self.place.config()?).await?;
+    pub(super) async fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
+        let asker = Asker::open(&self.place.config(distribution)?).await?;
         let found = asker.ask(&self.question, self.categories, usize::from(self.limit)).await?;
         if self.place.json {
             return Ok(output::json(&found.iter().map(as_json).collect())?);

@@ -8,7 +8,10 @@ use bulkhead_inference::head::Head;
 use bulkhead_triage_features::FeatureSettings;
 
 use super::{Loaded, Place, labels, read_tickets};
-use crate::cli::{output, share::share};
+use crate::{
+    cli::{output, share::share},
+    distribution::Distribution,
+};
 
 /// Evaluates a head.
 #[derive(Debug, clap::Args)]
@@ -35,7 +38,7 @@ pub(in crate::cli) struct Evaluate {
 }
 
 impl Evaluate {
-    pub(super) fn run(self) -> anyhow::Result<()> {
+    pub(super) fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
         let tickets = read_tickets(&self.data)?;
         let categories = self.place.categories()?;
         anyhow::ensure!(
@@ -48,7 +51,7 @@ impl Evaluate {
             labels::check(&self.data, &tickets, &labels::of(&categories).collect::<Vec<_>>())?;
         }
         let tickets: Vec<Ticket> = tickets.into_iter().map(|(_, ticket)| ticket).collect();
-        let Loaded { model_id, model, .. } = self.place.load()?;
+        let Loaded { model_id, model, .. } = self.place.load(distribution)?;
         head.record().check(&model_id, model.description())?;
         let features: Option<FeatureSettings> =
             head.record().sparse.clone().map(serde_json::from_value).transpose()?;

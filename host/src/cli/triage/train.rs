@@ -8,7 +8,7 @@ use bulkhead_triage_configuration::Configuration;
 use bulkhead_triage_features::FeatureSettings;
 
 use super::{Loaded, Place, labels, read_tickets};
-use crate::{cli::output, services::tickets::config::HEAD};
+use crate::{cli::output, distribution::Distribution, services::tickets::config::HEAD};
 
 /// Folder of heads in the data folder.
 const HEADS_DIR: &str = "heads";
@@ -39,10 +39,10 @@ pub(in crate::cli) struct Train {
 }
 
 impl Train {
-    pub(super) fn run(self) -> anyhow::Result<()> {
+    pub(super) fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
         let categories = self.place.categories()?;
         let tickets = self.tickets(&categories)?;
-        let Loaded { config, model_id, model } = self.place.load()?;
+        let Loaded { config, model_id, model } = self.place.load(distribution)?;
         let prompt = prompt(self.prompt.as_deref(), &model.description().prompts)?;
         let features =
             self.words.then(|| FeatureSettings { words: 1, ..FeatureSettings::words_only(FEATURE_BITS) });

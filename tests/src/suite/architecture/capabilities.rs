@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use bulkhead::{
     capabilities::{Access, Interface as Offered},
     config::slots::SlotSpec,
-    services::{capabilities, list},
+    services::list,
 };
 use wit_parser::{InterfaceId, Resolve, WorldItem};
 
@@ -16,7 +16,7 @@ const DEPRECATED: &str = "host/deprecated";
 
 /// Every interface of the host.
 fn offered() -> impl Iterator<Item = &'static Offered> {
-    let interfaces: Vec<_> = capabilities::all().interfaces().collect();
+    let interfaces: Vec<_> = list::capabilities().interfaces().collect();
     interfaces.into_iter()
 }
 
@@ -46,7 +46,7 @@ fn every_function_is_in_the_table_once() {
 #[test]
 fn every_interface_may_be_granted() {
     let offered: Vec<&str> = offered().map(|offered| offered.name).collect();
-    let deprecated = capabilities::all().deprecated().iter().map(|deprecated| deprecated.name);
+    let deprecated = list::capabilities().deprecated().iter().map(|deprecated| deprecated.name);
     let names: Vec<&str> = offered.iter().copied().chain(deprecated).collect();
     assert_eq!(names, list::spec().interfaces);
     for slot in list::spec().slots() {
@@ -82,7 +82,7 @@ fn interfaces_are_offered_once() {
 /// A deprecated name is linked to the functions of the name that replaces it.
 #[test]
 fn deprecated_names_have_the_types_of_those_that_replace_them() {
-    let (resolve, set) = (wit::everything(), capabilities::all());
+    let (resolve, set) = (wit::everything(), list::capabilities());
     for deprecated in set.deprecated() {
         let now = set.find(deprecated.name).unwrap_or_else(|| panic!("{deprecated:?} leads nowhere"));
         let contents = |name: &str| wit::contents(&resolve, in_wit(&resolve, name));
@@ -107,7 +107,7 @@ fn a_slot_is_granted_all_that_its_world_imports() {
         let slot = list::spec().slots().find(is_its_world);
         for (key, item) in &world.imports {
             let import = resolve.name_world_key(key);
-            let now = capabilities::all().named_now(&import);
+            let now = list::capabilities().named_now(&import);
             assert!(
                 now == import || name == DEPRECATED,
                 "the world {name} imports {import}, which is deprecated; use {now}"
@@ -119,7 +119,7 @@ fn a_slot_is_granted_all_that_its_world_imports() {
                 continue;
             };
             if let Some(slot) = slot {
-                let is_granted = capabilities::all().is_granted(offered, slot, &[]);
+                let is_granted = list::capabilities().is_granted(offered, slot, &[]);
                 assert!(is_granted, "slot {} is not granted {import}", slot.id);
             }
         }

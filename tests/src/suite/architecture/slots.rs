@@ -7,7 +7,7 @@ use super::source::{Source, sources};
 /// Folder of the services below `host`, each in a folder of its name.
 const SERVICES: &str = "services";
 /// Folders and files of the platform below `host`, in which no slot is named.
-const PLATFORM: [&str; 11] = [
+const PLATFORM: [&str; 13] = [
     "admin",
     "config",
     "database",
@@ -16,6 +16,8 @@ const PLATFORM: [&str; 11] = [
     "rollout",
     "runtime",
     "service",
+    "src/distribution",
+    "src/distribution.rs",
     "src/host",
     "src/host.rs",
     "telemetry",

@@ -13,6 +13,7 @@ use super::{Target, file};
 use crate::{
     cli::{check, client::Remote, exit::Unsound, output},
     config::{Config, ConfigFile, Loaded},
+    distribution::Distribution,
     files,
     services::captcha::{
         config::{Captcha, Site},
@@ -25,6 +26,8 @@ const SITE_VARIABLES: [&str; 2] = ["BULKHEAD_CAPTCHA__SITES__", "CAPTCHA_SITES_"
 
 /// A change that may be made: the file is sound, and the host, where there is one, would be asked.
 pub(super) struct Change {
+    /// What reads the file.
+    distribution: Distribution,
     file: ConfigFile,
     path: PathBuf,
     before: Loaded,
@@ -43,18 +46,18 @@ enum Reach {
 
 impl Change {
     /// Reads the file, and looks whether a host is there that lets this token reload.
-    pub(super) fn begin(target: Target) -> anyhow::Result<Self> {
+    pub(super) fn begin(distribution: &Distribution, target: Target) -> anyhow::Result<Self> {
         let Target { configuration, no_reload, remote } = target;
         let path = file(&configuration)?;
-        let file = ConfigFile::open_plain(&path)?;
+        let (distribution, file) = (*distribution, ConfigFile::open_plain(&path)?);
         let what = "no host would start from the file, which is as it was";
-        let before = check(file.clone()).map_err(|problems| Unsound { what, problems })?;
+        let before = check(&distribution, file.clone()).map_err(|problems| Unsound { what, problems })?;
         let remote = remote.or_at(operators_url(&before.config));
         if no_reload {
-            return Ok(Self { file, path, before, host: Reach::Unasked });
+            return Ok(Self { distribution, file, path, before, host: Reach::Unasked });
         }
         if !remote.is_there()? {
-            return Ok(Self { file, path, before, host: Reach::Absent(remote) });
+            return Ok(Self { distribution, file, path, before, host: Reach::Absent(remote) });
         }
         // Before anything is changed: what a refused token has begun would be half done.
         let trial = remote.post("/v1/config/trial", &json!({}));
@@ -65,7 +68,7 @@ impl Change {
                 path.display()
             )
         })?;
-        Ok(Self { file, path, before, host: Reach::Present(remote) })
+        Ok(Self { distribution, file, path, before, host: Reach::Present(remote) })
     }
 
     /// Edits the file, says so, and has the host read it, whether anybody takes what is said or not.
@@ -124,7 +127,7 @@ impl Change {
     fn checked(&self, edited: &SitesFile, site: &str) -> anyhow::Result<()> {
         let file = ConfigFile { name: self.file.name.clone(), text: edited.text() };
         let what = "no host would start from the changed file, which is as it was";
-        let after = check(file).map_err(|problems| Unsound { what, problems })?;
+        let after = check(&self.distribution, file).map_err(|problems| Unsound { what, problems })?;
         let secrets = |loaded: &Loaded| configured(loaded, site).map(|site| site.secrets.clone());
         let (before, after) = (secrets(&self.before), secrets(&after));
         if before != after {
@@ -217,7 +220,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::cli::exit::Exit;
+    use crate::{cli::exit::Exit, services::list::BULKHEAD};
 
     #[derive(Debug, Parser)]
     struct Line {
@@ -227,7 +230,7 @@ mod tests {
 
     fn begun(path: &Path) -> anyhow::Result<Change> {
         let line = ["site", "--no-reload", "--config"].map(Path::new);
-        Change::begin(Line::try_parse_from(line.into_iter().chain([path])).unwrap().target)
+        Change::begin(&BULKHEAD, Line::try_parse_from(line.into_iter().chain([path])).unwrap().target)
     }
 
     #[test]

@@ -1,15 +1,10 @@
 //! Flags of the replaced embedding server, under their names there.
 
-use std::{
-    net::{IpAddr, ToSocketAddrs},
-    path::PathBuf,
-};
-
 use clap::Args;
 
-use crate::config::Flag;
+use crate::{config::Flag, distribution::ServiceFlags};
 
-/// Flags of `bulkhead serve` that concern the embedding service, and the old server's names for the shared listener.
+/// Flags of `bulkhead serve` that concern the embedding service.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Embedding")]
 pub(super) struct Flags {
@@ -40,34 +35,15 @@ pub(super) struct Flags {
     /// Forces an instruction set [default: the best of the processor].
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
-    /// Host name or address of the shared listener, beside --listen.
-    #[arg(long, value_name = "HOST", value_parser = resolve, conflicts_with = "listen")]
-    host: Option<IpAddr>,
-    /// Port of the shared listener, beside --listen.
-    #[arg(long, value_name = "PORT", conflicts_with = "listen")]
-    port: Option<u16>,
-    /// Certificate chain of the public listeners, a PEM file; a new one is taken up without a restart.
-    #[arg(long, value_name = "FILE", requires = "tls_key")]
-    tls_cert: Option<PathBuf>,
-    /// Private key of the certificate, a PEM file.
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
-    tls_key: Option<PathBuf>,
 }
 
-fn resolve(host: &str) -> Result<IpAddr, String> {
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let found = (bare, 0).to_socket_addrs().map_err(|error| error.to_string())?.next();
-    found.map(|address| address.ip()).ok_or_else(|| "has no address".to_owned())
-}
-
-impl Flags {
-    pub(super) fn flags(&self) -> Vec<Flag> {
+impl ServiceFlags for Flags {
+    fn flags(&self) -> Vec<Flag> {
         let one = |name: &str, path: &str, value: Option<String>| {
             value.map(|value| Flag { name: name.into(), path: path.into(), value })
         };
         let list = |values: &[String]| (!values.is_empty()).then(|| values.join(","));
         let text = |number: Option<usize>| number.map(|number| number.to_string());
-        let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
         let keys = self.api_key.iter().enumerate().map(|(index, key)| Flag {
             name: "--api-key".into(),
             path: format!("embedding.api_keys.{index}"),
@@ -86,10 +62,6 @@ impl Flags {
                 self.request_timeout_seconds.map(|seconds| seconds.to_string()),
             ),
             one("--kernel", "embedding.kernel", self.kernel.clone()),
-            one("--host", "server.listen.host", self.host.map(|host| host.to_string())),
-            one("--port", "server.listen.port", self.port.map(|port| port.to_string())),
-            one("--tls-cert", "server.tls.cert", path(&self.tls_cert)),
-            one("--tls-key", "server.tls.key", path(&self.tls_key)),
         ];
         keys.chain(others.into_iter().flatten()).collect()
     }

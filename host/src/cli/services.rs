@@ -1,0 +1,16 @@
+//! What the services of the `bulkhead` binary add to its command line.
+
+use super::{captcha, demo, embedding, kb, model, triage};
+use crate::distribution::{CommandSpec, FlagsSpec};
+
+/// Their subcommands, in the order of the help.
+pub const COMMANDS: &[CommandSpec] = &[
+    CommandSpec::of::<model::Command>(),
+    CommandSpec::of::<demo::Command>(),
+    CommandSpec::of::<captcha::Command>(),
+    CommandSpec::of::<kb::Command>(),
+    CommandSpec::of::<triage::Command>(),
+];
+
+/// Their flags of `serve`.
+pub const SERVE_FLAGS: &[FlagsSpec] = &[FlagsSpec::of::<embedding::Flags>()];

@@ -1,0 +1,79 @@
+//! How services add subcommands, and flags of `serve`, to the command line of a binary.
+
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches};
+
+use super::Distribution;
+use crate::config::Flag;
+
+/// A subcommand of a service, with its arguments.
+pub trait ServiceCommand: CommandFactory + FromArgMatches {
+    /// Runs it on behalf of a binary.
+    ///
+    /// # Errors
+    /// Why it has failed.
+    fn run(self, distribution: &Distribution) -> anyhow::Result<()>;
+}
+
+/// Flags of `serve` that set keys of a service.
+pub trait ServiceFlags: Args {
+    /// Returns the keys that the flags set.
+    fn flags(&self) -> Vec<Flag>;
+}
+
+/// How a subcommand is parsed and run.
+#[derive(Clone, Copy, Debug)]
+pub struct CommandSpec {
+    command: fn() -> clap::Command,
+    run: fn(&ArgMatches, &Distribution) -> anyhow::Result<()>,
+}
+
+impl CommandSpec {
+    /// Describes the subcommand of type `T`.
+    pub const fn of<T: ServiceCommand>() -> Self {
+        Self { command: T::command, run: run::<T> }
+    }
+
+    /// Returns the subcommand as the parser of arguments takes it.
+    pub fn command(&self) -> clap::Command {
+        (self.command)()
+    }
+
+    /// Runs it with the arguments that it was given.
+    ///
+    /// # Errors
+    /// Why it has failed.
+    pub fn run(&self, arguments: &ArgMatches, distribution: &Distribution) -> anyhow::Result<()> {
+        (self.run)(arguments, distribution)
+    }
+}
+
+fn run<T: ServiceCommand>(arguments: &ArgMatches, distribution: &Distribution) -> anyhow::Result<()> {
+    T::from_arg_matches(arguments)?.run(distribution)
+}
+
+/// How a set of flags is parsed.
+#[derive(Clone, Copy, Debug)]
+pub struct FlagsSpec {
+    add: fn(clap::Command) -> clap::Command,
+    read: fn(&ArgMatches) -> Result<Vec<Flag>, clap::Error>,
+}
+
+impl FlagsSpec {
+    /// Describes the flags of type `T`.
+    pub const fn of<T: ServiceFlags>() -> Self {
+        Self { add: T::augment_args, read: |arguments| Ok(T::from_arg_matches(arguments)?.flags()) }
+    }
+
+    /// Adds the flags to a command.
+    pub fn add_to(&self, command: clap::Command) -> clap::Command {
+        (self.add)(command)
+    }
+
+    /// Returns the keys that the flags set.
+    ///
+    /// # Errors
+    /// When the arguments are those of another command.
+    pub fn read(&self, arguments: &ArgMatches) -> Result<Vec<Flag>, clap::Error> {
+        (self.read)(arguments)
+    }
+}
