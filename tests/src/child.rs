@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-pub use crate::host::program;
+pub use crate::host::{program, program_called};
 use crate::samples::Samples;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -37,6 +37,11 @@ impl Launch {
     /// `bulkhead` with these arguments.
     pub fn bulkhead(arguments: &[&str]) -> Self {
         Self::new(&program(), arguments)
+    }
+
+    /// Another binary of the workspace with these arguments.
+    pub fn binary(name: &str, arguments: &[&str]) -> Self {
+        Self::new(&program_called(name), arguments)
     }
 
     /// `bulkhead serve` on ephemeral ports with JSON lines and its data in `folder`.

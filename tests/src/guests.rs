@@ -178,6 +178,12 @@ pub fn of_service_importing(text: &str, service: &str, imports: &[&str]) -> Vec<
     wrap(&wat::parse_str(text).unwrap(), &wit(), &folders, &world)
 }
 
+/// A core module's text as a component of `world`, such as `a:b/c@1.0.0`, whose WIT is in `folder`.
+pub fn of_world(text: &str, folder: &Path, world: &str) -> Vec<u8> {
+    let world = format!("package test:guest; world guest {{ include {world}; }}");
+    wrap(&wat::parse_str(text).unwrap(), folder, &["."], &world)
+}
+
 fn wit() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit")
 }

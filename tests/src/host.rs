@@ -166,12 +166,17 @@ fn read(
     Ok(loaded)
 }
 
-/// The binary that was built beside this program, which is a test in a folder below or the bench.
+/// The binary `bulkhead`, see [`program_called`].
 pub fn program() -> std::path::PathBuf {
+    program_called("bulkhead")
+}
+
+/// A binary of the workspace that was built beside this program, which is a test in a folder below or the bench.
+pub fn program_called(name: &str) -> std::path::PathBuf {
     let this = std::env::current_exe().unwrap();
     let program =
-        this.ancestors().skip(1).take(2).map(|folder| folder.join("bulkhead")).find(|path| path.is_file());
-    program.unwrap_or_else(|| panic!("bulkhead is missing beside {}; `just build` makes it", this.display()))
+        this.ancestors().skip(1).take(2).map(|folder| folder.join(name)).find(|path| path.is_file());
+    program.unwrap_or_else(|| panic!("{name} is missing beside {}; `just build` makes it", this.display()))
 }
 
 impl TestHost {

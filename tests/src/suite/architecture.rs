@@ -8,6 +8,7 @@ mod files;
 mod golden;
 mod imports;
 mod layers;
+mod own_service;
 mod pages;
 mod slots;
 mod source;

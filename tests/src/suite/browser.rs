@@ -1,7 +1,7 @@
 //! In a real browser: the captcha, with the demo page's own solver and the real ALTCHA widget, on the demo page and
 //! on a page of another origin; the operators' console; the start page and the pages that show APIs.
 
-mod chromium;
+pub mod chromium;
 mod console;
 mod start;
 mod website;

@@ -11,6 +11,7 @@ mod fuzzed;
 mod hostile;
 mod ledger;
 mod operators;
+mod own_service;
 mod preflight;
 mod process;
 mod samples;

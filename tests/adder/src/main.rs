@@ -1,0 +1,26 @@
+//! The platform with one service, which adds to numbers what its component adds: the proof that a binary has a service
+//! of its own without a change to the platform.
+
+mod capability;
+mod http;
+mod metrics;
+mod service;
+mod settings;
+mod world;
+
+use std::process::ExitCode;
+
+use bulkhead::{Distribution, cli};
+
+use self::service::AdderPlugin;
+
+fn main() -> ExitCode {
+    cli::run(&Distribution {
+        name: env!("CARGO_PKG_NAME"),
+        about: env!("CARGO_PKG_DESCRIPTION"),
+        services: &[&AdderPlugin],
+        deprecated: &[],
+        commands: &[],
+        serve_flags: &[],
+    })
+}

@@ -1,0 +1,88 @@
+//! The service as a host starts it.
+
+use std::sync::Arc;
+
+use bulkhead_config::{
+    ServiceSpec,
+    slots::{Limits, SlotId, SlotSpec},
+    tables::TableSpec,
+};
+use bulkhead_runtime::{capabilities::CapabilitySet, compile::ComponentDigest, slots::Slot};
+use bulkhead_service::{Context, MetricRegistrar, Service, Started, Step, not_owned, try_out};
+
+use crate::{
+    capability::{Counter, CounterCapability},
+    http::{self, AdderState},
+    metrics::AdderMetrics,
+    settings::Settings,
+    world::Adder,
+};
+
+/// Name of the service in `[services.NAME]`.
+const NAME: &str = "adder";
+/// The slot whose component adds.
+const ADDER: SlotId = SlotId::new("adder");
+
+/// The service and its slot.
+const SPEC: ServiceSpec = ServiceSpec {
+    name: NAME,
+    slots: &[SlotSpec {
+        id: ADDER,
+        service: NAME,
+        limits: &Limits::DEFAULT,
+        grants: &["bulkhead:adder/counter"],
+        uses_models: false,
+        component: None,
+    }],
+};
+
+/// The service in the list of services.
+pub struct AdderPlugin;
+
+impl Service for AdderPlugin {
+    fn spec(&self) -> ServiceSpec {
+        SPEC
+    }
+
+    fn tables(&self) -> &'static [TableSpec] {
+        const { &[TableSpec::of::<Settings>()] }
+    }
+
+    fn metrics(&self) -> &'static [MetricRegistrar] {
+        const { &[MetricRegistrar::of::<AdderMetrics>()] }
+    }
+
+    fn add_capabilities(&self, capabilities: CapabilitySet) -> CapabilitySet {
+        capabilities.with(CounterCapability)
+    }
+
+    fn start<'a>(&'a self, context: &'a Context) -> Step<'a, Started> {
+        Box::pin(async move {
+            let counter = Arc::new(Counter::default());
+            let slot = empty_slot(context, Arc::clone(&counter))?;
+            context.fill(&slot).await;
+            let settings: &Settings = context.config.table()?;
+            let (metrics, largest) = (context.metrics.set()?, settings.largest);
+            Ok(Started::with_router(http::router(AdderState { slot, counter, metrics, largest })))
+        })
+    }
+
+    fn check<'a>(&'a self, context: &'a Context, slot: SlotId, wasm: Arc<[u8]>) -> Step<'a, ComponentDigest> {
+        Box::pin(async move {
+            if slot != ADDER {
+                return Err(not_owned(slot));
+            }
+            let slot = empty_slot(context, Arc::default())?;
+            Ok(try_out(&slot, wasm, "check").await?.digest)
+        })
+    }
+}
+
+/// Returns the slot without a component.
+fn empty_slot(context: &Context, counter: Arc<Counter>) -> anyhow::Result<Arc<Slot<Adder>>> {
+    let settings = context.slot(ADDER)?;
+    let mut resources = context.resources(settings)?;
+    resources.insert(counter);
+    let metrics = resources.metrics.slot(ADDER);
+    Ok(Arc::new(Slot::new(context.slot_context.clone(), settings.clone(), resources, metrics)))
+}
