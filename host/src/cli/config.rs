@@ -68,7 +68,7 @@ impl Command {
                 let loaded = configuration.load(distribution, Vec::new())?;
                 // Before anything is said: what the host would not start from is no good configuration.
                 let of_files = check_files(distribution, &loaded.config)?;
-                for warning in loaded.warnings.iter().chain(&of_files) {
+                for warning in loaded.warnings.iter().map(ToString::to_string).chain(of_files) {
                     output::line(format_args!("warning: {warning}"))?;
                 }
                 output::line("the configuration is good")?;
