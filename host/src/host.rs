@@ -16,7 +16,7 @@ use tokio::{runtime::Handle, task::JoinSet};
 
 use self::{listeners::Listeners, observe::FaultObserver};
 use crate::{
-    admin::{self, Admin, Operators},
+    admin::{AdminListener, AdminSources, OperatorContext},
     background,
     compile::ComponentDigest,
     config::{Config, Loaded, slots::SlotId},
@@ -62,7 +62,7 @@ pub struct Host {
     health: Arc<HostHealth>,
     reloader: Arc<Reloader>,
     // Last, so that operators see a host drain.
-    admin: Admin,
+    admin: AdminListener,
 }
 
 /// Builds what the services of a host are started with, and has them prepare it for each other.
@@ -135,7 +135,7 @@ impl Host {
         let context = context(distribution, &loaded, source, lifecycle.clone())?;
         let config = &context.config;
 
-        let admin = Admin::start(config.server.admin_listen, &config.admin, admin_sources(&context))?;
+        let admin = AdminListener::start(config.server.admin_listen, &config.admin, admin_sources(&context))?;
         let mut listeners = Listeners::default();
         listeners.merge(None, "server.listen", start::router(&context, admin.url()));
         for service in services {
@@ -256,17 +256,17 @@ fn precompile(context: &Context, mut stopping: Stopping) -> impl Future<Output =
     }
 }
 
-fn admin_sources(context: &Context) -> admin::Sources {
+fn admin_sources(context: &Context) -> AdminSources {
     let (health, metrics) = (Arc::clone(&context.health), Arc::clone(&context.metrics));
     let text = move |accept: Option<&str>| {
         let format = Format::negotiate(accept).unwrap_or(Format::Text);
         (format.content_type(), format.encode(&metrics.gather()).unwrap_or_default())
     };
-    admin::Sources {
+    AdminSources {
         ready: Arc::new(move || health.report()),
         metrics: Arc::new(text),
         connections: Arc::new(FaultObserver(Arc::clone(&context.metrics))),
-        operators: Some(Operators {
+        operators: Some(OperatorContext {
             deployments: Arc::clone(&context.deployments),
             reloader: Arc::clone(&context.reloader),
             runtime: Handle::current(),

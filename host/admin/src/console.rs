@@ -1,7 +1,7 @@
-//! `/console`: a page to operate slots with. Its files stand in `console/` and are in the binary as they are.
+//! `/console`: a web page for operating slots. The binary embeds its files from `console/` unchanged.
 //!
-//! The page asks `/v1` like any other client, with the token that its user types. It loads nothing from elsewhere and runs
-//! no script but its files, which its content security policy enforces.
+//! The page calls `/v1` like any other client, with the token that its user enters. Its content security policy makes
+//! sure that it loads nothing from elsewhere and runs no script but its own files.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use axum::{
 };
 use sha2::{Digest as _, Sha256};
 
-/// Path below the listener, content type, content.
-type File = (&'static str, &'static str, &'static str);
+/// A file of the console: path, content type, content.
+type ConsoleFile = (&'static str, &'static str, &'static str);
 
 const HTML: &str = "text/html; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
@@ -23,7 +23,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 macro_rules! files {
     ($($kind:ident $file:literal;)*) => {
         /// Every file of the console.
-        const FILES: &[File] = &[
+        const FILES: &[ConsoleFile] = &[
             ("/console", HTML, include_str!("console/index.html")),
             $((concat!("/console/", $file), $kind, include_str!(concat!("console/", $file)))),*
         ];
@@ -60,33 +60,34 @@ files! {
     STYLE "views.css";
 }
 
-/// Nothing but the page's own files; text never becomes markup or script, whatever an API's answer holds.
+/// The content security policy: it allows only the page's own files, and no text of an answer becomes markup or script.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
-/// The page and its parts.
+/// Returns the routes of the console.
 pub(super) fn router<S: Clone + Send + Sync + 'static>() -> Router<S> {
     let router = Router::new().route("/console/", get(async || Redirect::permanent("../console")));
     FILES.iter().fold(router, |router, file| {
-        let tag: Arc<str> = tag(file.2).into();
-        router.route(file.0, get(move |headers: HeaderMap| async move { answer(file, &tag, &headers) }))
+        let etag: Arc<str> = etag(file.2).into();
+        router.route(file.0, get(move |headers: HeaderMap| async move { respond(file, &etag, &headers) }))
     })
 }
 
-/// Changes with the content.
-fn tag(content: &str) -> String {
+/// Returns the entity tag of a content.
+fn etag(content: &str) -> String {
     let digest = hex::encode(Sha256::digest(content));
     format!("\"{}\"", digest.get(..32).unwrap_or_default())
 }
 
-/// The file, or 304 where the client has it. Clients ask every time: the files of one build belong together.
-fn answer((_, kind, content): &File, tag: &str, asked: &HeaderMap) -> Response {
-    let known = asked.get_all(header::IF_NONE_MATCH).iter().filter_map(|tags| tags.to_str().ok());
-    let known = known.flat_map(|tags| tags.split(',')).any(|known| {
-        let known = known.trim();
-        known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag
+/// Returns the file, or 304 where the client has it. Clients revalidate on every load, since files of two builds do not
+/// work together.
+fn respond((_, kind, content): &ConsoleFile, etag: &str, request: &HeaderMap) -> Response {
+    let cached = request.get_all(header::IF_NONE_MATCH).iter().filter_map(|etags| etags.to_str().ok());
+    let is_cached = cached.flat_map(|etags| etags.split(',')).any(|cached| {
+        let cached = cached.trim();
+        cached == "*" || cached.strip_prefix("W/").unwrap_or(cached) == etag
     });
-    let mut response = match known {
+    let mut response = match is_cached {
         true => StatusCode::NOT_MODIFIED.into_response(),
         false => ([(header::CONTENT_TYPE, *kind)], *content).into_response(),
     };
@@ -99,7 +100,7 @@ fn answer((_, kind, content): &File, tag: &str, asked: &HeaderMap) -> Response {
         (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
     ];
     headers.extend(fixed.map(|(name, value)| (name, HeaderValue::from_static(value))));
-    headers.extend(HeaderValue::from_str(tag).map(|tag| (header::ETAG, tag)));
+    headers.extend(HeaderValue::from_str(etag).map(|etag| (header::ETAG, etag)));
     response
 }
 
@@ -115,25 +116,25 @@ mod tests {
 
     use super::*;
 
-    async fn fetch(path: &str, known: &str) -> Response {
-        let request = Request::get(path).header("if-none-match", known).body(Body::empty()).unwrap();
+    async fn fetch(path: &str, cached: &str) -> Response {
+        let request = Request::get(path).header("if-none-match", cached).body(Body::empty()).unwrap();
         router().oneshot(request).await.unwrap()
     }
 
     #[test]
     fn every_file_is_served() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/console");
-        let there =
+        let files =
             fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
         let served = FILES.iter().map(|(path, ..)| match *path {
             "/console" => "index.html".to_owned(),
             path => path.strip_prefix("/console/").unwrap().to_owned(),
         });
-        assert_eq!(there.collect::<BTreeSet<_>>(), served.collect());
+        assert_eq!(files.collect::<BTreeSet<_>>(), served.collect());
     }
 
     #[test]
-    fn nothing_names_another_place_and_no_text_becomes_markup() {
+    fn files_name_no_other_origin_or_markup() {
         const MARKUP: [&str; 7] = [
             "innerHTML",
             "outerHTML",
@@ -155,22 +156,22 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_that_the_client_has_is_not_sent_again() {
+    async fn cached_file_is_answered_with_304() {
         let first = fetch("/console/app.js", "\"other\"").await;
         assert_eq!(first.status(), 200);
         assert_eq!(first.headers()[header::CACHE_CONTROL], "no-cache");
         let tag = first.headers()[header::ETAG].to_str().unwrap().to_owned();
         assert_ne!(tag, fetch("/console/dom.js", "").await.headers()[header::ETAG].to_str().unwrap());
-        for known in [tag.clone(), format!("\"x\", W/{tag}"), "*".to_owned()] {
-            let again = fetch("/console/app.js", &known).await;
-            assert_eq!(again.status(), 304, "{known}");
+        for cached in [tag.clone(), format!("\"x\", W/{tag}"), "*".to_owned()] {
+            let again = fetch("/console/app.js", &cached).await;
+            assert_eq!(again.status(), 304, "{cached}");
             assert_eq!(again.headers()[header::ETAG].to_str().unwrap(), tag);
             assert!(again.headers().get(header::CONTENT_TYPE).is_none());
         }
     }
 
     #[test]
-    fn known_tags_steps_grow_with_header() {
+    fn etag_steps_grow_with_header() {
         let with = |unit: &str, bytes| {
             HeaderMap::from_iter([(header::IF_NONE_MATCH, repeated("", unit, "", bytes).parse().unwrap())])
         };
@@ -179,7 +180,7 @@ mod tests {
             ("commas", &|bytes| with(",", bytes)),
             ("spaces", &|bytes| with(" ", bytes)),
         ];
-        let test = concat!(module_path!(), "::known_tags_steps_grow_with_header");
-        assert_linear(test, 1 << 20, &shapes, |headers| answer(&FILES[0], "\"b\"", headers));
+        let test = concat!(module_path!(), "::etag_steps_grow_with_header");
+        assert_linear(test, 1 << 20, &shapes, |headers| respond(&FILES[0], "\"b\"", headers));
     }
 }

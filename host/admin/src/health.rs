@@ -8,15 +8,15 @@ use axum::{
 };
 use serde_json::{Value, json};
 
-use super::Sources;
+use super::AdminSources;
 
-/// 200 as long as the process runs.
+/// Answers 200 as long as the process runs.
 pub(super) async fn live() -> impl IntoResponse {
     answer(StatusCode::OK, json!({"status": "UP"}))
 }
 
-/// 200 or 503, and then what fails.
-pub(super) async fn ready(State(sources): State<Sources>) -> impl IntoResponse {
+/// Answers 200 when the host is ready, else 503 with the failing checks.
+pub(super) async fn ready(State(sources): State<AdminSources>) -> impl IntoResponse {
     let report = (sources.ready)();
     let (status, mut body) = match report.is_ready() {
         true => (StatusCode::OK, json!({ "status": "UP" })),

@@ -1,5 +1,5 @@
-//! Which `Host` the operators' listener answers to. A page whose name has come to lead to this machine (DNS rebinding)
-//! is of the same origin for a browser and reads what needs no token; its name in `Host` gives it away.
+//! Checks the `Host` of requests to the operators' listener against DNS rebinding: a page whose name resolves to this
+//! machine has the same origin for a browser and could read what needs no token, but its name is in `Host`.
 
 use std::{
     collections::BTreeSet,
@@ -16,14 +16,14 @@ use axum::{
 use bulkhead_http::{accept::PeerAddr, error::HostError};
 use bulkhead_telemetry::escape_guest;
 
-use super::refusals::{Kind, Refusal, Refusals};
+use super::refusals::{RefusalKind, RefusalLog, RefusedAttempt};
 
-/// Leads to this machine wherever it is resolved.
+/// The host name that every resolver maps to this machine.
 const LOCALHOST: &str = "localhost";
-/// Longest part of a host that the audit log shows, bytes.
-const SHOWN_BYTES: usize = 100;
+/// Longest part of a host in the audit log, bytes.
+const LOGGED_BYTES: usize = 100;
 
-/// 421: the request is for a host that is not answered to.
+/// 421: the request is for a host that is not allowed.
 const WRONG_HOST: HostError = HostError {
     status: StatusCode::MISDIRECTED_REQUEST,
     code: "wrong_host",
@@ -31,40 +31,41 @@ const WRONG_HOST: HostError = HostError {
               name to admin.hosts",
 };
 
-/// The names that are answered to.
-pub(super) struct Hosts {
-    /// None: all.
+/// The host names that requests may be for.
+pub(super) struct AllowedHosts {
+    /// `None` allows every name.
     names: Option<BTreeSet<String>>,
-    refusals: Option<Arc<Refusals>>,
+    refusals: Option<Arc<RefusalLog>>,
 }
 
-impl Hosts {
-    /// Those of a listener at `address`; who asks for others is noted in `refusals`.
+impl AllowedHosts {
+    /// Returns the allowed hosts of a listener at `address`. Refused requests go into `refusals`.
     pub(super) fn new(
         address: IpAddr,
         settings: &bulkhead_config::server::Admin,
-        refusals: Option<Arc<Refusals>>,
+        refusals: Option<Arc<RefusalLog>>,
     ) -> Self {
         let is_checked = address.to_canonical().is_loopback() || !settings.hosts.is_empty();
         Self { names: is_checked.then(|| settings.hosts.iter().cloned().collect()), refusals }
     }
 
-    /// The host that a request asks for and that is not answered to; empty where it names none.
+    /// Returns the host of the request if it is not allowed; empty where the request names none.
     fn refused<'r>(&self, request: &'r Request) -> Option<&'r str> {
         let names = self.names.as_ref()?;
         let fields = request.headers().get_all(HOST).iter().map(|field| field.to_str().unwrap_or_default());
-        // Of HTTP/2, and of absolute targets.
+        // HTTP/2 and absolute targets have an authority.
         let target = request.uri().authority().map(Authority::as_str);
-        let mut asked = target.into_iter().chain(fields).peekable();
-        if asked.peek().is_none() {
-            // HTTP/1.0 has none, and no browser speaks it.
+        let mut requested = target.into_iter().chain(fields).peekable();
+        if requested.peek().is_none() {
+            // HTTP/1.0 needs none, and no browser speaks it.
             return (request.version() > Version::HTTP_10).then_some("");
         }
-        asked.find(|text| !is_known(text, names))
+        requested.find(|text| !is_allowed(text, names))
     }
 }
 
-fn is_known(authority: &str, names: &BTreeSet<String>) -> bool {
+/// Checks whether an authority is an IP address, `localhost` or one of `names`.
+fn is_allowed(authority: &str, names: &BTreeSet<String>) -> bool {
     let Ok(authority) = authority.parse::<Authority>() else { return false };
     let host = authority.host();
     let bracketed = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
@@ -76,16 +77,16 @@ fn is_known(authority: &str, names: &BTreeSet<String>) -> bool {
 }
 
 /// Middleware: answers 421 to requests for other hosts.
-pub(super) async fn check(State(hosts): State<Arc<Hosts>>, request: Request, next: Next) -> Response {
+pub(super) async fn check(State(hosts): State<Arc<AllowedHosts>>, request: Request, next: Next) -> Response {
     let Some(host) = hosts.refused(&request) else { return next.run(request).await };
-    let host = escape_guest(host, SHOWN_BYTES);
+    let host = escape_guest(host, LOGGED_BYTES);
     let client = request.extensions().get::<PeerAddr>().map(|peer| peer.0.ip().to_canonical());
     let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str).unwrap_or_default();
     tracing::warn!(?client, route, host, "a request for another host was refused; see admin.hosts");
     if let (Some(refusals), Some(client)) = (&hosts.refusals, client) {
         let code = format!("wrong-host `{host}`");
-        let (kind, method) = (Kind::Host, request.method());
-        refusals.note(&Refusal { kind, client, actor: None, method, route, code: &code });
+        let (kind, method) = (RefusalKind::Host, request.method());
+        refusals.record(&RefusedAttempt { kind, client, actor: None, method, route, code: &code });
     }
     WRONG_HOST.into_response()
 }
@@ -98,7 +99,7 @@ mod tests {
 
     use super::*;
 
-    fn hosts(address: &str, names: &[&str]) -> Hosts {
+    fn hosts(address: &str, names: &[&str]) -> AllowedHosts {
         let names = names.iter().map(|name| (*name).to_owned()).collect();
         let settings = bulkhead_config::server::Admin {
             tls: None,
@@ -106,10 +107,10 @@ mod tests {
             hosts: names,
             tokens: std::collections::BTreeMap::new(),
         };
-        Hosts::new(address.parse().unwrap(), &settings, None)
+        AllowedHosts::new(address.parse().unwrap(), &settings, None)
     }
 
-    fn answers(hosts: &Hosts, version: Version, target: &str, fields: &[&str]) -> bool {
+    fn answers(hosts: &AllowedHosts, version: Version, target: &str, fields: &[&str]) -> bool {
         let mut request = Request::builder().version(version).uri(target);
         for field in fields {
             request = request.header(HOST, *field);
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn loopback_answers_to_itself_and_listed_names() {
+    fn loopback_allows_itself_and_listed_names() {
         for address in ["127.0.0.1", "::1", "::ffff:127.0.0.1"] {
             let hosts = hosts(address, &["ops.example"]);
             for good in [
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn other_addresses_are_checked_where_names_are_listed() {
+    fn listed_names_restrict_other_addresses() {
         for address in ["0.0.0.0", "192.0.2.1", "::"] {
             assert!(answers(&hosts(address, &[]), Version::HTTP_11, "/", &["any.example"]));
             let listed = hosts(address, &["ops.example"]);

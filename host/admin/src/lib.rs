@@ -1,7 +1,7 @@
-//! The operators' listener: health, metrics, slots under `/v1`, and a console for them.
+//! The operators' listener: health, metrics, the API under `/v1`, and the console.
 //!
-//! It runs on an operating-system thread of its own with a runtime of its own, so that it answers whatever
-//! guests do to the workers that serve requests. What it asks for its answers must not block.
+//! It runs on its own operating-system thread with its own runtime, so that guests that block the workers cannot block
+//! it. The callbacks that it calls must not block either.
 
 mod console;
 mod health;
@@ -39,69 +39,69 @@ use serde_json::json;
 use tokio::runtime;
 use tower_http::catch_panic::CatchPanicLayer;
 
-use self::{hosts::Hosts, refusals::Refusals};
+use self::{hosts::AllowedHosts, refusals::RefusalLog};
 
-pub use self::v1::Operators;
+pub use self::v1::OperatorContext;
 
-/// The configuration key of the address.
+/// The configuration key of the listener's address.
 const SETTING: &str = "server.admin_listen";
-/// Open connections: probes and scrapers, a few of each.
+/// Most open connections: a few probes and scrapers.
 const CONNECTIONS: usize = 64;
-/// Open connections from one address that is not loopback.
+/// Most open connections from one address that is not loopback.
 const CONNECTIONS_PER_ADDRESS: usize = 32;
-/// Time for a request head: probes ask at once.
+/// Timeout of a request head: probes send it at once.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time between requests: longer than the usual scrape interval.
+/// Timeout between requests: longer than the usual scrape interval.
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
-/// Requests in flight have this long once the host has stopped; `host/rollout/README.md` names it.
+/// Time for requests in flight once the host has stopped; `host/rollout/README.md` names it.
 const DRAIN: Duration = Duration::from_secs(1);
 
 /// Writes all metrics: from the value of `Accept` to content type and body.
 pub type Exposition = dyn Fn(Option<&str>) -> (&'static str, String) + Send + Sync;
 
-/// Where the answers come from. Called on the admin thread, for every request anew; must not block.
+/// What the listener reads its answers from. Every request calls these on the admin thread, so they must not block.
 #[derive(Clone)]
-pub struct Sources {
-    /// Whether the host is ready, and if not, why.
+pub struct AdminSources {
+    /// Reports whether the host is ready, and if not, why.
     pub ready: Arc<dyn Fn() -> ReadyReport + Send + Sync>,
-    /// Content type and body of `/metrics`.
+    /// Returns content type and body of `/metrics`.
     pub metrics: Arc<Exposition>,
     /// Counts connections.
     pub connections: Arc<dyn ConnectionObserver>,
-    /// What `/v1` operates on; without, there is none.
-    pub operators: Option<Operators>,
+    /// What `/v1` operates on; `None` serves neither `/v1` nor the console.
+    pub operators: Option<OperatorContext>,
 }
 
-/// An operators' listener that cannot be started.
+/// Why the operators' listener cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum AdminError {
-    /// Others could reach it unprotected.
+    /// Other machines could reach it without encryption.
     #[error(
         "`{SETTING}` is {0}, which others can reach without encryption: set `admin.tls`, use a loopback \
          address, or accept the risk with `admin.allow_remote = true`"
     )]
     Exposed(SocketAddr),
-    /// The address is not to be had.
+    /// The address cannot be bound.
     #[error("{0}")]
     Listen(ListenError),
-    /// The certificate is not usable.
+    /// The certificate cannot be used.
     #[error("`admin.tls`: {0}")]
     Tls(TlsError),
-    /// The operating system gives no thread or no event queue.
+    /// The operating system refused a thread or an event queue.
     #[error("cannot start the admin thread: {0}; raise the limits of processes and open files")]
     Thread(io::Error),
 }
 
-/// The running listener. Stops, and waits for its thread, when dropped.
+/// The running listener. Dropping it stops it and waits for its thread.
 #[derive(Debug)]
-pub struct Admin {
+pub struct AdminListener {
     address: SocketAddr,
     url: String,
     lifecycle: Lifecycle,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Admin {
+impl AdminListener {
     /// Starts the thread and returns once the address is bound.
     ///
     /// # Errors
@@ -109,7 +109,7 @@ impl Admin {
     pub fn start(
         address: SocketAddr,
         settings: &bulkhead_config::server::Admin,
-        sources: Sources,
+        sources: AdminSources,
     ) -> Result<Self, AdminError> {
         let protected =
             address.ip().to_canonical().is_loopback() || settings.tls.is_some() || settings.allow_remote;
@@ -124,8 +124,8 @@ impl Admin {
         let thread = thread::Builder::new().name("admin".to_owned());
         let connections = Arc::clone(&sources.connections);
         let refusals = sources.operators.as_ref().map(|operators| Arc::clone(&operators.deployments));
-        let refusals = refusals.map(|deployments| Arc::new(Refusals::new(deployments)));
-        let hosts = Hosts::new(address.ip(), settings, refusals.clone());
+        let refusals = refusals.map(|deployments| Arc::new(RefusalLog::new(deployments)));
+        let hosts = AllowedHosts::new(address.ip(), settings, refusals.clone());
         let router = router(sources, Arc::new(hosts), refusals);
         let serve = move || serve(address, tls, router, connections, until, &report);
         let thread = thread.spawn(serve);
@@ -135,18 +135,18 @@ impl Admin {
         Ok(Self { address, url, lifecycle, thread: Some(thread) })
     }
 
-    /// The address, with port 0 resolved.
+    /// Returns the bound address.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// The base of its URLs.
+    /// Returns the base URL.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Stops and waits for the thread, for a second at most if a request is in flight; how the requests have ended.
-    /// Last of all in a shutdown, so that probes are answered to the end.
+    /// Stops, waits for the thread (at most a second for requests in flight), and returns how the requests ended.
+    /// Called last in a shutdown, so that probes are answered to the end.
     pub fn stop(mut self) -> Drain {
         self.join();
         self.lifecycle.drain()
@@ -160,14 +160,14 @@ impl Admin {
     }
 }
 
-impl Drop for Admin {
+impl Drop for AdminListener {
     fn drop(&mut self) {
         self.join();
     }
 }
 
-/// What the thread does: reports its address and URL once it is bound, then serves. The runtime begins and ends here,
-/// for dropping one waits, which a caller's own runtime forbids.
+/// Runs on the admin thread: reports address and URL when bound, then serves. Creates and drops the runtime here, since
+/// dropping one blocks, which is forbidden inside the caller's runtime.
 fn serve(
     address: SocketAddr,
     tls: Option<Arc<Certificates>>,
@@ -183,7 +183,7 @@ fn serve(
         drop(context);
         Ok((runtime, bound))
     });
-    // Who asked is gone only with its process.
+    // The receiver waits for the report, so sending cannot fail.
     match started {
         Ok((runtime, bound)) => {
             let _ = report.send(Ok((bound.local_addr(), bound.url())));
@@ -215,7 +215,7 @@ async fn run(
     accept::serve(bound, router, settings, lifecycle.stopping()).await;
 }
 
-fn router(mut sources: Sources, hosts: Arc<Hosts>, refusals: Option<Arc<Refusals>>) -> Router {
+fn router(mut sources: AdminSources, hosts: Arc<AllowedHosts>, refusals: Option<Arc<RefusalLog>>) -> Router {
     let operators = sources.operators.take().zip(refusals);
     let operators =
         operators.map(|(operators, refusals)| v1::router(operators, refusals).merge(console::router()));
@@ -235,7 +235,7 @@ fn router(mut sources: Sources, hosts: Arc<Hosts>, refusals: Option<Arc<Refusals
         .layer(map_response(layers::forbid_sniffing))
 }
 
-/// The host's own errors with their codes spelt like those of `/v1`.
+/// Rewrites the error codes of the host's own errors in the spelling of `/v1`.
 async fn hyphenated(response: Response) -> Response {
     let Some(error) = response.extensions().get::<error::HostError>().copied() else { return response };
     let (mut parts, _) = response.into_parts();

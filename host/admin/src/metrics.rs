@@ -1,4 +1,4 @@
-//! `/metrics`.
+//! `GET /metrics`.
 
 use axum::{
     extract::State,
@@ -9,10 +9,10 @@ use axum::{
     response::IntoResponse,
 };
 
-use super::Sources;
+use super::AdminSources;
 
-/// All metrics in the format that the client would rather have.
-pub(super) async fn scrape(State(sources): State<Sources>, headers: HeaderMap) -> impl IntoResponse {
+/// Returns all metrics in the format that the client prefers.
+pub(super) async fn scrape(State(sources): State<AdminSources>, headers: HeaderMap) -> impl IntoResponse {
     let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
     let (content_type, body) = (sources.metrics)(accept);
     ([(CONTENT_TYPE, content_type), (VARY, "accept")], body)

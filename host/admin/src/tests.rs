@@ -1,3 +1,5 @@
+//! Tests of the listener over real sockets.
+
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::{
@@ -15,7 +17,7 @@ const LOCAL: bulkhead_config::server::Admin = bulkhead_config::server::Admin {
     tokens: std::collections::BTreeMap::new(),
 };
 
-fn sources(failing: &'static [(&'static str, &'static str)]) -> Sources {
+fn sources(failing: &'static [(&'static str, &'static str)]) -> AdminSources {
     let ready = move || {
         let mut report = ReadyReport::default();
         for (check, reason) in failing {
@@ -23,7 +25,7 @@ fn sources(failing: &'static [(&'static str, &'static str)]) -> Sources {
         }
         report
     };
-    Sources {
+    AdminSources {
         ready: Arc::new(ready),
         metrics: Arc::new(|accept| ("text/x", format!("# {accept:?}\n"))),
         connections: Arc::new(()),
@@ -31,18 +33,18 @@ fn sources(failing: &'static [(&'static str, &'static str)]) -> Sources {
     }
 }
 
-fn start(sources: Sources) -> Admin {
-    Admin::start("127.0.0.1:0".parse().unwrap(), &LOCAL, sources).unwrap()
+fn start(sources: AdminSources) -> AdminListener {
+    AdminListener::start("127.0.0.1:0".parse().unwrap(), &LOCAL, sources).unwrap()
 }
 
 #[tokio::test]
-async fn a_taken_address_is_an_error_on_a_runtime_too() {
+async fn taken_address_fails_inside_a_runtime() {
     let first = start(sources(&[]));
-    let second = Admin::start(first.local_addr(), &LOCAL, sources(&[]));
+    let second = AdminListener::start(first.local_addr(), &LOCAL, sources(&[]));
     assert!(second.unwrap_err().to_string().contains("`server.admin_listen`"));
 }
 
-/// Blocking on purpose: no runtime of ours takes part.
+/// Sends a request over a blocking socket, without a runtime.
 fn ask(address: SocketAddr, head: &str) -> String {
     let mut socket = TcpStream::connect(address).unwrap();
     write!(socket, "{head}\r\nhost: localhost\r\nconnection: close\r\n\r\n").unwrap();
@@ -52,7 +54,7 @@ fn ask(address: SocketAddr, head: &str) -> String {
 }
 
 #[test]
-fn health_says_what_fails() {
+fn readiness_lists_failing_checks() {
     let admin = start(sources(&[]));
     assert!(ask(admin.local_addr(), "GET /health/live HTTP/1.1").contains(r#"{"status":"UP"}"#));
     let ready = ask(admin.local_addr(), "GET /health/ready HTTP/1.1");
@@ -67,7 +69,7 @@ fn health_says_what_fails() {
 }
 
 #[test]
-fn metrics_come_in_the_format_asked_for() {
+fn metrics_follow_the_accept_header() {
     let admin = start(sources(&[]));
     let silent = ask(admin.local_addr(), "GET /metrics HTTP/1.1");
     assert!(silent.contains("content-type: text/x\r\n") && silent.contains("# None"), "{silent}");
@@ -76,7 +78,7 @@ fn metrics_come_in_the_format_asked_for() {
 }
 
 #[test]
-fn everything_else_is_refused_in_json() {
+fn unknown_requests_are_refused_in_json() {
     let admin = start(sources(&[]));
     let unknown = ask(admin.local_addr(), "GET /other HTTP/1.1");
     assert!(unknown.starts_with("HTTP/1.1 404 ") && unknown.contains(r#""error":"not-found""#), "{unknown}");
@@ -90,7 +92,7 @@ fn everything_else_is_refused_in_json() {
 }
 
 #[test]
-fn a_request_names_one_host() {
+fn requests_without_one_host_are_refused() {
     let admin = start(sources(&[]));
     for fields in ["host: y\r\n", "host: a b\r\n"] {
         let mut socket = TcpStream::connect(admin.local_addr()).unwrap();
@@ -103,22 +105,22 @@ fn a_request_names_one_host() {
 }
 
 #[test]
-fn an_address_that_others_reach_needs_protection() {
+fn public_address_needs_tls_or_consent() {
     let everywhere = "0.0.0.0:0".parse().unwrap();
-    let error = Admin::start(everywhere, &LOCAL, sources(&[])).unwrap_err().to_string();
+    let error = AdminListener::start(everywhere, &LOCAL, sources(&[])).unwrap_err().to_string();
     assert!(error.contains("admin.allow_remote") && error.contains("admin.tls"), "{error}");
     let allowed = bulkhead_config::server::Admin { allow_remote: true, ..LOCAL };
-    Admin::start(everywhere, &allowed, sources(&[])).unwrap().stop();
+    AdminListener::start(everywhere, &allowed, sources(&[])).unwrap().stop();
 }
 
 #[test]
-fn a_stopped_listener_is_gone_and_its_address_free() {
+fn stopped_listener_frees_its_address() {
     let admin = start(sources(&[]));
     let address = admin.local_addr();
     assert_eq!(admin.stop(), Drain::Complete);
     assert!(TcpStream::connect(address).is_err());
-    let again = Admin::start(address, &LOCAL, sources(&[])).unwrap();
-    let error = Admin::start(address, &LOCAL, sources(&[])).unwrap_err().to_string();
+    let again = AdminListener::start(address, &LOCAL, sources(&[])).unwrap();
+    let error = AdminListener::start(address, &LOCAL, sources(&[])).unwrap_err().to_string();
     assert!(error.contains("`server.admin_listen`"), "{error}");
     again.stop();
 }
@@ -128,7 +130,7 @@ async fn liveness_answers_while_every_worker_is_blocked() {
     let admin = start(sources(&[]));
     let (release, blocked) = mpsc::channel::<()>();
     let worker = tokio::spawn(async move { blocked.recv() });
-    // This thread drives the test itself, so the runtime's only worker is the one that blocks.
+    // This thread drives the test, so the runtime's only worker is the one that blocks.
     let answer = ask(admin.local_addr(), "GET /health/live HTTP/1.1");
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
     drop(release);

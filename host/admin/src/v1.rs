@@ -1,5 +1,5 @@
-//! `/v1`: what operators do with slots and their versions. Answers are JSON, errors have one shape ([`error`]), and
-//! everything but the description asks for a bearer token.
+//! `/v1`: the API that operates slots and their versions. Answers are JSON, errors have one shape ([`error`]), and
+//! every route but the OpenAPI description requires a bearer token.
 
 mod access;
 mod changes;
@@ -30,74 +30,77 @@ use bulkhead_rollout::{Deploy, DeploymentRegistry, Reloader};
 use bulkhead_telemetry::Metrics;
 use tokio::{runtime::Handle, sync::Semaphore};
 
-use self::{access::Access, error::ApiError, jobs::Jobs, statistics::Recorder};
-use super::refusals::Refusals;
+use self::{access::Authorizer, error::AdminApiError, jobs::PushJobs, statistics::StatisticsRecorder};
+use super::refusals::RefusalLog;
 
-/// Components received at once, each held in memory.
+/// Most components received at once; each is held in memory.
 const UPLOADS: usize = 2;
-/// Components pulled at once, beside those: a registry that hangs keeps nobody from sending a file.
+/// Most components pulled at once, counted apart from uploads: a registry that hangs must not block them.
 const PULLS: usize = 2;
-/// Components given out at once, each held in memory.
+/// Most components sent at once; each is held in memory.
 const EXPORTS: usize = 2;
-/// Time that a component may take to arrive.
+/// Timeout of an upload.
 const UPLOAD_TIME: Duration = Duration::from_secs(300);
-/// A change's body: a version, a number and a sentence.
-const CHANGE: BodyLimits = BodyLimits { bytes: 16 << 10, time: Duration::from_secs(10), key: None };
+/// Limits of a change's body: a version, a number and a sentence.
+const CHANGE_LIMITS: BodyLimits = BodyLimits { bytes: 16 << 10, time: Duration::from_secs(10), key: None };
 
-/// What operators operate on.
+/// What the API operates on.
 #[derive(Clone, Debug)]
-pub struct Operators {
+pub struct OperatorContext {
     /// The slots.
     pub deployments: Arc<DeploymentRegistry>,
-    /// The configuration, for reading it anew.
+    /// Reloads the configuration.
     pub reloader: Arc<Reloader>,
-    /// Where slots live: work on them must not hold up the operators' own thread.
+    /// The runtime of the slots: work on them must not block the admin thread.
     pub runtime: Handle,
-    /// Where components may be pulled from.
+    /// The registries from which components may be pulled.
     pub registries: Arc<Registries>,
-    /// Largest component that is taken, bytes.
+    /// Size of the largest component that is accepted, bytes.
     pub component_bytes: usize,
-    /// Their figures.
+    /// The metrics of the slots.
     pub metrics: Arc<Metrics>,
 }
 
-/// What handlers share.
+/// The state that handlers share.
 struct Api {
-    operators: Operators,
-    access: Access,
-    recorder: Arc<Recorder>,
+    operators: OperatorContext,
+    authorizer: Authorizer,
+    recorder: Arc<StatisticsRecorder>,
     uploads: Arc<Semaphore>,
     pulls: Arc<Semaphore>,
     exports: Arc<Semaphore>,
-    jobs: Jobs,
+    jobs: PushJobs,
 }
 
 impl Api {
-    fn slot(&self, name: &str) -> Result<Arc<dyn Deploy>, ApiError> {
+    /// Returns the deployment of a slot.
+    fn slot(&self, name: &str) -> Result<Arc<dyn Deploy>, AdminApiError> {
         let deployments = &self.operators.deployments;
         deployments.get(name).ok_or_else(|| {
             if deployments.is_pending(name) {
-                ApiError::starting()
+                AdminApiError::starting()
             } else {
-                ApiError::unknown_slot(deployments)
+                AdminApiError::unknown_slot(deployments)
             }
         })
     }
 
-    fn component(&self) -> BodyLimits {
+    /// Returns the limits of an uploaded component.
+    fn component_limits(&self) -> BodyLimits {
         let key = Some("sandbox.component_bytes");
         BodyLimits { bytes: self.operators.component_bytes, time: UPLOAD_TIME, key }
     }
 }
 
-/// The routes, each behind the scope that it asks for.
-pub(super) fn router(operators: Operators, refusals: Arc<Refusals>) -> Router {
-    let access = Access::new(operators.reloader.tokens(), refusals);
-    let recorder = Arc::new(Recorder::new(Arc::clone(&operators.metrics)));
+/// Returns the routes, each guarded by its scope.
+pub(super) fn router(operators: OperatorContext, refusals: Arc<RefusalLog>) -> Router {
+    let authorizer = Authorizer::new(operators.reloader.tokens(), refusals);
+    let recorder = Arc::new(StatisticsRecorder::new(Arc::clone(&operators.metrics)));
     operators.runtime.spawn(statistics::record(Arc::downgrade(&recorder)));
     let [uploads, pulls, exports] =
         [UPLOADS, PULLS, EXPORTS].map(|permits| Arc::new(Semaphore::new(permits)));
-    let api = Arc::new(Api { operators, access, recorder, uploads, pulls, exports, jobs: Jobs::default() });
+    let api =
+        Arc::new(Api { operators, authorizer, recorder, uploads, pulls, exports, jobs: PushJobs::default() });
     let guarded = |scope: Scope, router: Router<Arc<Api>>| {
         router.route_layer(from_fn_with_state((Arc::clone(&api), scope), access::admit))
     };
@@ -131,15 +134,16 @@ pub(super) fn router(operators: Operators, refusals: Arc<Refusals>) -> Router {
         .merge(guarded(Scope::Admin, admin))
         .route("/v1/openapi.json", get(openapi::document))
         .with_state(api)
-        .layer((map_response(never_kept), refuse_token_in_url))
+        .layer((map_response(forbid_caching), refuse_token_in_url))
 }
 
-async fn never_kept(mut response: Response) -> Response {
+/// Forbids caching.
+async fn forbid_caching(mut response: Response) -> Response {
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 
-/// The route's pattern, for log lines: a path may hold anything.
+/// Returns the pattern of the route, for log lines: the path is text of the client.
 fn pattern(request: &Request) -> String {
     request.extensions().get::<MatchedPath>().map_or_else(String::new, |path| path.as_str().to_owned())
 }

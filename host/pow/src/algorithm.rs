@@ -1,9 +1,9 @@
-//! The proof-of-work functions by their names.
+//! The proof-of-work algorithms and their names on the wire.
 
-/// Proof-of-work functions, as ALTCHA spells them.
+/// A proof-of-work algorithm of ALTCHA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
-pub enum Algorithm {
+pub enum PowAlgorithm {
     Sha256,
     Sha384,
     Sha512,
@@ -14,7 +14,7 @@ pub enum Algorithm {
     Argon2id,
 }
 
-impl Algorithm {
+impl PowAlgorithm {
     /// Every algorithm with its name on the wire.
     pub const NAMES: [(&'static str, Self); 8] = [
         ("SHA-256", Self::Sha256),

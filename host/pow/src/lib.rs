@@ -1,8 +1,8 @@
-//! Proof-of-work keys: derived on threads of their own, a bounded number at once.
+//! Derives proof-of-work keys on a pool of threads with a bounded queue.
 
 mod algorithm;
+mod challenges;
 mod kdf;
-mod minted;
 #[cfg(test)]
 mod tests;
 
@@ -16,56 +16,61 @@ use std::{
 
 use tokio::sync::oneshot;
 
-use self::minted::MintedPool;
-pub use self::minted::{Minted, Recipe};
+use self::challenges::ChallengePool;
 pub use self::{
-    algorithm::Algorithm,
-    kdf::{Parameters, Refused},
+    algorithm::PowAlgorithm,
+    challenges::{ChallengeSpec, MintedChallenge},
+    kdf::{KdfParameters, ParameterError},
 };
 
-/// Seconds after which a refused caller should ask again.
+/// Seconds after which a refused caller should retry.
 const RETRY_AFTER_SECONDS: u32 = 1;
 
-/// Why there is no key.
+/// Why a job has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum PowError {
-    /// Over a cap.
+    /// A parameter is over a cap.
     #[error(transparent)]
-    Refused(#[from] Refused),
-    /// All threads work and the queue is full.
-    #[error("all proof-of-work places are taken; raise sandbox.pow_threads or sandbox.pow_queue")]
+    Refused(#[from] ParameterError),
+    /// All threads are busy and the queue is full.
+    #[error(
+        "all proof-of-work threads are busy and the queue is full; raise sandbox.pow_threads or sandbox.pow_queue"
+    )]
     Busy {
-        /// When to ask again, seconds.
+        /// When to retry, seconds.
         retry_after: u32,
     },
-    /// The host stops.
+    /// The host is stopping, or the job panicked.
     #[error("the proof-of-work threads have stopped")]
     Stopped,
 }
 
-/// Work, which gives back what tells its caller.
-type Job = Box<dyn FnOnce() -> Tell + Send>;
-type Tell = Box<dyn FnOnce() + Send>;
+/// Runs a job on a worker thread and returns how to send its result.
+type PowJob = Box<dyn FnOnce() -> JobCompletion + Send>;
+/// Sends the result of a job to its caller.
+type JobCompletion = Box<dyn FnOnce() + Send>;
 
-/// Threads that derive keys. A running derivation keeps its thread to the end even when its caller has
-/// left, a waiting one is dropped then. Idle threads mint challenges ahead.
+/// A pool of threads that derive keys. When a caller cancels, its running derivation keeps its thread to the end and
+/// its queued derivation is dropped. Idle threads mint challenges in advance.
 pub struct Pow {
-    shared: Arc<Shared>,
+    shared: Arc<SharedQueue>,
     threads: Vec<JoinHandle<()>>,
 }
 
-struct Shared {
-    state: Mutex<State>,
+/// What the workers and the callers share.
+struct SharedQueue {
+    state: Mutex<PowState>,
     work: Condvar,
     queue_length: usize,
     threads: usize,
 }
 
 #[derive(Default)]
-struct State {
-    jobs: VecDeque<Job>,
+struct PowState {
+    jobs: VecDeque<PowJob>,
+    /// Threads that run a job.
     busy: usize,
-    minted: MintedPool,
+    challenges: ChallengePool,
     stopped: bool,
 }
 
@@ -76,15 +81,19 @@ impl fmt::Debug for Pow {
 }
 
 impl Pow {
-    /// `threads` workers (one a core when 0) and a queue of `queue_length` jobs.
+    /// Starts `threads` workers (one per core when 0) with a queue of `queue_length` jobs.
     ///
     /// # Errors
-    /// When a thread cannot be started.
+    /// Fails when a thread cannot be started.
     pub fn start(threads: usize, queue_length: usize) -> io::Result<Self> {
         let cores = || thread::available_parallelism().map_or(1, Into::into);
         let count = if threads == 0 { cores() } else { threads };
-        let shared =
-            Arc::new(Shared { state: Mutex::default(), work: Condvar::new(), queue_length, threads: count });
+        let shared = Arc::new(SharedQueue {
+            state: Mutex::default(),
+            work: Condvar::new(),
+            queue_length,
+            threads: count,
+        });
         let spawn = |index| {
             let shared = Arc::clone(&shared);
             thread::Builder::new().name(format!("pow-{index}")).spawn(move || shared.work())
@@ -93,13 +102,13 @@ impl Pow {
         Ok(Self { shared, threads })
     }
 
-    /// The key for `password` and `salt`.
+    /// Derives the key for `password` and `salt`.
     ///
     /// # Errors
-    /// Over a cap, or when all places are taken.
+    /// Fails when a parameter is over a cap or the queue is full.
     pub async fn derive(
         &self,
-        parameters: Parameters,
+        parameters: KdfParameters,
         password: Vec<u8>,
         salt: Vec<u8>,
     ) -> Result<Vec<u8>, PowError> {
@@ -107,53 +116,53 @@ impl Pow {
         Ok(self.run(move || parameters.derive(&password, &salt)).await??)
     }
 
-    /// A random challenge with its answer, from those minted ahead when there is one.
+    /// Returns a random challenge with its solution: one that was minted in advance, or else a new one.
     ///
     /// # Errors
-    /// Over a cap, or when all places are taken.
-    pub async fn mint(&self, recipe: Recipe) -> Result<Minted, PowError> {
-        recipe.check()?;
-        let ready = self.shared.lock().minted.take(recipe);
+    /// Fails when a parameter is over a cap or the queue is full.
+    pub async fn mint(&self, spec: ChallengeSpec) -> Result<MintedChallenge, PowError> {
+        spec.check()?;
+        let ready = self.shared.lock().challenges.take(spec);
         self.shared.work.notify_one();
         match ready {
-            Some(minted) => Ok(minted),
-            None => Ok(self.run(move || recipe.mint()).await??),
+            Some(challenge) => Ok(challenge),
+            None => Ok(self.run(move || spec.mint()).await??),
         }
     }
 
-    /// Jobs that wait for a thread.
+    /// Returns how many jobs wait for a thread.
     pub fn queued(&self) -> usize {
         self.shared.lock().jobs.len()
     }
 
-    /// Any work of that kind, such as comparing a password with its hash.
+    /// Runs other CPU-bound work, such as comparing a password with its hash.
     ///
     /// # Errors
-    /// When all places are taken.
+    /// Fails when the queue is full, the pool has stopped, or `work` panics.
     pub async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, PowError> {
-        let (answer, waiting) = oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         {
             let mut state = self.shared.lock();
             if state.stopped {
                 return Err(PowError::Stopped);
             }
-            // A thread that mints takes the next job as soon as it is done, so it counts as free.
+            // A thread that mints takes the next job when it is done, so it counts as free.
             if state.busy + state.jobs.len() >= self.shared.threads + self.shared.queue_length {
                 return Err(PowError::Busy { retry_after: RETRY_AFTER_SECONDS });
             }
             state.jobs.push_back(Box::new(move || {
-                if answer.is_closed() {
+                if sender.is_closed() {
                     return Box::new(|| {});
                 }
-                let done = work();
-                Box::new(move || drop(answer.send(done)))
+                let result = work();
+                Box::new(move || drop(sender.send(result)))
             }));
         }
         self.shared.work.notify_one();
-        waiting.await.map_err(|_| PowError::Stopped)
+        receiver.await.map_err(|_| PowError::Stopped)
     }
 }
 
@@ -172,31 +181,32 @@ impl Drop for Pow {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // Jobs run outside the lock, so a panic cannot leave the state half changed.
+impl SharedQueue {
+    fn lock(&self) -> MutexGuard<'_, PowState> {
+        // Jobs run outside the lock, so a panic cannot leave the state inconsistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Runs jobs, and mints challenges while there are none, until the pool stops.
     fn work(&self) {
         let mut state = self.lock();
         while !state.stopped {
             if let Some(job) = state.jobs.pop_front() {
                 state.busy += 1;
                 drop(state);
-                // A panic must not cost the pool a thread; the caller sees its answer's channel close.
-                let done = panic::catch_unwind(AssertUnwindSafe(job));
+                // A panic must not end the thread; the caller sees its channel close.
+                let outcome = panic::catch_unwind(AssertUnwindSafe(job));
                 state = self.lock();
                 state.busy -= 1;
-                // Only now, so that a caller who asks again at once finds the place free.
-                if let Ok(tell) = done {
-                    tell();
+                // Only now, so that a caller that has its result finds the thread free.
+                if let Ok(complete) = outcome {
+                    complete();
                 }
-            } else if let Some(recipe) = state.minted.wanted() {
+            } else if let Some(spec) = state.challenges.next_to_mint() {
                 drop(state);
-                let minted = recipe.mint();
+                let challenge = spec.mint();
                 state = self.lock();
-                state.minted.put(recipe, minted.ok());
+                state.challenges.add(spec, challenge.ok());
             } else {
                 state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
             }

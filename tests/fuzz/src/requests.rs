@@ -16,8 +16,8 @@ use bulkhead::registry::manifest::{self, Manifest};
 use bulkhead::services::answer::AnswerWorld;
 use bulkhead::services::captcha::{
     Captcha,
-    http::{envelope::Envelope, payload::Payload},
-    import::{Format, import_application},
+    http::{envelope::CaptchaEnvelope, payload::CaptchaPayload},
+    import::{ApplicationFormat, import_application},
 };
 use bulkhead::services::list::{self, ANSWER, CAPTCHA, STATUS, TRIAGE, load};
 use bulkhead::services::status::{Status, http::query::Wishes};
@@ -168,9 +168,9 @@ pub fn ticket_json(data: &[u8]) -> Taken {
 pub fn captcha_payload(data: &[u8]) -> Taken {
     let text = String::from_utf8_lossy(data);
     let read = [
-        Envelope::with_payload(&text).map(|(_, payload)| payload.json),
-        Envelope::without_payload(&text).map(|_| text.clone().into_owned()),
-        Payload::from_base64(&text).map(|payload| payload.json),
+        CaptchaEnvelope::with_payload(&text).map(|(_, payload)| payload.json),
+        CaptchaEnvelope::without_payload(&text).map(|_| text.clone().into_owned()),
+        CaptchaPayload::from_base64(&text).map(|payload| payload.json),
         Ok(text.clone().into_owned()),
     ];
     let judged = read.into_iter().map(|read| match read {
@@ -330,8 +330,8 @@ pub fn configuration(data: &[u8]) -> Taken {
             problems.iter().for_each(|problem| one_line(&problem.to_string()));
         }
     }
-    let [yaml, properties] =
-        [Format::Yaml, Format::Properties].map(|format| import_application(&text, format));
+    let [yaml, properties] = [ApplicationFormat::Yaml, ApplicationFormat::Properties]
+        .map(|format| import_application(&text, format));
     let imported = [yaml, properties, import_triage_yml(&text)];
     for imported in &imported {
         match imported {

@@ -1,5 +1,5 @@
-//! Errors of `/v1`: `{"error":"<code>","message":"<text>"}`, with `slot` where the present state helps and `version`
-//! where it is about one.
+//! Errors of `/v1`: `{"error":"<code>","message":"<text>"}`, with `slot` where the current state helps and `version`
+//! where the error is about one.
 
 use axum::{
     Json,
@@ -15,25 +15,25 @@ use bulkhead_rollout::registry::{Fault, PullError};
 use bulkhead_rollout::{DeployError, DeploymentRegistry, LocalStoreError, ReloadError, SlotView};
 use serde_json::{Value, json};
 
-use super::jobs::JOBS;
+use super::jobs::MAX_JOBS;
 
-/// When to ask again while the hosts' database is away: it is left alone for so long.
-const AWAY_SECONDS: u32 = 5;
+/// When to retry while the hosts' database is unreachable: the host pauses its own attempts for so long.
+const UNREACHABLE_RETRY_SECONDS: u32 = 5;
 
-/// An answer that is an error.
+/// An error of the API.
 #[derive(Debug)]
-pub(super) struct ApiError {
+pub(super) struct AdminApiError {
     status: StatusCode,
     code: &'static str,
     message: String,
     slot: Option<Box<SlotView>>,
     version: Option<String>,
     retry_after: Option<u32>,
-    /// Who was refused, where that is known: for the log.
+    /// The name of the token, if it is a known one: for the log.
     actor: Option<String>,
 }
 
-impl ApiError {
+impl AdminApiError {
     pub(super) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         let message = message.into();
         Self { status, code, message, slot: None, version: None, retry_after: None, actor: None }
@@ -53,24 +53,24 @@ impl ApiError {
     }
 
     pub(super) fn no_tokens() -> Self {
-        let text =
-            "no operator's token is configured, so nobody may; make one with `bulkhead admin token NAME`";
+        let text = "no operator's token is configured; create one with `bulkhead admin token NAME`";
         Self::new(StatusCode::UNAUTHORIZED, "no-tokens", text)
     }
 
     pub(super) fn unauthorized() -> Self {
-        let text = "an operator's token is wanted as `Authorization: Bearer`";
+        let text = "send an operator's token as `Authorization: Bearer`";
         Self::new(StatusCode::UNAUTHORIZED, "unauthorized", text)
     }
 
     pub(super) fn unknown_token() -> Self {
-        let text = "this host does not know the token: it has been mistyped, is another host's, or its hash is no longer in \
+        let text = "this host does not know the token: it is mistyped, belongs to another host, or its hash is no longer in \
                     admin.tokens";
         Self::new(StatusCode::UNAUTHORIZED, "unauthorized", text)
     }
 
-    pub(super) fn forbidden(name: &str, has: Scope, wants: Scope) -> Self {
-        let text = format!("the token's scope is {}, this takes {}", has.as_str(), wants.as_str());
+    pub(super) fn forbidden(name: &str, has: Scope, needed: Scope) -> Self {
+        let text =
+            format!("the token's scope is {}, but this request needs {}", has.as_str(), needed.as_str());
         Self { actor: Some(name.to_owned()), ..Self::new(StatusCode::FORBIDDEN, "forbidden", text) }
     }
 
@@ -80,8 +80,7 @@ impl ApiError {
     }
 
     pub(super) fn token_in_url() -> Self {
-        let text =
-            "a token in a URL is kept in logs; take it out of use and send tokens as `Authorization: Bearer`";
+        let text = "a token in a URL ends up in logs; revoke it and send tokens as `Authorization: Bearer`";
         Self::new(StatusCode::BAD_REQUEST, "token-in-url", text)
     }
 
@@ -91,12 +90,12 @@ impl ApiError {
 
     pub(super) fn unknown_slot(deployments: &DeploymentRegistry) -> Self {
         let names: Vec<_> = deployments.all().iter().map(|slot| slot.slot().as_str()).collect();
-        let text = format!("there is no such slot in use; there are: {}", names.join(", "));
+        let text = format!("this slot is not in use; the slots are {}", names.join(", "));
         Self::new(StatusCode::NOT_FOUND, "unknown-slot", text)
     }
 
     pub(super) fn starting() -> Self {
-        let text = "the host is starting, and this slot is not there yet";
+        let text = "the host is starting, and this slot is not ready yet";
         Self { retry_after: Some(1), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "starting", text) }
     }
 
@@ -114,14 +113,13 @@ impl ApiError {
 
     pub(super) fn unknown_job() -> Self {
         let text = format!(
-            "this host knows no such job; it keeps the last {JOBS}, and none over a restart; the slot's history says what \
-             became of the component"
+            "this host has no such job; it keeps the last {MAX_JOBS} and loses them at a restart; see the slot's history"
         );
         Self::new(StatusCode::NOT_FOUND, "unknown-job", text)
     }
 
-    /// A component that did not arrive.
-    pub(super) fn component(error: BodyError) -> Self {
+    /// Returns the error for a component that could not be read from the request.
+    pub(super) fn unread_component(error: BodyError) -> Self {
         let answer = Self::from(error);
         match error {
             BodyError::TooLarge { bytes, .. } => {
@@ -147,8 +145,8 @@ impl ApiError {
         body
     }
 
-    /// The answer's body with its status, for one that comes later.
-    pub(super) fn described(&self) -> Value {
+    /// Returns the body with its status, for the progress of a job.
+    pub(super) fn to_json(&self) -> Value {
         let mut body = self.body();
         if let Some(members) = body.as_object_mut() {
             members.insert("status".to_owned(), self.status.as_u16().into());
@@ -157,7 +155,7 @@ impl ApiError {
     }
 }
 
-impl From<DeployError> for ApiError {
+impl From<DeployError> for AdminApiError {
     fn from(error: DeployError) -> Self {
         let status = match &error {
             DeployError::UnknownVersion { .. } => StatusCode::NOT_FOUND,
@@ -180,7 +178,9 @@ impl From<DeployError> for ApiError {
         let answer = Self::new(status, error.code(), error.to_string());
         match error {
             DeployError::Conflict { slot, .. } => Self { slot: Some(slot), ..answer },
-            DeployError::StateUnreachable(_) => Self { retry_after: Some(AWAY_SECONDS), ..answer },
+            DeployError::StateUnreachable(_) => {
+                Self { retry_after: Some(UNREACHABLE_RETRY_SECONDS), ..answer }
+            }
             DeployError::Refused { version, .. }
             | DeployError::Uncompiled { version, .. }
             | DeployError::Untried(version)
@@ -191,7 +191,7 @@ impl From<DeployError> for ApiError {
     }
 }
 
-impl From<ReloadError> for ApiError {
+impl From<ReloadError> for AdminApiError {
     fn from(error: ReloadError) -> Self {
         let text = error.to_string();
         match error {
@@ -207,13 +207,13 @@ impl From<ReloadError> for ApiError {
     }
 }
 
-impl From<LocalStoreError> for ApiError {
+impl From<LocalStoreError> for AdminApiError {
     fn from(error: LocalStoreError) -> Self {
         DeployError::from(error).into()
     }
 }
 
-impl From<PullError> for ApiError {
+impl From<PullError> for AdminApiError {
     fn from(error: PullError) -> Self {
         let status = match &error.fault {
             Fault::NotAllowed(_) => StatusCode::FORBIDDEN,
@@ -236,14 +236,14 @@ impl From<PullError> for ApiError {
     }
 }
 
-impl From<BodyError> for ApiError {
+impl From<BodyError> for AdminApiError {
     fn from(error: BodyError) -> Self {
         let answer = error.answer();
         Self::new(answer.status, answer.code, answer.message)
     }
 }
 
-impl IntoResponse for ApiError {
+impl IntoResponse for AdminApiError {
     fn into_response(self) -> Response {
         let mut response = (self.status, Json(self.body())).into_response();
         let headers = response.headers_mut();

@@ -1,5 +1,5 @@
-//! Pushes that go on after their request: `Prefer: respond-async` starts a job, and `GET /v1/jobs/{job}` says how far it
-//! has come. Jobs are kept in memory only.
+//! Asynchronous pushes: `Prefer: respond-async` starts a job, and `GET /v1/jobs/{job}` returns its progress. Jobs are
+//! kept in memory only.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -17,19 +17,19 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{Api, ApiError};
+use super::{AdminApiError, Api};
 
-/// Jobs that are remembered: those that run, of which there are few, and the last ones that have ended.
-pub(super) const JOBS: usize = 32;
+/// Most jobs that are kept: those that run, of which there are few, and the last ones that have ended.
+pub(super) const MAX_JOBS: usize = 32;
 
-/// Asks for a job in place of an answer that takes long (RFC 7240).
+/// The header that asks for a job in place of a slow answer (RFC 7240).
 pub(super) const PREFER: HeaderName = HeaderName::from_static("prefer");
-/// Says that a job was started because the request has asked for it.
+/// The header that confirms that a job was started.
 pub(super) const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
-/// The preference.
+/// The preference for a job.
 pub(super) const RESPOND_ASYNC: &str = "respond-async";
 
-/// Whether a request prefers a job.
+/// Checks whether a request prefers a job.
 pub(super) fn is_preferred(headers: &HeaderMap) -> bool {
     let values = headers.get_all(PREFER).iter().filter_map(|value| value.to_str().ok());
     let name = |preference: &str| preference.split([';', '=']).next().unwrap_or_default().trim().to_owned();
@@ -38,24 +38,25 @@ pub(super) fn is_preferred(headers: &HeaderMap) -> bool {
 
 /// The jobs of this host.
 #[derive(Default)]
-pub(super) struct Jobs(Mutex<Vec<Arc<Job>>>);
+pub(super) struct PushJobs(Mutex<Vec<Arc<PushJob>>>);
 
-/// A push that goes on after its request.
-pub(super) struct Job {
+/// A push that continues after its request.
+pub(super) struct PushJob {
     id: String,
     slot: &'static str,
-    progress: Mutex<Progress>,
+    progress: Mutex<JobProgress>,
 }
 
+/// The stages that a job has reached, and how it ended.
 #[derive(Default)]
-struct Progress {
-    stages: Vec<Passed>,
+struct JobProgress {
+    stages: Vec<StageEntry>,
     outcome: Option<Result<Pushed, Value>>,
 }
 
-/// A stage, and when the component came to it.
+/// A stage, and when the component reached it.
 #[derive(Clone, Copy, Serialize)]
-struct Passed {
+struct StageEntry {
     stage: Stage,
     #[serde(serialize_with = "as_text")]
     at: SystemTime,
@@ -65,43 +66,43 @@ fn as_text<S: serde::Serializer>(at: &SystemTime, serializer: S) -> Result<S::Ok
     serializer.serialize_str(&rfc3339_millis(*at))
 }
 
-impl Jobs {
-    /// Starts a job. The oldest one that has ended is forgotten where there are too many.
-    pub(super) fn start(&self, slot: &'static str) -> Result<Arc<Job>, ApiError> {
+impl PushJobs {
+    /// Starts a job. Drops the oldest one that has ended where there are too many.
+    pub(super) fn start(&self, slot: &'static str) -> Result<Arc<PushJob>, AdminApiError> {
         let mut jobs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if jobs.len() >= JOBS {
-            let oldest = jobs.iter().position(|job| job.has_ended()).ok_or_else(ApiError::receiving)?;
+        if jobs.len() >= MAX_JOBS {
+            let oldest = jobs.iter().position(|job| job.has_ended()).ok_or_else(AdminApiError::receiving)?;
             jobs.remove(oldest);
         }
-        let job = Arc::new(Job { id: Uuid::new_v4().to_string(), slot, progress: Mutex::default() });
+        let job = Arc::new(PushJob { id: Uuid::new_v4().to_string(), slot, progress: Mutex::default() });
         jobs.push(Arc::clone(&job));
         Ok(job)
     }
 
-    fn find(&self, id: &str) -> Option<Arc<Job>> {
+    fn find(&self, id: &str) -> Option<Arc<PushJob>> {
         let jobs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         jobs.iter().find(|job| job.id == id).cloned()
     }
 }
 
-impl Job {
-    /// The path that it is asked for at.
+impl PushJob {
+    /// Returns the path of the job.
     pub(super) fn path(&self) -> String {
         format!("/v1/jobs/{}", self.id)
     }
 
-    /// Takes down each stage of its push.
-    pub(super) fn report(self: &Arc<Self>) -> StageReporter {
+    /// Returns a reporter that records the stages of the push.
+    pub(super) fn reporter(self: &Arc<Self>) -> StageReporter {
         let job = Arc::clone(self);
         Arc::new(move |stage| {
             let mut progress = job.progress.lock().unwrap_or_else(PoisonError::into_inner);
-            progress.stages.push(Passed { stage, at: SystemTime::now() });
+            progress.stages.push(StageEntry { stage, at: SystemTime::now() });
         })
     }
 
-    /// Ends it with what the request would have been answered.
-    pub(super) fn end(&self, outcome: Result<Pushed, ApiError>) {
-        let outcome = outcome.map_err(|error| error.described());
+    /// Ends the job with the answer that the request would have had.
+    pub(super) fn end(&self, outcome: Result<Pushed, AdminApiError>) {
+        let outcome = outcome.map_err(|error| error.to_json());
         self.progress.lock().unwrap_or_else(PoisonError::into_inner).outcome = Some(outcome);
     }
 
@@ -109,9 +110,9 @@ impl Job {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner).outcome.is_some()
     }
 
-    /// How far it has come.
+    /// Returns the progress as JSON.
     pub(super) fn view(&self) -> Value {
-        let Progress { stages, outcome } = &*self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        let JobProgress { stages, outcome } = &*self.progress.lock().unwrap_or_else(PoisonError::into_inner);
         let (state, version, error) = match outcome {
             None => ("running", None, None),
             Some(Ok(pushed)) => ("succeeded", Some(pushed), None),
@@ -122,12 +123,12 @@ impl Job {
     }
 }
 
-/// How far a job has come.
+/// Returns the progress of a job.
 pub(super) async fn show(
     State(api): State<Arc<Api>>,
     Path(job): Path<String>,
-) -> Result<Json<Value>, ApiError> {
-    let job = api.jobs.find(&job).ok_or_else(ApiError::unknown_job)?;
+) -> Result<Json<Value>, AdminApiError> {
+    let job = api.jobs.find(&job).ok_or_else(AdminApiError::unknown_job)?;
     Ok(Json(job.view()))
 }
 
@@ -140,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_preference_is_read_whatever_stands_beside_it() {
+    fn preference_is_found_among_others() {
         for (fields, is_preferred) in [
             (&["respond-async"][..], true),
             (&["Respond-Async; wait=10"], true),
@@ -172,39 +173,39 @@ mod tests {
     }
 
     #[test]
-    fn old_jobs_go_and_running_ones_stay() {
-        let jobs = Jobs::default();
+    fn ended_jobs_are_dropped_before_running_ones() {
+        let jobs = PushJobs::default();
         let running = jobs.start("captcha").unwrap();
-        let ended: Vec<Arc<Job>> = (0..JOBS)
+        let ended: Vec<Arc<PushJob>> = (0..MAX_JOBS)
             .map(|_| {
                 let job = jobs.start("captcha").unwrap();
-                job.end(Err(ApiError::stopping()));
+                job.end(Err(AdminApiError::stopping()));
                 job
             })
             .collect();
         assert!(jobs.find(&running.id).is_some());
-        assert!(jobs.find(&ended[0].id).is_none(), "the oldest that has ended");
+        assert!(jobs.find(&ended[0].id).is_none(), "the oldest that has ended is dropped");
         assert!(ended[1..].iter().all(|job| jobs.find(&job.id).is_some()));
-        assert_eq!(jobs.0.lock().unwrap().len(), JOBS);
+        assert_eq!(jobs.0.lock().unwrap().len(), MAX_JOBS);
     }
 
     #[test]
-    fn too_many_running_jobs_refuse_another() {
-        let jobs = Jobs::default();
-        let running: Vec<Arc<Job>> = (0..JOBS).map(|_| jobs.start("captcha").unwrap()).collect();
+    fn new_job_is_refused_among_too_many() {
+        let jobs = PushJobs::default();
+        let running: Vec<Arc<PushJob>> = (0..MAX_JOBS).map(|_| jobs.start("captcha").unwrap()).collect();
         assert_eq!(jobs.start("captcha").err().unwrap().code(), "busy");
-        running[3].end(Err(ApiError::stopping()));
+        running[3].end(Err(AdminApiError::stopping()));
         jobs.start("captcha").unwrap();
         assert!(jobs.find(&running[3].id).is_none());
     }
 
     #[test]
-    fn a_view_says_stages_and_the_error() {
-        let job = Jobs::default().start("captcha").unwrap();
-        let report = job.report();
+    fn view_has_stages_and_error() {
+        let job = PushJobs::default().start("captcha").unwrap();
+        let report = job.reporter();
         [Stage::Received, Stage::Refused].into_iter().for_each(|stage| report(stage));
         assert_eq!(job.view()["state"], "running");
-        job.end(Err(ApiError::invalid("no")));
+        job.end(Err(AdminApiError::invalid("no")));
         let view = job.view();
         assert_eq!((&view["state"], &view["version"]), (&json!("failed"), &Value::Null));
         assert_eq!(

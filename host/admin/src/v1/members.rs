@@ -1,12 +1,12 @@
-//! The members of a request's JSON object, whose faults are told in words for people.
+//! The members of a request's JSON object, with error messages for people.
 
 use bulkhead_http::json::{self, Fault};
 use bulkhead_telemetry::quoted;
 use serde_json::Value;
 
-use super::ApiError;
+use super::AdminApiError;
 
-/// What each member is, for whoever left it out or wrote something else.
+/// What each member must be, for error messages.
 const MEANINGS: [(&str, &str); 4] = [
     (
         "version",
@@ -17,49 +17,52 @@ const MEANINGS: [(&str, &str); 4] = [
     ("reason", "text for the audit log"),
 ];
 
-/// An object's members, each of which is known and there once.
-pub(super) struct Members(Vec<(String, Value)>);
+/// The members of an object, each of which is known and occurs once.
+pub(super) struct RequestMembers(Vec<(String, Value)>);
 
-impl Members {
+impl RequestMembers {
     /// Reads an object that has no members but `names`.
-    pub(super) fn read(body: &[u8], names: &[&str]) -> Result<Self, ApiError> {
-        let members = json::members(body).map_err(|fault| ApiError::invalid(said(&fault)))?;
+    pub(super) fn read(body: &[u8], names: &[&str]) -> Result<Self, AdminApiError> {
+        let members = json::members(body).map_err(|fault| AdminApiError::invalid(describe(&fault)))?;
         for (at, (name, _)) in members.iter().enumerate() {
             if !names.contains(&name.as_str()) {
                 let (name, all) = (quoted(name), names.join(", "));
-                let known =
-                    if names.is_empty() { "there are none".to_owned() } else { format!("there are {all}") };
-                return Err(ApiError::invalid(format!("the body has no member `{name}`; {known}")));
+                let known = if names.is_empty() {
+                    "none is allowed".to_owned()
+                } else {
+                    format!("allowed are {all}")
+                };
+                return Err(AdminApiError::invalid(format!("unknown member `{name}`; {known}")));
             }
             if members.iter().skip(at + 1).any(|(other, _)| other == name) {
-                return Err(ApiError::invalid(format!("the body has `{name}` twice")));
+                return Err(AdminApiError::invalid(format!("the body has `{name}` twice")));
             }
         }
         Ok(Self(members))
     }
 
-    /// Text that may be left out.
-    pub(super) fn maybe_text(&self, name: &'static str) -> Result<Option<String>, ApiError> {
+    /// Returns text that may be left out.
+    pub(super) fn optional_text(&self, name: &'static str) -> Result<Option<String>, AdminApiError> {
         match self.get(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.clone())),
-            Some(_) => Err(wrong(name)),
+            Some(_) => Err(wrong_type(name)),
         }
     }
 
-    /// Text that must be there.
-    pub(super) fn text(&self, name: &'static str) -> Result<String, ApiError> {
-        self.maybe_text(name)?.ok_or_else(|| missing(name))
+    /// Returns text that must be given.
+    pub(super) fn text(&self, name: &'static str) -> Result<String, AdminApiError> {
+        self.optional_text(name)?.ok_or_else(|| missing(name))
     }
 
-    /// A whole number that must be there.
-    pub(super) fn whole(&self, name: &'static str) -> Result<u64, ApiError> {
-        self.get(name).ok_or_else(|| missing(name))?.as_u64().ok_or_else(|| wrong(name))
+    /// Returns a whole number that must be given.
+    pub(super) fn integer(&self, name: &'static str) -> Result<u64, AdminApiError> {
+        self.get(name).ok_or_else(|| missing(name))?.as_u64().ok_or_else(|| wrong_type(name))
     }
 
-    /// Why something is done; nothing where nobody says.
-    pub(super) fn reason(&self) -> Result<String, ApiError> {
-        Ok(self.maybe_text("reason")?.unwrap_or_default())
+    /// Returns the reason of a request; empty where it gives none.
+    pub(super) fn reason(&self) -> Result<String, AdminApiError> {
+        Ok(self.optional_text("reason")?.unwrap_or_default())
     }
 
     fn get(&self, name: &str) -> Option<&Value> {
@@ -71,16 +74,17 @@ fn meaning(name: &str) -> &'static str {
     MEANINGS.iter().find(|(known, _)| *known == name).map_or("", |(_, meaning)| meaning)
 }
 
-fn missing(name: &str) -> ApiError {
-    ApiError::invalid(format!("the body lacks `{name}`, {}", meaning(name)))
+fn missing(name: &str) -> AdminApiError {
+    AdminApiError::invalid(format!("the body lacks `{name}`, {}", meaning(name)))
 }
 
-/// A member that is something else than it must be.
-pub(super) fn wrong(name: &str) -> ApiError {
-    ApiError::invalid(format!("`{name}` must be {}", meaning(name)))
+/// Returns the error for a member of another type or range.
+pub(super) fn wrong_type(name: &str) -> AdminApiError {
+    AdminApiError::invalid(format!("`{name}` must be {}", meaning(name)))
 }
 
-fn said(fault: &Fault) -> String {
+/// Describes why a body cannot be read.
+fn describe(fault: &Fault) -> String {
     match fault {
         Fault::NotObject => fault.to_string(),
         Fault::Unreadable(error) if error.is_eof() => "the body is not JSON: it ends too early".to_owned(),
@@ -99,17 +103,17 @@ mod tests {
     use super::*;
 
     fn fault_of(body: &str) -> String {
-        let read = |body: &str| -> Result<u64, ApiError> {
-            let members = Members::read(body.as_bytes(), &["version", "generation"])?;
+        let read = |body: &str| -> Result<u64, AdminApiError> {
+            let members = RequestMembers::read(body.as_bytes(), &["version", "generation"])?;
             members.text("version")?;
-            members.whole("generation")
+            members.integer("generation")
         };
         read(body).unwrap_err().message().to_owned()
     }
 
     #[test]
-    fn faults_are_told_in_plain_words() {
-        for (body, said) in [
+    fn faults_have_plain_messages() {
+        for (body, message) in [
             ("", "the body is not JSON: it ends too early"),
             ("{\"version\":", "the body is not JSON: it ends too early"),
             ("{\"version\" 1}", "the body is not JSON from line 1, column 12 on"),
@@ -123,14 +127,11 @@ mod tests {
                 "`generation` must be a whole number: the slot's `generation`",
             ),
             (r#"{"version":"a","generation":"1"}"#, "`generation` must be a whole number"),
-            (
-                r#"{"version":"a","force":true}"#,
-                "the body has no member `force`; there are version, generation",
-            ),
+            (r#"{"version":"a","force":true}"#, "unknown member `force`; allowed are version, generation"),
             (r#"{"version":"a","version":"b"}"#, "the body has `version` twice"),
         ] {
             let fault = fault_of(body);
-            assert!(fault.starts_with(said), "{body}: {fault}");
+            assert!(fault.starts_with(message), "{body}: {fault}");
         }
         let long = fault_of(&format!("{{\"{}\\n\":1}}", "x".repeat(9999)));
         assert!(long.len() < 200 && !long.contains('\n'), "{long}");
@@ -145,6 +146,8 @@ mod tests {
         ];
         let test = concat!(module_path!(), "::body_steps_grow_with_its_length");
         // The API takes 16 KiB.
-        assert_linear(test, 16 << 10, &shapes, |body| Members::read(body.as_bytes(), &["version"]).is_ok());
+        assert_linear(test, 16 << 10, &shapes, |body| {
+            RequestMembers::read(body.as_bytes(), &["version"]).is_ok()
+        });
     }
 }

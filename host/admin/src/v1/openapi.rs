@@ -1,33 +1,33 @@
-//! `GET /v1/openapi.json`: the description of `/v1`.
+//! `GET /v1/openapi.json`: the OpenAPI description of `/v1`.
 
 use axum::Json;
 use serde_json::{Map, Value, json};
 
-/// Path, method, scope, summary, name of the body's schema, name of the answer's schema.
+/// An operation: path, method, scope, summary, name of the body's schema, name of the answer's schema.
 type Operation = (&'static str, &'static str, &'static str, &'static str, Option<&'static str>, &'static str);
 
-/// Every operation that asks for a token.
+/// Every operation that requires a token.
 const OPERATIONS: &[Operation] = &[
-    ("/v1/token", "get", "read", "The token that the call came with", None, "Token"),
-    ("/v1/slots", "get", "read", "Every slot with what answers", None, "Slots"),
-    ("/v1/slots/{slot}", "get", "read", "A slot with what answers", None, "Slot"),
+    ("/v1/token", "get", "read", "The token of the request", None, "Token"),
+    ("/v1/slots", "get", "read", "Every slot with its versions", None, "Slots"),
+    ("/v1/slots/{slot}", "get", "read", "A slot with its versions", None, "Slot"),
     (
         "/v1/slots/{slot}/shadow",
         "get",
         "read",
-        "How the candidate in shadow answers the slot's calls",
+        "The differences between the answers of the shadow candidate and the live version",
         None,
         "Findings",
     ),
-    ("/v1/slots/{slot}/diff", "get", "read", "In what two versions differ", None, "Diff"),
+    ("/v1/slots/{slot}/diff", "get", "read", "The differences between two versions", None, "Diff"),
     ("/v1/slots/{slot}/history", "get", "read", "The slot's versions, the oldest first", None, "Versions"),
     ("/v1/slots/{slot}/logs", "get", "read", "The last lines of the slot's log", None, "Lines"),
-    ("/v1/slots/{slot}/statistics", "get", "read", "How the slot does", None, "Statistics"),
+    ("/v1/slots/{slot}/statistics", "get", "read", "The slot's call statistics", None, "Statistics"),
     (
         "/v1/slots/{slot}/versions",
         "post",
         "deploy",
-        "Push a component, or have one pulled from a registry, up to its trial",
+        "Push a component, or pull one from a registry, and try it out",
         Some("Component"),
         "Version",
     ),
@@ -35,24 +35,17 @@ const OPERATIONS: &[Operation] = &[
         "/v1/slots/{slot}/versions/{version}/component",
         "get",
         "deploy",
-        "The bytes of a version's component, or of the one that is built in (`embedded`)",
+        "The bytes of a version's component, or of the embedded one (`embedded`)",
         None,
         "Bytes",
     ),
-    (
-        "/v1/jobs/{job}",
-        "get",
-        "deploy",
-        "How far a push has come that goes on after its request",
-        None,
-        "Job",
-    ),
-    ("/v1/slots/{slot}/swap", "post", "deploy", "Have a version answer every call", Some("Swap"), "Slot"),
+    ("/v1/jobs/{job}", "get", "deploy", "The progress of an asynchronous push", None, "Job"),
+    ("/v1/slots/{slot}/swap", "post", "deploy", "Send every call to a version", Some("Swap"), "Slot"),
     (
         "/v1/slots/{slot}/canary",
         "post",
         "deploy",
-        "Have a version answer a share of the calls",
+        "Send a share of the calls to a version",
         Some("Canary"),
         "Slot",
     ),
@@ -60,7 +53,7 @@ const OPERATIONS: &[Operation] = &[
         "/v1/slots/{slot}/shadow",
         "post",
         "deploy",
-        "Have a version get copies of the calls and answer none",
+        "Send copies of the calls to a version that answers none",
         Some("Shadow"),
         "Slot",
     ),
@@ -68,7 +61,7 @@ const OPERATIONS: &[Operation] = &[
         "/v1/slots/{slot}/promote",
         "post",
         "deploy",
-        "Have the candidate answer every call",
+        "Send every call to the candidate",
         Some("Change"),
         "Slot",
     ),
@@ -76,48 +69,48 @@ const OPERATIONS: &[Operation] = &[
         "/v1/slots/{slot}/rollback",
         "post",
         "deploy",
-        "Give up the candidate, or go back",
+        "Drop the candidate, or return to the previous version",
         Some("Change"),
         "Slot",
     ),
-    ("/v1/config", "get", "read", "The configuration that counts", None, "Configuration"),
+    ("/v1/config", "get", "read", "The active configuration", None, "Configuration"),
     (
         "/v1/config/trial",
         "post",
         "admin",
-        "Say what reading the configuration anew would change, and change nothing",
+        "Report what a reload of the configuration would change, and change nothing",
         Some("Nothing"),
         "Reloaded",
     ),
-    ("/v1/config/reload", "post", "admin", "Read the configuration anew", Some("Reason"), "Reloaded"),
+    ("/v1/config/reload", "post", "admin", "Reload the configuration", Some("Reason"), "Reloaded"),
     (
         "/v1/config/undo",
         "post",
         "admin",
-        "Have the configuration before the last reload count again",
+        "Restore the configuration before the last reload",
         Some("Reason"),
         "Reloaded",
     ),
-    ("/v1/audit", "get", "admin", "The last moves of versions, the oldest first", None, "Entries"),
+    ("/v1/audit", "get", "admin", "The last entries of the audit log, the oldest first", None, "Entries"),
 ];
 
-/// What each status means; the body of an error is `Error`.
+/// The error statuses and their meanings; each has the body `Error`.
 const ERRORS: [(&str, &str); 12] = [
-    ("400", "Not understood, or a token in the URL"),
+    ("400", "The request is malformed, or has a token in its URL"),
     ("401", "No token, or a wrong one"),
     ("403", "The token's scope does not include this, or the registry is not allowed"),
     ("404", "No such slot, version or job, or the registry has no such component"),
-    ("409", "The slot has another generation, which is in `slot`, or is in no state for this"),
+    ("409", "The slot has another generation (see `slot`), or its state does not allow this"),
     ("413", "The component is larger than sandbox.component_bytes"),
-    (
-        "422",
-        "The component may not answer, or the configuration is not sound; the message says everything that is wrong",
-    ),
+    ("422", "The component or the configuration was refused; the message lists every problem"),
     ("429", "Too many wrong tokens; see Retry-After"),
-    ("502", "The registry does not give the component, or gives another"),
-    ("503", "The host stops, is busy, or cannot reach the database that hosts share; see Retry-After"),
-    ("504", "The registry does not answer in time"),
-    ("507", "The data folder takes nothing; nothing has changed"),
+    ("502", "The registry did not return the component, or returned another one"),
+    (
+        "503",
+        "The host is starting, stopping or busy, or cannot reach the database that hosts share; see Retry-After",
+    ),
+    ("504", "The registry did not answer in time"),
+    ("507", "The data folder cannot be written to; nothing has changed"),
 ];
 
 pub(super) async fn document() -> Json<Value> {
@@ -150,9 +143,9 @@ fn describe_operation((path, method, scope, summary, body, answer): Operation) -
     responses.insert("200".to_owned(), json!({ "description": summary, "content": json_of(answer) }));
     match answer {
         "Version" => {
-            let already = json!({ "description": "The version is active or the candidate already, so that nothing has changed", "content": json_of(answer) });
+            let already = json!({ "description": "The version is already active or the candidate; nothing has changed", "content": json_of(answer) });
             let started = json!({
-                "description": "With `Prefer: respond-async`: the push goes on, and the job says how far it has come",
+                "description": "With `Prefer: respond-async`: the push continues, and the job reports its progress",
                 "headers": { "Location": { "schema": { "type": "string" } } }, "content": json_of("Job") });
             let new = json!({ "description": summary, "content": json_of(answer) });
             responses.extend(
@@ -189,7 +182,7 @@ fn describe_operation((path, method, scope, summary, body, answer): Operation) -
     let mut operation = json!({
         "operationId": format!("{method} {path}"),
         "summary": summary,
-        "description": format!("Takes a token of scope {scope}."),
+        "description": format!("Requires a token of scope {scope}."),
         "security": [{ "token": [] }],
         "parameters": parameters,
         "responses": responses,
@@ -323,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn every_reference_leads_somewhere() {
+    fn every_reference_resolves() {
         let (document, mut found) = (describe(), Vec::new());
         references(&document, &mut found);
         assert!(!found.is_empty());
@@ -334,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn every_operation_asks_for_a_token_and_says_its_scope() {
+    fn every_operation_requires_token_and_scope() {
         let document = describe();
         let paths = document["paths"].as_object().unwrap();
         let operations: Vec<_> = paths.values().flat_map(|item| item.as_object().unwrap().values()).collect();

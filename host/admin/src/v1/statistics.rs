@@ -1,4 +1,4 @@
-//! How slots do: since the host's start, and in the last minutes step by step.
+//! Call statistics of slots: since the host's start, and in steps over the last minutes.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -16,54 +16,54 @@ use serde::Serialize;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::{
-    Api, ApiError,
-    slots::{Parameters, known, limit},
+    AdminApiError, Api,
+    slots::{QueryParameters, known, limit},
 };
 
-/// One step. Shorter shows noise, longer keeps an operator waiting for the effect of what they did.
+/// Length of a step. A shorter one shows noise; with a longer one operators wait for the effect of a change.
 const STEP: Duration = Duration::from_secs(2);
-/// Steps that are kept, five minutes of them.
+/// Most steps that are kept: five minutes.
 const STEPS: usize = 150;
 
-/// How a slot does.
+/// The call statistics of a slot.
 #[derive(Debug, Serialize)]
-pub(super) struct Statistics {
+pub(super) struct SlotStatistics {
     slot: &'static str,
-    /// Since the host's start; every outcome is there.
+    /// Calls since the host's start, with every outcome.
     #[serde(flatten)]
-    total: Figures,
+    total: CallStatistics,
     in_flight: u64,
     waiting: u64,
     memory_high_water_bytes: u64,
-    /// The last steps, the oldest first.
-    steps: Vec<Step>,
+    /// The last steps, oldest first.
+    steps: Vec<StatisticsStep>,
 }
 
-/// What ended in a stretch of time.
+/// The calls that ended in a period.
 #[derive(Clone, Debug, Serialize)]
-struct Figures {
+struct CallStatistics {
     calls: u64,
     outcomes: BTreeMap<&'static str, u64>,
     p50_ms: Option<f64>,
     p99_ms: Option<f64>,
 }
 
-/// A stretch of time, about [`STEP`] long.
+/// A period of about [`STEP`].
 #[derive(Clone, Debug, Serialize)]
-struct Step {
-    /// Its end, RFC 3339.
+struct StatisticsStep {
+    /// End of the step, RFC 3339.
     at: String,
     seconds: f64,
-    /// Only outcomes that there were.
+    /// Calls of the step, with the outcomes that occurred.
     #[serde(flatten)]
-    figures: Figures,
+    statistics: CallStatistics,
     in_flight: u64,
     waiting: u64,
 }
 
-impl Figures {
+impl CallStatistics {
     fn of(reading: &SlotReading) -> Self {
-        // Microseconds: buckets are no finer, and shorter numbers are shorter answers.
+        // Microseconds: buckets are no finer, and answers stay short.
         let milliseconds =
             |quantile| reading.latencies.quantile(quantile).map(|time| (time * 1e6).round() / 1e3);
         Self {
@@ -75,34 +75,34 @@ impl Figures {
     }
 }
 
-/// Keeps the last steps of every slot.
-pub(super) struct Recorder {
+/// Records the steps of every slot.
+pub(super) struct StatisticsRecorder {
     metrics: Arc<Metrics>,
-    courses: Mutex<BTreeMap<SlotId, Course>>,
+    histories: Mutex<BTreeMap<SlotId, SlotHistory>>,
 }
 
 /// The last steps of a slot.
-struct Course {
+struct SlotHistory {
     last: SlotReading,
     since: Instant,
-    steps: VecDeque<Step>,
+    steps: VecDeque<StatisticsStep>,
 }
 
-impl Course {
+impl SlotHistory {
     fn new(first: SlotReading) -> Self {
         Self { last: first, since: Instant::now(), steps: VecDeque::new() }
     }
 
     fn step(&mut self, reading: SlotReading) {
-        let mut figures = Figures::of(&reading.since(&self.last));
-        figures.outcomes.retain(|_, calls| *calls > 0);
+        let mut statistics = CallStatistics::of(&reading.since(&self.last));
+        statistics.outcomes.retain(|_, calls| *calls > 0);
         if self.steps.len() == STEPS {
             self.steps.pop_front();
         }
-        self.steps.push_back(Step {
+        self.steps.push_back(StatisticsStep {
             at: rfc3339_millis(SystemTime::now()),
             seconds: self.since.elapsed().as_secs_f64(),
-            figures,
+            statistics,
             in_flight: reading.in_flight,
             waiting: reading.waiting,
         });
@@ -110,49 +110,49 @@ impl Course {
         self.since = Instant::now();
     }
 
-    fn last(&self, limit: usize) -> Vec<Step> {
+    fn last(&self, limit: usize) -> Vec<StatisticsStep> {
         self.steps.iter().skip(self.steps.len().saturating_sub(limit)).cloned().collect()
     }
 }
 
-impl Recorder {
+impl StatisticsRecorder {
     pub(super) fn new(metrics: Arc<Metrics>) -> Self {
-        let course = |slot| (slot, Course::new(metrics.slot(slot).reading()));
-        let courses = metrics.slots().map(course).collect();
-        Self { courses: Mutex::new(courses), metrics }
+        let history = |slot| (slot, SlotHistory::new(metrics.slot(slot).reading()));
+        let histories = metrics.slots().map(history).collect();
+        Self { histories: Mutex::new(histories), metrics }
     }
 
     fn step(&self) {
-        let mut courses = self.courses.lock().unwrap_or_else(PoisonError::into_inner);
-        for (slot, course) in &mut *courses {
-            course.step(self.metrics.slot(*slot).reading());
+        let mut histories = self.histories.lock().unwrap_or_else(PoisonError::into_inner);
+        for (slot, history) in &mut *histories {
+            history.step(self.metrics.slot(*slot).reading());
         }
     }
 
-    fn statistics(&self, slot: SlotId, limit: usize) -> Statistics {
+    fn statistics(&self, slot: SlotId, limit: usize) -> SlotStatistics {
         let reading = self.metrics.slot(slot).reading();
-        let courses = self.courses.lock().unwrap_or_else(PoisonError::into_inner);
-        Statistics {
+        let histories = self.histories.lock().unwrap_or_else(PoisonError::into_inner);
+        SlotStatistics {
             slot: slot.as_str(),
-            total: Figures::of(&reading),
+            total: CallStatistics::of(&reading),
             in_flight: reading.in_flight,
             waiting: reading.waiting,
             memory_high_water_bytes: reading.memory_high_water,
-            steps: courses.get(&slot).map(|course| course.last(limit)).unwrap_or_default(),
+            steps: histories.get(&slot).map(|history| history.last(limit)).unwrap_or_default(),
         }
     }
 }
 
-/// Notes a step of every slot every [`STEP`] until the recorder is gone.
-pub(super) async fn record(recorder: Weak<Recorder>) {
+/// Records a step of every slot every [`STEP`] until the recorder is dropped.
+pub(super) async fn record(recorder: Weak<StatisticsRecorder>) {
     record_every(STEP, recorder).await;
 }
 
-async fn record_every(step: Duration, recorder: Weak<Recorder>) {
+async fn record_every(step: Duration, recorder: Weak<StatisticsRecorder>) {
     let mut clock = interval(step);
-    // A step that comes late is a longer one; those after it are not hurried.
+    // A late step is longer; the steps after it keep their length.
     clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    // The first tick is at once.
+    // The first tick completes at once.
     clock.tick().await;
     loop {
         clock.tick().await;
@@ -164,8 +164,8 @@ async fn record_every(step: Duration, recorder: Weak<Recorder>) {
 pub(super) async fn show(
     State(api): State<Arc<Api>>,
     Path(slot): Path<String>,
-    parameters: Parameters,
-) -> Result<Json<Statistics>, ApiError> {
+    parameters: QueryParameters,
+) -> Result<Json<SlotStatistics>, AdminApiError> {
     let parameters = known(parameters, &["limit"])?;
     let slot = api.slot(&slot)?.slot();
     Ok(Json(api.recorder.statistics(slot, limit(&parameters)?)))
@@ -180,11 +180,11 @@ mod tests {
     const SLOT: SlotId = SlotId::new("slot");
 
     #[test]
-    fn steps_hold_what_ended_in_them_and_the_total_holds_all() {
+    fn steps_count_own_calls_total_counts_all() {
         let metrics = Arc::new(Metrics::new("/".into(), [SLOT]).unwrap());
         let slot = metrics.slot(SLOT);
         slot.call("ok", 0.001);
-        let recorder = Recorder::new(Arc::clone(&metrics));
+        let recorder = StatisticsRecorder::new(Arc::clone(&metrics));
         recorder.step();
         slot.call("ok", 0.001);
         slot.call("trap", 0.2);
@@ -193,26 +193,26 @@ mod tests {
 
         let found = recorder.statistics(SLOT, 10);
         assert_eq!((found.total.calls, found.total.outcomes["ok"]), (3, 2));
-        assert_eq!(found.total.outcomes.len(), 10, "every outcome");
+        assert_eq!(found.total.outcomes.len(), 10, "every outcome is listed");
         assert_eq!(found.memory_high_water_bytes, 99);
         let [before, after] = &found.steps[..] else { panic!("{found:?}") };
-        assert_eq!((before.figures.calls, before.figures.p50_ms), (0, None));
-        assert_eq!(after.figures.outcomes, BTreeMap::from([("ok", 1), ("trap", 1)]));
-        assert!(after.figures.p99_ms.unwrap() > 100.0);
+        assert_eq!((before.statistics.calls, before.statistics.p50_ms), (0, None));
+        assert_eq!(after.statistics.outcomes, BTreeMap::from([("ok", 1), ("trap", 1)]));
+        assert!(after.statistics.p99_ms.unwrap() > 100.0);
         assert_eq!(recorder.statistics(SLOT, 1).steps.len(), 1);
         assert_eq!(recorder.statistics(SlotId::new("other"), 10).total.calls, 0);
     }
 
     #[test]
     fn only_the_last_steps_are_kept() {
-        let mut course = Course::new(SlotReading::default());
-        (0..STEPS + 5).for_each(|_| course.step(SlotReading::default()));
-        assert_eq!(course.last(usize::MAX).len(), STEPS);
+        let mut history = SlotHistory::new(SlotReading::default());
+        (0..STEPS + 5).for_each(|_| history.step(SlotReading::default()));
+        assert_eq!(history.last(usize::MAX).len(), STEPS);
     }
 
     #[tokio::test]
     async fn recording_ends_with_the_recorder() {
-        let recorder = Arc::new(Recorder::new(Arc::new(Metrics::new("/".into(), [SLOT]).unwrap())));
+        let recorder = Arc::new(StatisticsRecorder::new(Arc::new(Metrics::new("/".into(), [SLOT]).unwrap())));
         let task = tokio::spawn(record_every(Duration::from_millis(1), Arc::downgrade(&recorder)));
         let patience = Duration::from_secs(60);
         let records = async {

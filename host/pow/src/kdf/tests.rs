@@ -1,28 +1,28 @@
-//! Caps, and answers known from elsewhere.
+//! Tests of the caps, and of the keys against published test vectors.
 
 #![allow(clippy::unwrap_used)]
 
 use super::*;
 
 fn parameters(
-    algorithm: Algorithm,
+    algorithm: PowAlgorithm,
     cost: u32,
     memory_cost: u32,
     parallelism: u32,
     key_length: u32,
-) -> Parameters {
-    Parameters { algorithm, cost, memory_cost, parallelism, key_length }
+) -> KdfParameters {
+    KdfParameters { algorithm, cost, memory_cost, parallelism, key_length }
 }
 
-fn derived(parameters: Parameters, password: &[u8], salt: &[u8]) -> String {
+fn derived(parameters: KdfParameters, password: &[u8], salt: &[u8]) -> String {
     parameters.check(password, salt).unwrap();
     hex::encode(parameters.derive(password, salt).unwrap())
 }
 
 /// RFC 7914, section 11.
 #[test]
-fn pbkdf2_is_rfc_8018s() {
-    let key = derived(parameters(Algorithm::Pbkdf2Sha256, 1, 0, 0, 64), b"passwd", b"salt");
+fn pbkdf2_matches_rfc_7914_test_vector() {
+    let key = derived(parameters(PowAlgorithm::Pbkdf2Sha256, 1, 0, 0, 64), b"passwd", b"salt");
     assert_eq!(
         key,
         "55ac046e56e3089fec1691c22544b605f94185216dde0465e68b9d57c20dacbc\
@@ -32,8 +32,8 @@ fn pbkdf2_is_rfc_8018s() {
 
 /// RFC 7914, section 12.
 #[test]
-fn scrypt_is_rfc_7914s() {
-    let key = derived(parameters(Algorithm::Scrypt, 16384, 8, 1, 64), b"pleaseletmein", b"SodiumChloride");
+fn scrypt_matches_rfc_7914_test_vector() {
+    let key = derived(parameters(PowAlgorithm::Scrypt, 16384, 8, 1, 64), b"pleaseletmein", b"SodiumChloride");
     assert_eq!(
         key,
         "7023bdcb3afd7348461c06cd81fd38ebfda8fbba904f8e3ea9b543f6545da1f2\
@@ -42,10 +42,11 @@ fn scrypt_is_rfc_7914s() {
 }
 
 #[test]
-fn sha_hashes_salt_and_password_and_then_itself() {
+fn sha_rounds_hash_the_whole_digest() {
     let one = Sha256::digest(b"saltpassword");
     let three = Sha256::digest(Sha256::digest(one));
-    let key = |cost, length| derived(parameters(Algorithm::Sha256, cost, 0, 0, length), b"password", b"salt");
+    let key =
+        |cost, length| derived(parameters(PowAlgorithm::Sha256, cost, 0, 0, length), b"password", b"salt");
     assert_eq!(key(1, 32), hex::encode(one));
     assert_eq!(key(3, 32), hex::encode(three));
     assert_eq!(key(3, 8), hex::encode(three).get(..16).unwrap());
@@ -53,8 +54,8 @@ fn sha_hashes_salt_and_password_and_then_itself() {
 }
 
 #[test]
-fn every_algorithm_gives_a_key_of_the_length_asked_for() {
-    use Algorithm::{Argon2id, Pbkdf2Sha256, Pbkdf2Sha384, Pbkdf2Sha512, Scrypt, Sha256, Sha384, Sha512};
+fn every_algorithm_derives_the_requested_length() {
+    use PowAlgorithm::{Argon2id, Pbkdf2Sha256, Pbkdf2Sha384, Pbkdf2Sha512, Scrypt, Sha256, Sha384, Sha512};
     let mut keys = Vec::new();
     for (algorithm, cost, memory) in [
         (Sha256, 2, 0),
@@ -74,8 +75,8 @@ fn every_algorithm_gives_a_key_of_the_length_asked_for() {
 }
 
 #[test]
-fn caps_hold_on_both_sides() {
-    use Algorithm::{Argon2id, Pbkdf2Sha512, Scrypt, Sha256};
+fn costs_at_the_caps_are_accepted() {
+    use PowAlgorithm::{Argon2id, Pbkdf2Sha512, Scrypt, Sha256};
     for (algorithm, cost, memory, lanes, length, fits) in [
         (Sha256, 1, 0, 0, 1, true),
         (Sha256, 0, 0, 0, 32, false),
@@ -106,8 +107,8 @@ fn caps_hold_on_both_sides() {
 }
 
 #[test]
-fn inputs_have_a_cap() {
-    let cheap = parameters(Algorithm::Sha256, 1, 0, 0, 32);
+fn password_and_salt_lengths_are_capped() {
+    let cheap = parameters(PowAlgorithm::Sha256, 1, 0, 0, 32);
     cheap.check(&[0; INPUT_BYTES], &[0; INPUT_BYTES]).unwrap();
     cheap.check(&[0], &[]).unwrap();
     cheap.check(&[], &[0]).unwrap_err();
@@ -116,14 +117,14 @@ fn inputs_have_a_cap() {
 }
 
 #[test]
-fn a_refusal_says_what_and_how_much() {
-    let refused = parameters(Algorithm::Argon2id, 1, 100_000, 1, 32).check_cost().unwrap_err();
+fn range_error_names_parameter_and_value() {
+    let refused = parameters(PowAlgorithm::Argon2id, 1, 100_000, 1, 32).check_cost().unwrap_err();
     assert_eq!(refused.to_string(), "memory cost must be 8 to 65536 KiB, not 100000");
 }
 
 #[test]
-fn what_the_function_itself_refuses_is_refused() {
-    let lanes = parameters(Algorithm::Argon2id, 1, 8, 4, 32);
+fn parameters_that_argon2_rejects_are_unsupported() {
+    let lanes = parameters(PowAlgorithm::Argon2id, 1, 8, 4, 32);
     lanes.check_cost().unwrap();
-    assert!(matches!(lanes.derive(b"password", b"saltsalt"), Err(Refused::Unfit(_))));
+    assert!(matches!(lanes.derive(b"password", b"saltsalt"), Err(ParameterError::Unsupported(_))));
 }

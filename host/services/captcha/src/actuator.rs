@@ -1,8 +1,8 @@
-//! `/actuator`: health, application information and metrics in Spring Boot's shapes, so that probes,
-//! scrapers and dashboards of the replaced captcha service go on working.
+//! `/actuator`: health, application information and metrics in the shapes of Spring Boot, so that probes, scrapers and
+//! dashboards of the replaced captcha service keep working.
 //!
-//! Paths, media types and members: Spring Boot 4's "Actuator REST API". Only reading is served. An
-//! endpoint that is not exposed does not exist.
+//! Paths, media types and members: Spring Boot 4's "Actuator REST API", read-only. An endpoint that is not exposed
+//! answers 404.
 
 mod health;
 mod info;
@@ -27,30 +27,30 @@ use bulkhead_http::{
 };
 use bulkhead_telemetry::Metrics;
 
-use self::problem::Problem;
+use self::problem::ActuatorProblem;
 use crate::config::management::{Endpoint, Management};
 
-pub use health::{Component, Health, Status};
+pub use health::{HealthComponent, HealthSource, HealthStatus};
 pub use info::Application;
 
-/// Answers are never kept, as the replaced service's filter has it.
+/// The `Cache-Control` of every answer, as the replaced service sets it.
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-cache, no-store, must-revalidate");
 
-/// Whether a request's headers show that its sender may see details.
+/// Checks by a request's headers whether its sender may see details.
 pub type Authorized = Arc<dyn Fn(&HeaderMap) -> Pin<Box<dyn Future<Output = bool> + Send>> + Send + Sync>;
 
-/// What the endpoints tell of.
+/// The state of the endpoints.
 #[derive(Clone)]
 pub struct ActuatorState {
     /// The host's metrics.
     pub metrics: Arc<Metrics>,
-    /// What is exposed, and where.
+    /// The exposed endpoints, and their listener.
     pub management: Management,
     /// The host's health.
-    pub health: Arc<dyn Health>,
-    /// Asked where details are shown to some callers only.
+    pub health: Arc<dyn HealthSource>,
+    /// Decides about details with `show-details=when-authorized`.
     pub authorized: Authorized,
-    /// The host itself.
+    /// The application in `/actuator/info`.
     pub application: Application,
 }
 
@@ -65,14 +65,14 @@ impl ActuatorState {
         self.management.exposed.contains(&endpoint)
     }
 
-    /// The base path without a slash at its end; empty for the root.
+    /// Returns the base path without a trailing slash; empty for the root.
     fn base(&self) -> &str {
         self.management.base_path.trim_end_matches('/')
     }
 }
 
-/// The endpoints at their full paths, to be merged into a listener's router. Where the base path is not
-/// the root, everything else below it is answered with 404.
+/// Returns the endpoints at their full paths, for merging into a listener's router. Unless the base path is the root,
+/// other paths below it answer 404.
 pub fn router(state: ActuatorState) -> Router {
     let base = state.base().to_owned();
     let mut router: Router<Arc<ActuatorState>> = Router::new();
@@ -104,8 +104,8 @@ pub fn router(state: ActuatorState) -> Router {
     finished(router, state)
 }
 
-/// The probes at `/livez` and `/readyz`, which are on the service's own listener wherever the endpoints are; none where
-/// health is not exposed.
+/// Returns the probes `/livez` and `/readyz`, which are always on the service's own listener; none unless health is
+/// exposed.
 pub fn probes(state: ActuatorState) -> Router {
     let mut router = Router::new();
     if state.exposes(Endpoint::Health) {
@@ -121,10 +121,11 @@ fn finished(router: Router<Arc<ActuatorState>>, state: ActuatorState) -> Router 
 }
 
 fn contradiction(uri: &Uri) -> Response {
-    Problem::new(StatusCode::BAD_REQUEST, Contradicting::CODE, Contradicting::MESSAGE, uri).into_response()
+    ActuatorProblem::new(StatusCode::BAD_REQUEST, Contradicting::CODE, Contradicting::MESSAGE, uri)
+        .into_response()
 }
 
-/// GET and HEAD; 405 for other methods.
+/// Routes GET and HEAD to a handler; other methods answer 405.
 fn reads<H, T>(handler: H) -> MethodRouter<Arc<ActuatorState>>
 where
     H: Handler<T, Arc<ActuatorState>>,

@@ -1,4 +1,4 @@
-//! Names of the Java service for keys: `CAPTCHA_*`, `SPRING_DATASOURCE_*`, `MANAGEMENT_*` and
+//! Environment variables of the Java service that set keys: `CAPTCHA_*`, `SPRING_DATASOURCE_*`, `MANAGEMENT_*` and
 //! `SERVER_SERVLET_CONTEXT_PATH`.
 
 #[cfg(test)]
@@ -14,7 +14,7 @@ use bulkhead_config::{
 
 use super::spring::{self, datasource::Datasource};
 
-/// What the Java service calls the keys of captcha.
+/// The Java service's names of the keys of the captcha service.
 pub const ALIASES: Aliases = Aliases {
     plain: &[
         ("SERVER_SERVLET_CONTEXT_PATH", "services.captcha.path_prefix"),
@@ -24,21 +24,21 @@ pub const ALIASES: Aliases = Aliases {
     others: apply,
 };
 
-/// Lists of endpoints.
+/// The keys that list endpoints.
 const EXPOSURE: [[&str; 5]; 2] = [
     ["management", "endpoints", "web", "exposure", "include"],
     ["management", "endpoints", "web", "exposure", "exclude"],
 ];
 
-/// Variables that say where the Java service answers its endpoint `prometheus`.
+/// Variables that set the path of the Java service's endpoint `prometheus`.
 const SCRAPE_PATH: [&str; 2] =
     ["MANAGEMENT_ENDPOINTS_WEB_PATHMAPPING_PROMETHEUS", "MANAGEMENT_ENDPOINTS_WEB_PATH_MAPPING_PROMETHEUS"];
 
 const DATASOURCE: &str = "SPRING_DATASOURCE_";
 
-/// Lays over the tree what needs Spring's rules for names.
+/// Applies the variables whose names follow Spring's rules.
 ///
-/// A site that no file names comes from the Java service and is to behave like it.
+/// A site that no file names comes from the Java service and behaves like it (`compat`).
 fn apply(layer: &mut Layer<'_>) {
     let mut datasource = Datasource::default();
     let (mut exposure, mut scrape_path) = (BTreeSet::new(), spring::SCRAPE_PATH);
@@ -60,11 +60,11 @@ fn apply(layer: &mut Layer<'_>) {
     apply_datasource(layer, datasource);
 }
 
-/// Sets the key that a variable names, if one does. Returns the list of endpoints that it is of.
+/// Sets the key that a variable names, if there is one. Returns the list of endpoints that the key belongs to.
 fn apply_property(layer: &mut Layer<'_>, name: &str, text: &str) -> Option<[&'static str; 5]> {
     let origin = Origin::Environment(name.to_owned());
     let Some(path) = key_path(layer, name) else {
-        let text = "ignored; nothing here goes by that name";
+        let text = "ignored; no key has this name";
         layer.warnings.push(Problem::new(origin, "", text));
         return None;
     };
@@ -72,7 +72,7 @@ fn apply_property(layer: &mut Layer<'_>, name: &str, text: &str) -> Option<[&'st
     EXPOSURE.into_iter().find(|list| path.starts_with(&list.map(str::to_owned)))
 }
 
-/// Returns a warning where the Java service was set up to serve TLS, which nothing here takes over.
+/// Returns a warning if the Java service was configured to serve TLS, since its certificate is not taken over.
 fn lost_tls(environment: &[(String, String)]) -> Option<Problem> {
     let is_off = |(name, text): &(String, String)| {
         name == "SERVER_SSL_ENABLED" && text.trim().eq_ignore_ascii_case("false")
@@ -82,7 +82,7 @@ fn lost_tls(environment: &[(String, String)]) -> Option<Problem> {
     (!environment.iter().any(is_off)).then(|| Problem::new(origin, "server.tls", spring::LOST_TLS))
 }
 
-/// Adds `metrics` to a list of endpoints that a variable names with `prometheus` among them.
+/// Adds `metrics` to a list of endpoints with `prometheus`.
 fn map_scrape(tree: &mut Table, list: &[&str; 5]) {
     let Some(Node { origin, value }) = tree::get(tree, list).cloned() else { return };
     let text = |node: &Node| match &node.value {
@@ -101,7 +101,7 @@ fn map_scrape(tree: &mut Table, list: &[&str; 5]) {
     }
 }
 
-/// The key that a variable sets; a site that is known already is preferred.
+/// Returns the key that a variable sets; prefers a site that is known already.
 fn key_path(layer: &Layer<'_>, name: &str) -> Option<Vec<String>> {
     let candidates = spring::keys_of_variable(name).into_iter();
     let mut candidates =

@@ -1,4 +1,4 @@
-//! What the service answers, and why it cannot.
+//! The answers of the slot's calls, and their errors.
 
 use std::time::Duration;
 
@@ -11,39 +11,39 @@ use sha2::{Digest as _, Sha256};
 
 use super::world::{Error, GuestIssued, Reason as GuestReason};
 
-/// Longest text of a guest's error that is passed on, bytes.
+/// Longest text of a guest's error that clients see, bytes.
 const ERROR_BYTES: usize = 200;
 
-/// When to ask again while storage does not answer, seconds.
+/// When to retry while the storage does not answer, seconds.
 const STORAGE_RETRY_SECONDS: u32 = 5;
 
-/// Longest time after which a guest may have clients ask again, seconds.
+/// Longest retry time that a guest may ask for, seconds.
 const GUEST_RETRY_SECONDS: u32 = 3600;
 
-/// Why a payload is not accepted.
+/// Why a payload is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// Its time is over.
+pub enum RejectionReason {
+    /// It has expired.
     Expired,
-    /// It has been spent.
+    /// It has been spent before.
     Replayed,
     /// No key of this host signed it.
     BadSignature,
     /// The work was not done.
     WrongSolution,
-    /// Another site's.
+    /// It belongs to another site.
     WrongSite,
-    /// Another client's.
+    /// It belongs to another client.
     WrongClient,
-    /// For another action.
+    /// It is for another action.
     WrongAction,
-    /// Guessed at too often.
+    /// Too many attempts at its challenge have failed.
     TooManyFailures,
-    /// A client on the site's deny list.
+    /// The client is on the site's deny list.
     DeniedClient,
 }
 
-impl Reason {
+impl RejectionReason {
     /// Every reason.
     pub const ALL: [Self; 9] = [
         Self::Expired,
@@ -57,7 +57,7 @@ impl Reason {
         Self::DeniedClient,
     ];
 
-    /// The name on the wire and in metrics.
+    /// Returns the name on the wire and in metrics.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Expired => "expired",
@@ -73,7 +73,7 @@ impl Reason {
     }
 }
 
-impl From<GuestReason> for Reason {
+impl From<GuestReason> for RejectionReason {
     fn from(reason: GuestReason) -> Self {
         match reason {
             GuestReason::Expired => Self::Expired,
@@ -88,44 +88,44 @@ impl From<GuestReason> for Reason {
     }
 }
 
-/// Why there is no answer.
+/// Why a call has no answer.
 #[derive(Debug, thiserror::Error)]
-pub enum CallError {
+pub enum CaptchaCallError {
     /// The client is on the site's deny list.
     #[error("the client's address is on the site's deny list")]
     Denied,
-    /// The client's fault; the text is the guest's, escaped.
+    /// The component refused the payload; the text is its own, escaped.
     #[error("{0}")]
     Malformed(String),
-    /// All proof-of-work places are taken, or storage does not answer.
+    /// The proof-of-work queue is full, or the storage does not answer.
     #[error("the service cannot answer now, ask again after {retry_after_seconds} s")]
     Busy {
-        /// When to ask again, seconds.
+        /// When to retry, seconds.
         retry_after_seconds: u32,
     },
-    /// The slot has no component, or one that only fails.
+    /// The slot has no component, or its circuit is open.
     #[error("{reason}")]
-    Empty {
-        /// Why, in words fit for clients.
+    Unavailable {
+        /// Why, for clients.
         reason: String,
-        /// When to ask again, seconds, where that helps.
+        /// When to retry, seconds, where that helps.
         retry_after_seconds: Option<u32>,
     },
-    /// The sandbox ended the call, or had no room for it.
+    /// The sandbox ended the call, or had no permit for it.
     #[error("the call ended with {}", .0.as_str())]
     Failed(Outcome),
-    /// The guest gave up.
+    /// The component reported an internal error.
     #[error("the component failed")]
     Internal,
 }
 
-/// A request that was refused before it came to a site; counted under the site `unknown`, never under a
-/// name that the client sent.
+/// Why a request was refused before it reached a site. Counted under the site `unknown`, never under a name that the
+/// client sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RejectedRequest {
-    /// Not understood.
+    /// The request is malformed.
     BadRequest,
-    /// Wrong credentials.
+    /// The credentials are wrong.
     Unauthorized,
 }
 
@@ -133,7 +133,7 @@ impl RejectedRequest {
     /// Every kind.
     pub const ALL: [Self; 2] = [Self::BadRequest, Self::Unauthorized];
 
-    /// The reason in metrics.
+    /// Returns the reason in metrics.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::BadRequest => "bad_request",
@@ -144,25 +144,25 @@ impl RejectedRequest {
 
 /// A challenge for the widget.
 #[derive(Debug)]
-pub struct Issued {
+pub struct IssuedChallenge {
     /// JSON text of an object.
     pub challenge: Box<RawValue>,
-    /// What it costs.
+    /// Its cost.
     pub cost: u32,
     /// Visits of this client inside the window, this one included.
     pub visits: u64,
 }
 
-/// The service's answer of what the guest returned.
-pub(super) fn issued(returned: GuestIssued) -> Result<Issued, BadAnswer> {
+/// Checks the challenge that the guest returned.
+pub(super) fn issued(returned: GuestIssued) -> Result<IssuedChallenge, BadAnswer> {
     let GuestIssued { challenge, cost, visits } = returned;
-    let unreadable = |_| BadAnswer("the challenge is not a JSON object that can be read");
+    let unreadable = |_| BadAnswer("the challenge is not a readable JSON object");
     let challenge = json::as_written(challenge).map_err(unreadable)?;
-    Ok(Issued { challenge, cost, visits })
+    Ok(IssuedChallenge { challenge, cost, visits })
 }
 
-impl Issued {
-    /// The challenge's name in the ledger, by the component's rule: the hash of its signature.
+impl IssuedChallenge {
+    /// Returns the challenge's id in the ledger, which the component derives alike: the hash of its signature.
     pub(super) fn ledger_id(&self) -> Option<String> {
         #[derive(serde::Deserialize)]
         struct Signed<'a> {
@@ -174,40 +174,47 @@ impl Issued {
     }
 }
 
-/// What was made of a payload.
+/// The judgement on a payload.
 #[derive(Clone, Debug)]
-pub struct Judged {
-    /// None: valid.
-    pub rejected: Option<Reason>,
+pub struct PayloadJudgement {
+    /// Why it is rejected; `None` when it is valid.
+    pub rejected: Option<RejectionReason>,
     /// Action signed into the challenge.
     pub action: Option<String>,
     /// Host name of the page, from a widget result.
     pub hostname: Option<String>,
-    /// When it was solved, Unix seconds; for a challenge, now.
+    /// When it was solved, Unix seconds; for a challenge, the time of the judgement.
     pub solved_at: u64,
 }
 
-impl Judged {
-    /// A refusal that needs no component, at `now` (since the Unix epoch).
-    pub(super) fn rejected(reason: Reason, now: Duration) -> Self {
+impl PayloadJudgement {
+    /// Returns a rejection without a call of the component, at `now` (since the Unix epoch).
+    pub(super) fn rejected(reason: RejectionReason, now: Duration) -> Self {
         Self { rejected: Some(reason), action: None, hostname: None, solved_at: now.as_secs() }
     }
 }
 
-/// Whether a payload may be good at another site: keys, and what is understood, differ from site to site.
-pub(super) fn is_foreign<T>(judged: &Result<(Judged, T), CallError>) -> bool {
+/// Checks whether a rejected payload may be valid at another site: sites differ in keys and accepted formats.
+pub(super) fn may_fit_another_site<T>(judged: &Result<(PayloadJudgement, T), CaptchaCallError>) -> bool {
     match judged {
         Ok((judged, _)) => {
-            matches!(judged.rejected, Some(Reason::BadSignature | Reason::WrongSite | Reason::DeniedClient))
+            matches!(
+                judged.rejected,
+                Some(
+                    RejectionReason::BadSignature
+                        | RejectionReason::WrongSite
+                        | RejectionReason::DeniedClient
+                )
+            )
         }
-        Err(error) => matches!(error, CallError::Malformed(_)),
+        Err(error) => matches!(error, CaptchaCallError::Malformed(_)),
     }
 }
 
-impl From<invoke::CallError> for CallError {
+impl From<invoke::CallError> for CaptchaCallError {
     fn from(error: invoke::CallError) -> Self {
         match error {
-            invoke::CallError::Unavailable(unavailable) => Self::Empty {
+            invoke::CallError::Unavailable(unavailable) => Self::Unavailable {
                 reason: unavailable.to_string(),
                 retry_after_seconds: unavailable.retry_after_seconds(),
             },
@@ -216,15 +223,16 @@ impl From<invoke::CallError> for CallError {
     }
 }
 
-impl From<StorageError> for CallError {
+impl From<StorageError> for CaptchaCallError {
     fn from(error: StorageError) -> Self {
-        // The ledger tells the log, once for many calls.
+        // The ledger logs it, once for many calls.
         tracing::debug!(%error, "the ledger's storage does not answer");
         Self::Busy { retry_after_seconds: STORAGE_RETRY_SECONDS }
     }
 }
 
-impl CallError {
+impl CaptchaCallError {
+    /// Converts an error of the component.
     pub(super) fn of_guest(error: Error) -> Self {
         match error {
             Error::Malformed(text) => Self::Malformed(escape_guest(&text, ERROR_BYTES)),

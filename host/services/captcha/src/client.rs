@@ -1,4 +1,4 @@
-//! A client's address becomes opaque keys; the address itself goes no further.
+//! Turns a client's address into opaque keys, so that no guest sees the address.
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
@@ -10,15 +10,14 @@ use sha2::{Digest as _, Sha256};
 
 use super::{config::Site, world::Client};
 
-/// Shortest life of a pepper: the window of visits may be shorter.
-const EPOCH_AT_LEAST: Duration = Duration::from_secs(3600);
+/// Shortest epoch of a pepper: the window of visits may be shorter.
+const MIN_EPOCH: Duration = Duration::from_secs(3600);
 
-/// Master keys under which a client is known at most: two epochs each, and the ledger counts a visit under
-/// eight keys at most.
-const MASTERS: usize = 4;
+/// Most master keys in use: each yields keys of two epochs, and the ledger counts a visit under at most eight keys.
+const MAX_MASTERS: usize = 4;
 
-/// Turns addresses into keys with a pepper that changes every epoch. All hosts with one master key
-/// agree on it; under former ones a client is still known, so that a rotation forgets nobody.
+/// Turns addresses into keys with a pepper that changes every epoch. Hosts with the same master key derive the same
+/// pepper; former master keys yield keys too, so that a rotation keeps visit counts.
 #[derive(Debug)]
 pub struct Peppers {
     masters: Vec<MasterKey>,
@@ -26,14 +25,14 @@ pub struct Peppers {
 }
 
 impl Peppers {
-    /// Peppers whose epoch is no shorter than `window`, so that the present and the last one cover it.
-    /// `masters` holds the current master key first.
+    /// Returns peppers whose epoch is at least `window`, so that the current and the last epoch cover it. `masters`
+    /// holds the current master key first.
     pub fn new(masters: &[MasterKey], window: Duration) -> Self {
-        let masters = masters.iter().take(MASTERS).cloned().collect();
-        Self { masters, epoch_seconds: window.max(EPOCH_AT_LEAST).as_secs() }
+        let masters = masters.iter().take(MAX_MASTERS).cloned().collect();
+        Self { masters, epoch_seconds: window.max(MIN_EPOCH).as_secs() }
     }
 
-    /// Keys of `text` in this epoch and the one before, those of the current master key first.
+    /// Returns the keys of `text` in this epoch and the one before, those of the current master key first.
     fn keys(&self, text: &str, now: Duration) -> Vec<String> {
         let epoch = now.as_secs().checked_div(self.epoch_seconds).unwrap_or(0);
         let key = |master: &MasterKey, epoch: u64| {
@@ -44,7 +43,7 @@ impl Peppers {
         self.masters.iter().flat_map(|master| epochs.map(|epoch| key(master, epoch))).collect()
     }
 
-    /// The client at `address`, seen at `now` (since the Unix epoch), as `site` may know it.
+    /// Returns what `site` may know of the client at `address` at `now` (since the Unix epoch).
     pub fn client(&self, site: &Site, address: IpAddr, now: Duration) -> Client {
         let address = address.to_canonical();
         let network = text(network(site, address));
@@ -56,13 +55,13 @@ impl Peppers {
                 allow_listed,
             };
         }
-        // Different texts, so that the key of a network tells nothing of the key of an address in it.
+        // Different texts, so that the key of a network reveals nothing about keys of its addresses.
         let exact = format!("address {}", text(address));
         Client { network: self.keys(&network, now), exact: self.keys(&exact, now), allow_listed }
     }
 }
 
-/// The network of `address` by the site's prefix lengths.
+/// Returns the network of `address` by the site's prefix lengths.
 fn network(site: &Site, address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(address) => {
@@ -76,7 +75,7 @@ fn network(site: &Site, address: IpAddr) -> IpAddr {
     }
 }
 
-/// Java's text form: IPv4 dotted; IPv6 eight groups, neither compressed nor padded.
+/// Formats an address as Java does: IPv4 dotted; IPv6 as eight groups, neither compressed nor padded.
 fn text(address: IpAddr) -> String {
     match address {
         IpAddr::V4(address) => address.to_string(),
@@ -84,7 +83,7 @@ fn text(address: IpAddr) -> String {
     }
 }
 
-/// captchaservice's key: an unsalted hash, which anyone can reverse by trying all addresses.
+/// Returns captchaservice's key: an unsalted hash, which anyone can reverse by trying all addresses.
 fn java_hash(text: &str) -> String {
     hex::encode(Sha256::digest(text))
 }
@@ -103,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn ipv4_networks() {
+    fn ipv4_addresses_are_masked() {
         assert_eq!(masked("192.168.1.100", 24, 128), "192.168.1.0");
         assert_eq!(masked("192.168.1.100", 16, 128), "192.168.0.0");
         assert_eq!(masked("192.168.1.100", 8, 128), "192.0.0.0");
@@ -114,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn ipv6_networks() {
+    fn ipv6_addresses_are_masked() {
         let address = "2001:db8:85a3:8d3:1319:8a2e:370:7348";
         assert_eq!(masked(address, 32, 64), "2001:db8:85a3:8d3:0:0:0:0");
         assert_eq!(masked(address, 32, 32), "2001:db8:0:0:0:0:0:0");
@@ -124,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn compatible_hashes_are_those_of_the_java_service() {
+    fn compatible_hashes_match_the_java_service() {
         assert_eq!(java_hash("1.2.3.4"), "6694f83c9f476da31f5df6bcc520034e7e57d421d247b9d34f49edbfc84a764c");
         assert_eq!(
             java_hash("ea28:fb8:e3f6:2836:0:0:0:0"),

@@ -1,4 +1,4 @@
-//! `[captcha]`: sites, keys, storage and who may call.
+//! `[captcha]`: sites, keys, storage and authentication, with their defaults.
 
 pub mod management;
 mod read;
@@ -12,45 +12,45 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use bulkhead_config::secret::Secret;
 use bulkhead_os::clock::HostClock;
-use bulkhead_pow::Algorithm;
+use bulkhead_pow::PowAlgorithm;
 use ipnet::IpNet;
 
 /// Name of the service in `[services.NAME]`.
 pub const SERVICE: &str = "captcha";
-/// The Java service's: time to fill in a long form.
+/// Default lifetime of a challenge, as in the Java service: time to fill in a long form.
 pub const CAPTCHA_TIMEOUT: Duration = Duration::from_secs(1200);
-/// The Java service's: longer remembers more, in more rows.
+/// Default window of visits, as in the Java service: a longer one takes more rows.
 pub const SOURCE_ADDRESS_WINDOW: Duration = Duration::from_secs(1800);
-/// A pool that a small PostgreSQL bears from several hosts.
+/// Default pool size: a small PostgreSQL accepts it from several hosts.
 pub const DATABASE_CONNECTIONS: u32 = 10;
-/// Several times the largest honest payload.
+/// Default body limit: several times the largest valid payload.
 pub const BODY_BYTES: usize = 16 << 10;
-/// Out of reach of guessing.
+/// Shortest API key, characters: too long to be guessed.
 pub const API_KEY_CHARS: usize = 32;
-/// A site's secret that is shorter can be guessed.
+/// Shortest site secret that cannot be guessed, characters.
 pub const SECRET_CHARS: usize = 16;
-/// A secret that signs widget results is out of reach even of someone who tries it on a result at home.
+/// Shortest secret that signs widget results, characters: too long for an offline attack.
 pub const SIGNATURE_SECRET_CHARS: usize = 32;
-/// PBKDF2 iterations: a blink in a browser, 0.1 s of a core for an attacker.
+/// Default cost, PBKDF2 iterations: barely noticeable in a browser, 0.1 s of a core for an attacker.
 pub const COST: u32 = 5000;
-/// Bounds a client's wait at twice the mean; doubling it doubles the wait.
+/// Default highest counter: bounds a client's wait at twice the mean; doubling it doubles the wait.
 pub const COUNTER_MAX: u32 = 256;
-/// A solved challenge is good once.
+/// Default uses of a solved challenge.
 pub const MAX_VERIFIES_PER_PAYLOAD: u32 = 1;
-/// The ledger keeps a row a spend, and invalidating writes them all at once.
-pub const MOST_VERIFIES: i64 = 10_000;
-/// Honest clients fail once or twice; each failure may cost a key derivation.
+/// Most uses of a solved challenge: the ledger keeps one row per use, and invalidating writes them all at once.
+pub const MAX_VERIFIES: i64 = 10_000;
+/// Default failures per challenge: legitimate clients fail once or twice, and each failure may cost a key derivation.
 pub const MAX_FAILURES_PER_CHALLENGE: u32 = 10;
-/// An IPv4 client is one address; behind NAT many share it.
+/// Default IPv4 prefix of a client: one address, which many share behind NAT.
 pub const SOURCE_ADDRESS_IPV4_NET_SIZE: u8 = 32;
-/// One client usually has a whole /64, whose addresses it can change at will.
+/// Default IPv6 prefix of a client: it usually has a whole /64, whose addresses it can change at will.
 pub const SOURCE_ADDRESS_IPV6_NET_SIZE: u8 = 64;
-/// The Java service's, for sites that behave like it.
+/// Default IPv6 prefix of compatible sites, as in the Java service.
 pub const COMPAT_IPV6_NET_SIZE: u8 = 128;
-/// One a second: enough for an office behind one address.
+/// Default rate limit of the widget endpoints: one call a second suffices for an office behind one address.
 pub const WIDGET_CALLS_PER_MINUTE: u32 = 60;
 
-/// Who may call the captcha service's back-end endpoints, on top of the site credentials.
+/// The authentication of the back-end endpoints, on top of the site credentials.
 #[derive(Clone, Debug)]
 pub enum Auth {
     /// Site credentials only.
@@ -61,59 +61,59 @@ pub enum Auth {
     Jwt(Jwt),
 }
 
-/// Where a JWT's keys come from.
+/// Where the keys of JWTs come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum KeySet {
+pub enum KeySetLocation {
     /// Fetched and refreshed.
     Url(String),
     /// Read at start.
     File(PathBuf),
 }
 
-/// What a JWT must satisfy.
+/// The checks of a JWT.
 #[derive(Clone, Debug)]
 pub struct Jwt {
     /// The issuer's key set (JWKS, RFC 7517).
-    pub key_set: KeySet,
+    pub key_set: KeySetLocation,
     /// Required `iss`.
     pub issuer: Option<String>,
     /// Accepted `aud`; empty accepts any.
     pub audiences: Vec<String>,
 }
 
-/// What happens while the ledger's database does not answer.
+/// The behaviour while the ledger's database does not answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnLedgerFailure {
     /// Calls are refused: no payload is accepted twice.
     Refuse,
-    /// Calls go on from memory: a payload may be accepted once by each host, and again after a restart.
+    /// Calls continue from memory: each host may accept a payload once, and again after a restart.
     Allow,
 }
 
-/// Where the ledger lives.
+/// The database of the ledger.
 #[derive(Clone, Debug)]
 pub enum Database {
     /// A file in the data folder.
     EmbeddedSqlite,
     /// `sqlite:PATH`.
     Sqlite(PathBuf),
-    /// `postgres://...`, with the password in it.
+    /// `postgres://...`, which includes the password.
     Postgres(Secret),
 }
 
-/// From the `min_visits`th visit inside the window, a challenge costs `cost`.
+/// A step of the difficulty ladder: from the `min_visits`th visit inside the window, a challenge costs `cost`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LadderStep {
-    /// Visits, the present one included.
+    /// Visits, the current one included.
     pub min_visits: u32,
     /// Rounds, iterations, N or passes, by algorithm.
     pub cost: u32,
 }
 
-/// Aims at a solve time instead of a visit count.
+/// Automatic difficulty, which aims at a solve time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Auto {
-    /// Time that a client should take.
+    /// Target solve time.
     pub target_solve: Duration,
     /// Least cost.
     pub min_cost: u32,
@@ -121,7 +121,7 @@ pub struct Auto {
     pub max_cost: u32,
 }
 
-/// ALTCHA protocol that a site issues.
+/// The ALTCHA protocol of issued challenges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// Number search.
@@ -130,14 +130,14 @@ pub enum Protocol {
     V2,
 }
 
-/// To what part of the client's address a challenge is bound.
+/// The part of the client's address that a challenge is bound to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binding {
-    /// Not at all: dual-stack and mobile clients change address between calls.
+    /// None: dual-stack and mobile clients change their address between calls.
     None,
-    /// To its network by the site's mask.
+    /// The network by the site's prefix length.
     Network,
-    /// To the address itself.
+    /// The whole address.
     Exact,
 }
 
@@ -146,21 +146,22 @@ pub enum Binding {
 pub struct Site {
     /// One or two secrets, any of which is accepted (rotation), NFC-normalised.
     pub secrets: Vec<Secret>,
-    /// Sign widget results, the first one; results of any are accepted. Empty: a key derived from the master key signs.
+    /// Secrets of widget results: the first one signs, results of any are accepted. When empty, a key derived from the
+    /// master key signs.
     pub signature_secrets: Vec<Secret>,
     /// Behave as captchaservice 2.x: raw key, SHA-256, prefix `00`, no `data`, Java's address hash.
     pub compat: bool,
-    /// What is issued.
+    /// Protocol of issued challenges.
     pub protocol: Protocol,
-    /// Judge v1 payloads whatever is issued.
+    /// Accept v1 payloads with every protocol.
     pub accept_v1: bool,
     /// Proof-of-work function of issued challenges.
-    pub algorithm: Algorithm,
+    pub algorithm: PowAlgorithm,
     /// KiB for Argon2id, block size for scrypt.
     pub memory_cost: Option<u32>,
     /// Lanes for Argon2id and scrypt.
     pub parallelism: Option<u32>,
-    /// Pick the counter beforehand and sign the key, so that verifying costs two HMACs.
+    /// Choose the counter in advance and sign the key, so that verifying costs two HMACs.
     pub deterministic: bool,
     /// Deterministic mode draws the counter from 1 to this.
     pub counter_max: u32,
@@ -168,20 +169,20 @@ pub struct Site {
     pub difficulty_map: Vec<LadderStep>,
     /// Cost by load, on top of the ladder.
     pub auto: Option<Auto>,
-    /// To what part of the address a challenge is bound.
+    /// The part of the address that a challenge is bound to.
     pub binding: Binding,
     /// How often one solved challenge is accepted, 1 or more.
     pub max_verifies_per_payload: u32,
     /// Failed attempts after which a challenge is refused.
     pub max_failures_per_challenge: u32,
-    /// IPv4 prefix length that makes a client's network.
+    /// IPv4 prefix length of a client's network.
     pub source_address_ipv4_net_size: u8,
-    /// IPv6 prefix length that makes a client's network.
+    /// IPv6 prefix length of a client's network.
     pub source_address_ipv6_net_size: u8,
     /// Clients whose challenges cost 1, matched on the full address.
     pub whitelisted_source_addresses: Vec<IpNet>,
-    /// Clients that get no challenge and whose payloads are refused, matched on the full address; they win over the
-    /// list above.
+    /// Clients that get no challenge and whose payloads are refused, matched on the full address; takes precedence over
+    /// the list above.
     pub denied_source_addresses: Vec<IpNet>,
     /// Origins whose pages may use the widget endpoints (`https://www.example.org`), `*` for all.
     pub allowed_origins: Vec<String>,
@@ -196,23 +197,23 @@ pub struct Captcha {
     pub hmac_key: Option<Secret>,
     /// Former master keys whose challenges are still accepted.
     pub previous_hmac_keys: Vec<Secret>,
-    /// Life of a challenge.
+    /// Lifetime of a challenge.
     pub captcha_timeout: Duration,
     /// Window over which visits count.
     pub source_address_window: Duration,
-    /// Where the ledger lives.
+    /// The database of the ledger.
     pub database: Database,
     /// Connections to the database.
     pub database_connections: u32,
-    /// What happens while the database does not answer.
+    /// The behaviour while the database does not answer.
     pub on_ledger_failure: OnLedgerFailure,
-    /// What the service tells time by; no key sets it.
+    /// The clock of the service; no key sets it.
     pub clock: HostClock,
-    /// Who may call.
+    /// The authentication of the back-end endpoints.
     pub auth: Auth,
     /// Largest request body, bytes.
     pub body_bytes: usize,
-    /// Folder with the widget's files, which are served.
+    /// Folder with the widget's files.
     pub widget_dir: Option<PathBuf>,
     /// Sites by key.
     pub sites: BTreeMap<String, Site>,

@@ -1,4 +1,4 @@
-//! Configurations of this service alone, for unit tests.
+//! Loads configurations of a host with this service alone, for unit tests.
 
 #![allow(clippy::unwrap_used)]
 
@@ -7,7 +7,7 @@ use bulkhead_service::Service as _;
 
 use crate::service::CaptchaPlugin;
 
-/// Returns what a configuration of a host with this service alone is read for.
+/// Returns the specification of a host with this service alone.
 fn spec() -> HostSpec {
     HostSpec {
         services: vec![CaptchaPlugin.spec()],
@@ -17,22 +17,22 @@ fn spec() -> HostSpec {
     }
 }
 
-/// Returns the configuration that a text and an environment make.
+/// Loads a configuration from a text and an environment.
 pub(crate) fn loaded(toml: &str, environment: &[(&str, &str)]) -> Loaded {
     bulkhead_configured::loaded(&spec(), toml, environment)
 }
 
-/// Returns one table of it.
+/// Loads a configuration and returns one of its tables.
 pub(crate) fn table<T: ServiceTable>(toml: &str, environment: &[(&str, &str)]) -> T {
     loaded(toml, environment).config.table::<T>().unwrap().clone()
 }
 
-/// Returns the problems of one.
+/// Returns the problems of a configuration that does not load.
 pub(crate) fn refused(toml: &str, environment: &[(&str, &str)]) -> Problems {
     bulkhead_configured::refused(&spec(), toml, environment)
 }
 
-/// Asserts that each text has exactly one problem, which contains the words beside it.
+/// Asserts that each text has exactly one problem, which contains the paired words.
 pub(crate) fn each_refused(cases: &[(&str, &str)]) {
     bulkhead_configured::each_refused(&spec(), cases);
 }

@@ -1,4 +1,4 @@
-//! Edits of the captcha sites in a configuration file's text; everything else stays as it is.
+//! Edits the captcha sites in the text of a configuration file; keeps everything else.
 
 #[cfg(test)]
 mod tests;
@@ -7,19 +7,19 @@ use bulkhead_config::edit::{EditedFile, NotToml, has_comment, keep_first, withou
 use toml_edit::{Array, Item, Table, TableLike, Value};
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Names of a site's secret in a file.
+/// The names of a site's secret in a file.
 const SECRET: [&str; 4] = ["secret", "site_secret", "site-secret", "secrets"];
 
-/// Why a file is not edited.
+/// Why a file cannot be edited.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
     /// The file is not TOML.
     #[error(transparent)]
     NotToml(#[from] NotToml),
-    /// A key above the sites holds something else than a table.
+    /// A parent key of the sites is not a table.
     #[error("{0} is not a table there; `bulkhead config check` says what it must be")]
     NotATable(&'static str),
-    /// The site is there already.
+    /// The site exists already.
     #[error("the site `{0}` exists already; `bulkhead captcha site rotate-secret` gives it another secret")]
     Exists(String),
     /// The site is not in the file.
@@ -28,25 +28,25 @@ pub enum EditError {
     /// The site has no secret in the file.
     #[error("has no secret of the site `{0}`")]
     NoSecret(String),
-    /// The site has two secrets already.
+    /// The site has two secrets: a rotation is in progress.
     #[error(
-        "has two secrets of the site `{0}`, so that a rotation is under way; end it with --finish, or replace both with \
+        "has two secrets of the site `{0}`, so a rotation is in progress; end it with --finish, or replace both with \
          --revoke"
     )]
-    UnderWay(String),
-    /// There is no former secret.
-    #[error("has one secret of the site `{0}`, so that there is no rotation to finish")]
-    NotUnderWay(String),
+    RotationInProgress(String),
+    /// The site has no former secret.
+    #[error("has one secret of the site `{0}`, so there is no rotation to finish")]
+    NoRotation(String),
 }
 
-/// What becomes of a site's secrets.
+/// A change of a site's secrets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rotation<'s> {
-    /// This secret comes first, and the present one is accepted beside it.
+    /// Adds this secret as the first one; the current one stays accepted.
     Begin(&'s str),
-    /// Only the first secret, which is the newest, is accepted from now on.
+    /// Keeps only the first secret, which is the newest.
     Finish,
-    /// Only this secret is accepted from now on.
+    /// Replaces all secrets by this one.
     Revoke(&'s str),
 }
 
@@ -55,10 +55,10 @@ pub enum Rotation<'s> {
 pub struct SitesFile(EditedFile);
 
 impl SitesFile {
-    /// Reads a file's text.
+    /// Parses the text of a file.
     ///
     /// # Errors
-    /// When it is not TOML.
+    /// Fails when it is not TOML.
     pub fn parse(text: &str) -> Result<Self, EditError> {
         Ok(Self(EditedFile::parse(text)?))
     }
@@ -68,7 +68,7 @@ impl SitesFile {
         self.0.text()
     }
 
-    /// Whether it has a site.
+    /// Checks whether the file has a site.
     pub fn has(&self, site: &str) -> bool {
         let sites = self.0.document.get("captcha").and_then(|captcha| captcha.as_table_like()?.get("sites"));
         sites.and_then(Item::as_table_like).is_some_and(|sites| spelling(sites, site).is_some())
@@ -77,7 +77,7 @@ impl SitesFile {
     /// Adds a site.
     ///
     /// # Errors
-    /// When it is there already.
+    /// Fails when it exists already.
     pub fn add(&mut self, site: &str, secret: &str, origins: &[String]) -> Result<(), EditError> {
         if self.has(site) {
             return Err(EditError::Exists(site.to_owned()));
@@ -109,7 +109,7 @@ impl SitesFile {
     /// Changes a site's secrets.
     ///
     /// # Errors
-    /// When the site or its secret is not in the file, or has another number of secrets than the change is for.
+    /// Fails when the site or its secret is not in the file, or when the change does not fit the number of secrets.
     pub fn rotate(&mut self, site: &str, rotation: Rotation<'_>) -> Result<(), EditError> {
         let unknown = || EditError::Unknown(site.to_owned());
         let sites = self.sites().ok_or_else(unknown)?;
@@ -126,7 +126,7 @@ impl SitesFile {
             }
             (Rotation::Revoke(new), _) => Value::from(new),
             (Rotation::Begin(_), Some(secrets)) if secrets.len() > 1 => {
-                return Err(EditError::UnderWay(site.to_owned()));
+                return Err(EditError::RotationInProgress(site.to_owned()));
             }
             (Rotation::Begin(new), Some(secrets)) => {
                 secrets.insert(0, new);
@@ -142,7 +142,7 @@ impl SitesFile {
                 return Ok(());
             }
             (Rotation::Finish, Some(secrets)) if secrets.len() > 1 => secrets.remove(0),
-            (Rotation::Finish, _) => return Err(EditError::NotUnderWay(site.to_owned())),
+            (Rotation::Finish, _) => return Err(EditError::NoRotation(site.to_owned())),
         };
         let decor = value.decor().clone();
         *value = changed;
@@ -150,10 +150,10 @@ impl SitesFile {
         Ok(())
     }
 
-    /// Removes a site. Comments above it that a blank line divides from it stay.
+    /// Removes a site. Keeps the comments above it that a blank line separates from it.
     ///
     /// # Errors
-    /// When it is not in the file.
+    /// Fails when it is not in the file.
     pub fn remove(&mut self, site: &str) -> Result<(), EditError> {
         let unknown = || EditError::Unknown(site.to_owned());
         let sites = self.sites().ok_or_else(unknown)?;
@@ -170,7 +170,7 @@ impl SitesFile {
     }
 }
 
-/// How a file spells a site's key: keys are compared in Unicode NFC.
+/// Returns a site's key as the file spells it: keys are compared in Unicode NFC.
 fn spelling(sites: &dyn TableLike, site: &str) -> Option<String> {
     let is_site = |key: &&str| key.nfc().eq(site.nfc());
     sites.iter().map(|(key, _)| key).find(is_site).map(str::to_owned)

@@ -1,5 +1,4 @@
-//! The captcha service's HTTP surface: the paths of captchaservice 2.x, the widget's own, and
-//! `siteverify`.
+//! The HTTP routes of the captcha service: the paths of captchaservice 2.x, those of the widget, and `siteverify`.
 //!
 //! Every answer forbids caching, and every error has the one shape of [`error`].
 
@@ -38,19 +37,19 @@ use bulkhead_http::{
 };
 use thiserror::Error;
 
-use self::{error::ApiError, secret_guesses::SecretGuesses};
+use self::{error::CaptchaApiError, secret_guesses::SecretGuesses};
 use crate::{CaptchaService, RejectedRequest, config::Captcha};
 
 pub use self::auth::{AuthError, Guard};
 pub use self::widget_files::{WidgetFiles, WidgetFilesError};
 
-/// Where the service's paths begin.
+/// The prefix of the service's paths.
 const BASE: &str = "/api/v1/captcha";
 
-/// No answer of this service may be kept, by anybody.
+/// The `Cache-Control` of every answer.
 const NEVER_CACHED: HeaderValue = HeaderValue::from_static("no-cache, no-store, must-revalidate");
 
-/// Why the surface cannot be set up.
+/// Why the routes cannot be set up.
 #[derive(Debug, Error)]
 pub enum SetupError {
     /// The guard cannot be set up.
@@ -59,33 +58,33 @@ pub enum SetupError {
     /// The widget's files cannot be served.
     #[error(transparent)]
     WidgetFiles(#[from] WidgetFilesError),
-    /// The operating system gives no random bytes.
+    /// The operating system returned no random bytes.
     #[error("cannot draw a random key for rate limits: {0}")]
     Random(getrandom::Error),
 }
 
-/// What the routes work with.
+/// The state that the routes share.
 pub struct CaptchaState {
     /// The service behind the routes.
     pub service: Arc<CaptchaService>,
     /// Guards the back-end endpoints.
     pub guard: Arc<Guard>,
-    /// What a request body may cost.
+    /// Limits of a request body.
     pub body_limits: BodyLimits,
-    /// Allowances of the widget endpoints' clients.
+    /// Limits the calls of the widget endpoints per client.
     pub limiter: RateLimiter,
-    /// Wrong secrets that came to `siteverify`.
+    /// Limits wrong secrets at `siteverify`.
     pub guesses: SecretGuesses,
-    /// Answers of `siteverify` that are given again.
-    pub answers: siteverify::Answers,
-    /// The widget's files, where there are any.
+    /// Answers of `siteverify` by idempotency key.
+    pub answers: siteverify::SiteverifyAnswers,
+    /// The widget's files; `None` without `captcha.widget_dir`.
     pub widget_files: Option<WidgetFiles>,
-    /// Stands before every path in error bodies: empty or `/something`.
+    /// The prefix of every path in error bodies: empty or like `/captcha`.
     pub path_prefix: String,
 }
 
 impl CaptchaState {
-    /// A state as configured.
+    /// Returns the state for a configuration.
     pub fn new(
         service: Arc<CaptchaService>,
         captcha: &Captcha,
@@ -106,14 +105,14 @@ impl CaptchaState {
             body_limits: BodyLimits { bytes, time: server.body_timeout, key: Some(key) },
             limiter: RateLimiter::new().map_err(SetupError::Random)?,
             guesses: SecretGuesses::new().map_err(SetupError::Random)?,
-            answers: siteverify::Answers::default(),
+            answers: siteverify::SiteverifyAnswers::default(),
             widget_files,
             path_prefix: path_prefix.to_owned(),
         })
     }
 }
 
-/// The routes under `/api/v1/captcha`; other paths are left to whoever merges or nests this router.
+/// Returns the routes under `/api/v1/captcha`, for merging or nesting into another router.
 ///
 /// Requests must carry [`Client`](bulkhead_http::forwarded::Client) as an extension.
 pub fn router(state: CaptchaState) -> Router {
@@ -132,20 +131,21 @@ pub fn router(state: CaptchaState) -> Router {
         .with_state(state)
 }
 
-async fn unknown() -> ApiError {
-    ApiError::not_found()
+async fn unknown() -> CaptchaApiError {
+    CaptchaApiError::not_found()
 }
 
 fn contradiction(_: &Uri) -> Response {
-    ApiError::bad_request(Contradicting::CODE, Contradicting::MESSAGE).into_response()
+    CaptchaApiError::bad_request(Contradicting::CODE, Contradicting::MESSAGE).into_response()
 }
 
-async fn wrong_method() -> ApiError {
+async fn wrong_method() -> CaptchaApiError {
     let message = "the path does not take this method; see the header allow";
-    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", message)
+    CaptchaApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", message)
 }
 
-/// A route whose GET changes something: axum would answer HEAD with it, and so it takes nothing but what `allow` lists.
+/// Refuses HEAD, which axum would answer with GET, for a route whose GET changes something. The route accepts only the
+/// methods in `allow`.
 fn without_head(
     route: MethodRouter<Arc<CaptchaState>>,
     allow: &'static str,
@@ -154,12 +154,12 @@ fn without_head(
     route.head(refuse).fallback(refuse)
 }
 
-/// Writes errors out, counts the client's faults, and forbids caching.
+/// Writes the bodies of errors, counts client errors, and forbids caching.
 async fn finish(State(state): State<Arc<CaptchaState>>, request: Request, next: Next) -> Response {
     let path = format!("{}{}", state.path_prefix, request.uri().path());
     let mut response = next.run(request).await;
     let mut served = Served { service: "captcha", error: None };
-    if let Some(error) = response.extensions_mut().remove::<ApiError>() {
+    if let Some(error) = response.extensions_mut().remove::<CaptchaApiError>() {
         match error.status {
             StatusCode::BAD_REQUEST => state.service.count_rejected_request(RejectedRequest::BadRequest),
             StatusCode::UNAUTHORIZED => {

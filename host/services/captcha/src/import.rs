@@ -1,4 +1,4 @@
-//! Converts the configuration of the Java service.
+//! Converts the configuration of the replaced Java service.
 
 mod convert;
 mod java_properties;
@@ -10,11 +10,11 @@ mod tests;
 
 use bulkhead_config::import::{ImportError, Imported, yaml};
 
-use self::{convert::Conversion, placeholder::Known};
+use self::{convert::ApplicationConversion, placeholder::PropertyValues};
 
-/// Form of an application's configuration.
+/// The format of an application's configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum ApplicationFormat {
     /// `application.yml`: nested or dotted names, one document or several.
     Yaml,
     /// `application.properties`: Java's format.
@@ -23,24 +23,24 @@ pub enum Format {
 
 /// Converts the captcha service's `application.yml` or `application.properties`.
 ///
-/// Documents that Spring reads for a profile only are left out. Placeholders that name another property of the file get its
-/// value.
+/// Leaves out documents that Spring reads for a profile only. Replaces placeholders that name another property of the
+/// file.
 ///
 /// # Errors
-/// When the text does not have the format.
-pub fn import_application(text: &str, format: Format) -> Result<Imported, ImportError> {
+/// Fails when the text does not have the format.
+pub fn import_application(text: &str, format: ApplicationFormat) -> Result<Imported, ImportError> {
     let documents = match format {
-        Format::Yaml => yaml::documents(text)?.into_iter().map(property::properties).collect(),
-        Format::Properties => java_properties::documents(text)?,
+        ApplicationFormat::Yaml => yaml::documents(text)?.into_iter().map(property::properties).collect(),
+        ApplicationFormat::Properties => java_properties::documents(text)?,
     };
-    let (mut conversion, mut properties) = (Conversion::default(), Vec::new());
+    let (mut conversion, mut properties) = (ApplicationConversion::default(), Vec::new());
     for document in documents {
         match document.iter().find(|property| property.name() == "spring.config.activate.onprofile") {
             None => properties.extend(document),
             Some(p) => conversion.note(p.line, format!("settings of profile {} are left out", p.text)),
         }
     }
-    let known = Known::new(&properties);
-    properties.iter().for_each(|property| conversion.property(property, &known));
+    let values = PropertyValues::new(&properties);
+    properties.iter().for_each(|property| conversion.property(property, &values));
     Ok(conversion.finish())
 }

@@ -1,4 +1,4 @@
-//! Figures of the captcha service. Every label value comes from a bounded set.
+//! Metrics of the captcha service. Every label value comes from a bounded set.
 
 use std::{collections::BTreeSet, fmt, sync::Arc, time::Duration};
 
@@ -37,7 +37,7 @@ families! {
         "Payloads accepted without a durable claim, while the ledger's database did not answer.";
 }
 
-/// Label of a client that did not prove to be a configured site.
+/// The label of callers that did not authenticate as a configured site.
 pub const UNKNOWN_SITE: &str = "unknown";
 
 /// What happened to a challenge or payload.
@@ -56,7 +56,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// The label.
+    /// Returns the label.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ChallengeRequest => "challenge_request",
@@ -70,15 +70,15 @@ impl Event {
 
 /// A table of the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Table {
+pub enum LedgerTable {
     /// Visits.
     CaptchaRequest,
     /// Spent payloads.
     InvalidatedPayload,
 }
 
-impl Table {
-    /// The table's name.
+impl LedgerTable {
+    /// Returns the table's name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::CaptchaRequest => "captcha_request",
@@ -87,20 +87,20 @@ impl Table {
     }
 }
 
-/// Who asked, as metrics tell clients apart.
+/// The labels of a client.
 #[derive(Clone, Copy, Debug)]
-pub struct Client<'a> {
+pub struct ClientLabels<'a> {
     /// Key of a configured site; any other counts under [`UNKNOWN_SITE`].
     pub site: &'a str,
-    /// Cost of the challenge in question.
+    /// Cost of the challenge.
     pub cost: u32,
-    /// Whether the address is on the site's list.
+    /// Whether the address is on the site's allow list.
     pub whitelisted: bool,
-    /// Challenge requests from the address inside the window, the present one included.
+    /// Challenge requests from the address inside the window, the current one included.
     pub visits: u64,
 }
 
-/// The captcha service's figures.
+/// The metrics of the captcha service.
 pub struct CaptchaMetrics {
     sites: ArcSwap<BTreeSet<String>>,
     requests: Series<IntCounter, 2>,
@@ -144,9 +144,9 @@ impl MetricSet for CaptchaMetrics {
 }
 
 impl CaptchaMetrics {
-    /// Names the configured sites: only these become labels. Their series begin at zero: requests by verdict, costs, and
-    /// refused requests by each reason for which a site's payload, and a request without a site, may be refused.
-    pub fn know_sites<'a>(
+    /// Sets the configured sites: only these become labels. Their series begin at zero: requests by verdict, costs, and
+    /// refused requests by each reason, those of requests without a site included.
+    pub fn set_sites<'a>(
         &self,
         keys: impl IntoIterator<Item = &'a str>,
         payload_reasons: &[&str],
@@ -167,22 +167,22 @@ impl CaptchaMetrics {
         self.sites.store(Arc::new(sites));
     }
 
-    /// Counts a verification request by its verdict. Requests without good credentials, and those
+    /// Counts a verification request by its verdict. Requests without valid credentials, and those
     /// that do not parse, have no site.
     pub fn request(&self, site: Option<&str>, valid: bool) {
         self.requests.get([self.label(site), verdict(valid)]).inc();
     }
 
     /// Counts an event.
-    pub fn event(&self, client: &Client<'_>, event: Event) {
+    pub fn event(&self, client: &ClientLabels<'_>, event: Event) {
         let site = self.label(Some(client.site));
         let (cost, listed) = (client.cost.to_string(), flag(client.whitelisted));
         let visits = visits(client.visits);
         self.events.get([site, &cost, listed, visits, event.as_str()]).inc();
     }
 
-    /// Records a solve time that a client reported with a good solution, milliseconds.
-    pub fn solve_time(&self, client: &Client<'_>, millis: f64) {
+    /// Records a solve time that a client reported with a valid solution, milliseconds.
+    pub fn solve_time(&self, client: &ClientLabels<'_>, millis: f64) {
         let site = self.label(Some(client.site));
         let (cost, listed) = (client.cost.to_string(), flag(client.whitelisted));
         self.solve_time.get([site, &cost, listed, visits(client.visits)]).observe(millis);
@@ -204,10 +204,10 @@ impl CaptchaMetrics {
     }
 
     /// Sets the rows of a table that have not expired; `None` when they could not be counted.
-    pub fn set_rows(&self, table: Table, rows: Option<u64>) {
+    pub fn set_rows(&self, table: LedgerTable, rows: Option<u64>) {
         let rows = rows.map_or(f64::NAN, |rows| rows as f64);
         self.rows.get([table.as_str()]).set(rows);
-        if table == Table::InvalidatedPayload {
+        if table == LedgerTable::InvalidatedPayload {
             self.invalidated.get([]).set(rows);
         }
     }
@@ -217,6 +217,7 @@ impl CaptchaMetrics {
         self.claims_without_ledger.inc_by(total.saturating_sub(self.claims_without_ledger.get()));
     }
 
+    /// Returns the label of a site: its key, or [`UNKNOWN_SITE`].
     fn label<'a>(&self, site: Option<&'a str>) -> &'a str {
         let sites = self.sites.load();
         site.filter(|site| sites.contains(*site)).unwrap_or(UNKNOWN_SITE)
@@ -231,7 +232,7 @@ const fn flag(value: bool) -> &'static str {
     if value { "true" } else { "false" }
 }
 
-/// A count in buckets, so that one client cannot make series without end. A visit whose window is over
+/// Returns the bucket of a visit count, so that one client cannot create series without bound. A visit after the window
 /// counts as a first one.
 const fn visits(count: u64) -> &'static str {
     match count {
@@ -261,7 +262,7 @@ mod tests {
     fn text(act: impl FnOnce(&CaptchaMetrics)) -> String {
         let registry = Registry::new();
         let captcha = CaptchaMetrics::register(&registry).unwrap();
-        captcha.know_sites(["test_site"], &["expired", "replayed"], &["unauthorized"]);
+        captcha.set_sites(["test_site"], &["expired", "replayed"], &["unauthorized"]);
         act(&captcha);
         Format::Text.encode(&registry.gather()).unwrap()
     }
@@ -274,13 +275,14 @@ mod tests {
         )
     }
 
-    const CLIENT: Client<'_> = Client { site: "test_site", cost: 1_000, whitelisted: false, visits: 1 };
+    const CLIENT: ClientLabels<'_> =
+        ClientLabels { site: "test_site", cost: 1_000, whitelisted: false, visits: 1 };
 
     #[test]
-    fn counts_fall_into_buckets() {
+    fn visit_counts_fall_into_buckets() {
         let text = text(|captcha| {
             for visits in [1, 2, 10, 11, 100, 101, 5_000] {
-                captcha.event(&Client { visits, ..CLIENT }, Event::ChallengeRequest);
+                captcha.event(&ClientLabels { visits, ..CLIENT }, Event::ChallengeRequest);
             }
         });
         for (count, value) in [("1", 1), ("2", 1), ("10", 1), ("11-100", 2), (">100", 2)] {
@@ -290,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_a_client_sent_is_no_label() {
+    fn unknown_sites_do_not_become_labels() {
         let text = text(|captcha| {
             captcha.request(Some("evil\"} 1"), false);
             captcha.request(None, false);
@@ -313,10 +315,10 @@ mod tests {
     }
 
     #[test]
-    fn the_ledger_shows_under_both_names() {
+    fn ledger_rows_have_both_metric_names() {
         let text = text(|captcha| {
-            captcha.set_rows(Table::InvalidatedPayload, Some(1));
-            captcha.set_rows(Table::CaptchaRequest, None);
+            captcha.set_rows(LedgerTable::InvalidatedPayload, Some(1));
+            captcha.set_rows(LedgerTable::CaptchaRequest, None);
         });
         for line in [
             "captcha_invalidated_payloads 1\n",

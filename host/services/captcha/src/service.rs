@@ -1,4 +1,4 @@
-//! The captcha service as a host starts it, from its configuration.
+//! Starts the captcha service from its configuration, and checks its components.
 
 mod health;
 
@@ -32,24 +32,24 @@ use crate::{
     capabilities::{ledger::LedgerCapability, pow::PowCapability},
     config::{Captcha, Database, OnLedgerFailure, Site, management::Management},
     http::{self, CaptchaState, Guard, WidgetFiles, demo},
-    metrics::{CaptchaMetrics, Table},
+    metrics::{CaptchaMetrics, LedgerTable},
     spec::{CAPTCHA, NAME, SPEC},
 };
 
-/// Shortest time that the ledger's database gets for an answer, however short a call's deadline: a disk's flush may take
-/// as long.
-const LEAST_ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
+/// Shortest timeout of the ledger's database, however short the deadline of a call: a disk flush may take as long.
+const MIN_ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// What the operational endpoints say of the application: the description of the binary.
+/// The description of the application in `/actuator/info`.
 const DESCRIPTION: &str =
     "A WebAssembly component host for embedding, ticket triage, status and captcha services";
 
-/// The demonstration site's key, and its secret.
+/// Key and secret of the demo site.
 const DEMO: &str = "demo";
 
 const METRICS: &[MetricRegistrar] = &[MetricRegistrar::of::<CaptchaMetrics>()];
 
-/// The captcha service in the list of services. The proof-of-work threads, which other services use too, are its own.
+/// The captcha service as an entry in the list of services; its [`Service::start`] creates the running
+/// [`CaptchaService`]. It owns the proof-of-work threads, which other services use too.
 #[derive(Clone, Copy, Debug)]
 pub struct CaptchaPlugin;
 
@@ -124,7 +124,7 @@ impl Service for CaptchaPlugin {
     }
 }
 
-/// Adds a site that anyone may use.
+/// Adds a site with a public secret.
 fn add_demo_site(config: &mut Config) -> Result<(), MissingTable> {
     let site =
         Site { secrets: vec![Secret::new(DEMO)], allowed_origins: vec!["*".into()], ..Site::default() };
@@ -158,24 +158,24 @@ async fn build(context: &Context) -> anyhow::Result<Started> {
         );
     }
     let served = Arc::clone(&service);
-    let follow = move |config: &Config| {
+    let on_reload = move |config: &Config| {
         if let Ok(captcha) = config.table::<Captcha>() {
             served.replace_sites(&captcha.sites);
         }
     };
-    context.reloader.subscribe(LiveKeys::always(&["captcha.sites"]), Box::new(follow)).await;
+    context.reloader.subscribe(LiveKeys::always(&["captcha.sites"]), Box::new(on_reload)).await;
     let prefix = &config.services.get(NAME).path_prefix;
     let state = CaptchaState::new(Arc::clone(&service), settings, &config.server, prefix)?;
     let guard = state.guard.clone();
     let guarded = Arc::clone(&guard);
-    let follow = move |config: &Config| {
+    let on_reload = move |config: &Config| {
         if let Ok(captcha) = config.table::<Captcha>() {
             guarded.replace_keys(&captcha.auth);
         }
     };
-    // Whether keys let calls in at all is up to a restart.
-    let followed = LiveKeys { keys: &["captcha.api_keys"], restart_keys: &["captcha.auth"] };
-    context.reloader.subscribe(followed, Box::new(follow)).await;
+    // A change of the authentication mode needs a restart.
+    let live_keys = LiveKeys { keys: &["captcha.api_keys"], restart_keys: &["captcha.auth"] };
+    context.reloader.subscribe(live_keys, Box::new(on_reload)).await;
     let mut router = http::router(state);
     if config.demo {
         router = router.merge(demo::router());
@@ -194,7 +194,7 @@ async fn build(context: &Context) -> anyhow::Result<Started> {
     Ok(Started { routers, open: vec![Box::new(OpenLedger(ledger))] })
 }
 
-/// What the operational endpoints tell of. Details are for callers that the guard lets in.
+/// Returns the state of the actuator endpoints. Only callers that the guard authenticates see details.
 fn actuator_state(context: &Context, management: Management, guard: Arc<Guard>) -> ActuatorState {
     let authorized = move |headers: &HeaderMap| {
         let (guard, headers) = (guard.clone(), headers.clone());
@@ -231,13 +231,13 @@ async fn open_ledger(settings: &Captcha, config: &Config, deadline: Duration) ->
         .context("cannot open the captcha ledger; check captcha.database")
 }
 
-/// How long a call whose own deadline is `deadline` waits for the ledger's database: two fifths of that, so that it has
-/// time left to go on without an answer, even where it has waited twice.
+/// Returns how long a call with this deadline waits for the ledger's database: two fifths of the deadline, so that time
+/// remains after two such waits.
 fn answer_timeout(deadline: Duration) -> Duration {
-    deadline.mul_f64(0.4).clamp(LEAST_ANSWER_TIMEOUT, ANSWER_TIMEOUT)
+    deadline.mul_f64(0.4).clamp(MIN_ANSWER_TIMEOUT, ANSWER_TIMEOUT)
 }
 
-/// The master keys, the current one first.
+/// Returns the master keys, the current one first.
 fn masters(settings: &Captcha, config: &Config) -> anyhow::Result<Vec<MasterKey>> {
     let current = match &settings.hmac_key {
         Some(key) => MasterKey::new(key.expose()),
@@ -265,14 +265,14 @@ async fn check(context: &Context, wasm: Arc<[u8]>) -> anyhow::Result<ComponentDi
     Ok(try_out(service.slot(), wasm, "check").await?.digest)
 }
 
-/// Has health and metrics look at the ledger.
+/// Adds the ledger to health checks and metrics.
 fn watch(context: &Context, ledger: &Ledger, captcha: Arc<CaptchaMetrics>) {
     context.health.watch("captcha ledger", Box::new(OpenLedger(ledger.clone())));
     let ledger = ledger.clone();
     context.metrics.before_scrape(move |metrics| {
         let rows = ledger.rows();
-        captcha.set_rows(Table::CaptchaRequest, Some(rows.captcha_request));
-        captcha.set_rows(Table::InvalidatedPayload, Some(rows.invalidated_payload));
+        captcha.set_rows(LedgerTable::CaptchaRequest, Some(rows.captcha_request));
+        captcha.set_rows(LedgerTable::InvalidatedPayload, Some(rows.invalidated_payload));
         captcha.set_claims_without_ledger(ledger.granted_without_database());
         metrics.set_pool_stats("captcha", &pool_stats(&ledger.pool_stats()));
     });
@@ -299,7 +299,7 @@ mod tests {
     use crate::spec::CAPTCHA_LIMITS;
 
     #[test]
-    fn two_waits_for_the_ledger_fit_into_a_call() {
+    fn two_ledger_timeouts_fit_into_a_deadline() {
         let millis = |deadline| answer_timeout(Duration::from_millis(deadline)).as_millis();
         assert!(2 * answer_timeout(CAPTCHA_LIMITS.deadline) < CAPTCHA_LIMITS.deadline);
         assert_eq!([1, 1250, 2000, 5000, 600_000].map(millis), [500, 500, 800, 2000, 2000]);

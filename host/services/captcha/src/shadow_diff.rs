@@ -1,4 +1,4 @@
-//! The fields by which the answers of two versions to one captcha call are compared.
+//! The fields by which a shadow comparison compares two answers to one captcha call.
 
 use bulkhead_runtime::invoke::{ShadowDiff, json_fields};
 

@@ -1,4 +1,4 @@
-//! A site at work: its policy for the guest, its keys, and its secrets as hashes.
+//! A served site: its policy for the guest, its keys, and its secrets as hashes.
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
@@ -12,27 +12,27 @@ use super::{
     world::{AutoPolicy, Binding, Difficulty, LadderStep, Policy, Protocol},
 };
 
-/// Key name of all sites in compatible mode: one raw key, as captchaservice has it.
+/// Name of the key of all sites in compatible mode: the raw master key, as captchaservice uses it.
 const COMPAT_KEY: &str = "compat";
 
-/// A site that is served.
+/// A site of the running service.
 #[derive(Debug)]
 pub struct ServedSite {
     /// Its public key.
     pub key: String,
     /// Its configuration.
     pub config: Site,
-    /// What the guest is told of it.
+    /// The settings that the guest receives.
     pub(super) policy: Arc<Policy>,
-    /// Signs the results of the widget's verification.
+    /// The keys of widget results; the first one signs.
     pub(super) token_keys: Vec<Key>,
     secrets: Vec<[u8; 32]>,
-    /// What components sign with by name, as long as a request for the site is under way.
+    /// Keeps the keys in the ring, where components name them, until the last request for the site ends.
     _keys: Vec<NamedKeys>,
 }
 
 impl ServedSite {
-    /// A site whose keys components find in `ring`.
+    /// Returns a site, whose keys are added to `ring` for components.
     pub(super) fn new(
         key: &str,
         config: &Site,
@@ -41,7 +41,7 @@ impl ServedSite {
         ring: &KeyRing,
     ) -> Self {
         let secrets = config.secrets.iter().map(|secret| hash(secret.expose())).collect();
-        // The derived ones stay, for results from before there was a secret.
+        // The derived keys stay, for results from before a secret was configured.
         let secret = |secret: &Secret| Key::new(secret.expose());
         let token_keys = config.signature_secrets.iter().map(secret);
         let token_keys = token_keys.chain(derived(masters, b"captcha widget result", key)).collect();
@@ -57,26 +57,26 @@ impl ServedSite {
         }
     }
 
-    /// Whether `secret` is one of the site's, in constant time.
+    /// Checks in constant time whether `secret` is one of the site's.
     pub(super) fn accepts(&self, secret: &str) -> Choice {
         let secret = hash(secret);
         self.secrets.iter().fold(Choice::from(0), |accepted, known| accepted | known.ct_eq(&secret))
     }
 
-    /// Milliseconds for each unit of cost that clients need when the least cost meets the target; none without `auto`.
+    /// Returns the milliseconds per unit of cost at which the least cost meets the target; `None` without `auto`.
     pub(super) fn expected_pace(&self) -> Option<f64> {
         let auto = self.config.auto?;
         Some(auto.target_solve.as_secs_f64() * 1000.0 / f64::from(auto.min_cost.max(1)))
     }
 
-    /// Whether the client at `address` is on the site's deny list, whatever the allow list says.
+    /// Checks whether the client at `address` is on the site's deny list, which takes precedence over the allow list.
     pub(super) fn denies(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.config.denied_source_addresses.iter().any(|range| range.contains(&address))
     }
 }
 
-/// Puts a site's keys where components may name them.
+/// Adds a site's keys to the ring, where components name them.
 fn keys(policy: &Policy, masters: &[MasterKey], ring: &KeyRing) -> Vec<NamedKeys> {
     if policy.compat {
         let raw = || masters.iter().map(|master| Key::new(master.raw())).collect();
@@ -94,11 +94,12 @@ fn hash(secret: &str) -> [u8; 32] {
     Sha256::digest(secret).into()
 }
 
-/// One key a master: the current one first.
+/// Derives one key per master key, the current one first.
 fn derived(masters: &[MasterKey], purpose: &[u8], site: &str) -> Vec<Key> {
     masters.iter().map(|master| Key::new(master.derive(purpose, site.as_bytes()))).collect()
 }
 
+/// Returns the settings that the guest receives.
 fn policy(key: &str, site: &Site, timeout: Duration) -> Policy {
     let ladder = site.difficulty_map.iter();
     let ladder = ladder.map(|step| LadderStep { min_visits: step.min_visits, cost: step.cost }).collect();

@@ -1,4 +1,4 @@
-//! What a configuration is read for on behalf of the captcha service: its name and its slot.
+//! The specification of the captcha service: its name and its slot.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub const CAPTCHA: SlotId = SlotId::new("captcha");
 pub const CAPTCHA_LIMITS: Limits = Limits {
     // Parsing 16 KiB takes under a millisecond.
     cpu_ms: 200,
-    // The proof-of-work queue is waited for within it.
+    // It includes the time in the proof-of-work queue.
     deadline: Duration::from_secs(5),
     // With 64 MiB each, at most 2 GiB.
     max_concurrent: 32,

@@ -1,4 +1,4 @@
-//! The Java service's property names and the keys that they set here.
+//! The Java service's property names, and the configuration keys that they set.
 //!
 //! Spring binds loosely: `max-verifies-per-payload`, `maxVerifiesPerPayload` and
 //! `MAX_VERIFIES_PER_PAYLOAD` are one property. So names are compared without case, dashes and
@@ -8,7 +8,7 @@ pub(super) mod datasource;
 
 use std::iter;
 
-/// Properties that are not a site's.
+/// Properties that do not belong to a site.
 const PROPERTIES: [(&str, &str); 11] = [
     ("captchahmackey", "captcha.hmac_key"),
     ("captchacaptchatimeoutseconds", "captcha.captcha_timeout_seconds"),
@@ -36,20 +36,21 @@ const SITE_PROPERTIES: [(&str, &str); 9] = [
     ("whitelistedsourceaddresses#", "whitelisted_source_addresses.#"),
 ];
 
-/// What becomes of the Java service's own certificate.
+/// The warning about the Java service's certificate.
 pub(super) const LOST_TLS: &str = "the Java service's TLS would be lost; write its certificate and key into PEM files and \
                                    name them in server.tls.cert and server.tls.key";
 
-/// Where the Java service's own `application.yml` has the endpoint `prometheus`.
+/// The path of the endpoint `prometheus` in the Java service's own `application.yml`.
 pub(super) const SCRAPE_PATH: &str = "metrics";
 
-/// Whether a list of endpoint ids has `prometheus` and not the endpoint at whose path the Java service answers it.
+/// Checks whether a list of endpoint ids has `prometheus` without the endpoint at whose path the Java service serves
+/// it.
 pub(super) fn maps_scrape<'i>(ids: impl Iterator<Item = &'i str> + Clone) -> bool {
     let has = |wanted: &str| ids.clone().any(|id| id.trim().eq_ignore_ascii_case(wanted));
     has("prometheus") && !has(SCRAPE_PATH) && !has("*")
 }
 
-/// The key that a property sets; the property is split at its dots and indexes.
+/// Returns the key that a property sets; the property is split at its dots and indexes.
 pub(super) fn key_of_property(words: &[&str]) -> Option<Vec<String>> {
     match words {
         ["captcha", "sites", site, rest @ ..] => {
@@ -60,9 +61,9 @@ pub(super) fn key_of_property(words: &[&str]) -> Option<Vec<String>> {
     }
 }
 
-/// The keys that a variable such as `CAPTCHA_SITES_MY_SITE_SECRET` may set, likeliest first.
+/// Returns the keys that a variable such as `CAPTCHA_SITES_MY_SITE_SECRET` may set, likeliest first.
 ///
-/// It does not tell where a site's key ends; the Java service's have no underscores.
+/// A variable does not show where a site's key ends; the Java service's keys have no underscores.
 pub(super) fn keys_of_variable(name: &str) -> Vec<Vec<String>> {
     let name = name.to_ascii_lowercase();
     let words: Vec<&str> = name.split('_').collect();
@@ -77,12 +78,12 @@ pub(super) fn keys_of_variable(name: &str) -> Vec<Vec<String>> {
     (1..rest.len()).filter_map(key).collect()
 }
 
-/// A name as Spring compares it.
+/// Returns a name as Spring compares it.
 pub(super) fn fold(name: &str) -> String {
     name.replace(['-', '_'], "").to_ascii_lowercase()
 }
 
-/// Returns a variable by which Spring Security was set up to ask for tokens.
+/// Returns a variable that configures Spring Security to require tokens.
 pub(super) fn security(environment: &[(String, String)]) -> Option<&str> {
     let secured = |name: &str| {
         name.starts_with("SPRING_SECURITY_OAUTH2_") || name.starts_with("spring.security.oauth2.")
@@ -90,6 +91,7 @@ pub(super) fn security(environment: &[(String, String)]) -> Option<&str> {
     environment.iter().map(|(name, _)| name.as_str()).find(|name| secured(name))
 }
 
+/// Finds the key of a property in a table.
 fn look_up(table: &[(&str, &str)], words: &[&str]) -> Option<Vec<String>> {
     let (mut name, mut indexes) = (String::new(), Vec::new());
     for word in words {

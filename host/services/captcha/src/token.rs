@@ -1,8 +1,7 @@
-//! The result of a widget's verification as a server-signed ALTCHA payload: a back end accepts it once.
+//! Widget results: server-signed ALTCHA payloads of a verification, each of which is accepted once.
 //!
-//! Form (ALTCHA's server signature): `{algorithm, id, signature, verificationData, verified}` with
-//! `signature = hex(HMAC-SHA-256(key, SHA-256(verificationData)))`; only what stands inside
-//! `verificationData` is believed.
+//! Format (ALTCHA's server signature): `{algorithm, id, signature, verificationData, verified}` with
+//! `signature = hex(HMAC-SHA-256(key, SHA-256(verificationData)))`; only `verificationData` is trusted.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -11,21 +10,21 @@ use bulkhead_runtime::keys::{Hash, Key};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{Reason, site::ServedSite};
+use super::{RejectionReason, site::ServedSite};
 
-/// Shortest life of a result, seconds: a form is sent soon after its captcha.
-const LIFE_AT_LEAST: u64 = 300;
-/// The only hash in use.
+/// Shortest lifetime of a result, seconds: a form is sent soon after its captcha.
+const MIN_LIFETIME_SECONDS: u64 = 300;
+/// The only supported hash.
 const ALGORITHM: &str = "SHA-256";
 
-/// What a result says of the verification.
+/// The result of a verification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WidgetResult {
-    /// Names it; random.
+    /// A random id.
     pub id: String,
     /// When the solution was accepted, Unix seconds.
     pub time: u64,
-    /// Until when it is accepted, Unix seconds.
+    /// When it expires, Unix seconds.
     pub expires_at: u64,
     /// Action signed into the challenge.
     pub action: Option<String>,
@@ -34,7 +33,7 @@ pub struct WidgetResult {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Payload<'a> {
+struct SignedPayload<'a> {
     #[serde(borrow)]
     algorithm: Cow<'a, str>,
     #[serde(borrow)]
@@ -44,20 +43,20 @@ struct Payload<'a> {
 }
 
 impl WidgetResult {
-    /// A fresh result at `now` (Unix seconds). It lives as long as a challenge, which is how long the widget
-    /// calls itself verified.
+    /// Returns a new result at `now` (Unix seconds). It lives as long as a challenge, which is how long the widget
+    /// shows itself as verified.
     pub fn new(now: u64, timeout: u32, action: Option<String>, hostname: Option<String>) -> Self {
         let id = uuid::Uuid::new_v4().simple().to_string();
         Self {
             id,
             time: now,
-            expires_at: now.saturating_add(LIFE_AT_LEAST.max(timeout.into())),
+            expires_at: now.saturating_add(MIN_LIFETIME_SECONDS.max(timeout.into())),
             action,
             hostname,
         }
     }
 
-    /// The result signed with `key` for `site`, in base64 as the widget's form field carries it.
+    /// Signs the result with `key` for `site`. Returns base64, as in the widget's form field.
     pub fn sign(&self, site: &str, key: &Key) -> String {
         let mut form = form_urlencoded::Serializer::new(String::new());
         form.append_pair("expire", &self.expires_at.to_string());
@@ -81,54 +80,56 @@ impl WidgetResult {
         BASE64_STANDARD.encode(payload.to_string())
     }
 
-    /// The result in `payload` (JSON text), when one of the site's keys signed it for this site and it
-    /// has not expired.
+    /// Reads the result from `payload` (JSON text) and checks that one of the site's keys signed it for this site and
+    /// that it has not expired.
     ///
     /// # Errors
-    /// Why not: an unreadable payload is a bad signature too.
-    pub fn check(site: &ServedSite, payload: &str, now: u64) -> Result<Self, Reason> {
-        let payload: Payload<'_> = serde_json::from_str(payload).map_err(|_| Reason::BadSignature)?;
+    /// Returns why the result is rejected; an unreadable payload counts as a bad signature.
+    pub fn check(site: &ServedSite, payload: &str, now: u64) -> Result<Self, RejectionReason> {
+        let payload: SignedPayload<'_> =
+            serde_json::from_str(payload).map_err(|_| RejectionReason::BadSignature)?;
         let data = form_urlencoded::parse(payload.verification_data.as_bytes()).collect::<BTreeMap<_, _>>();
         let text = |name: &str| data.get(name).map(|value| value.to_string());
-        // Each site has keys of its own, so that the signature of another site's result is never good here.
+        // Each site has its own keys, so that the signature of another site's result is never valid here.
         if text("siteKey").is_some_and(|key| key != site.key) {
-            return Err(Reason::WrongSite);
+            return Err(RejectionReason::WrongSite);
         }
-        let signature = hex::decode(&*payload.signature).map_err(|_| Reason::BadSignature)?;
+        let signature = hex::decode(&*payload.signature).map_err(|_| RejectionReason::BadSignature)?;
         let digest = Sha256::digest(payload.verification_data.as_bytes());
         let signed = |key: &Key| key.verifies(Hash::Sha256, &digest, &signature);
         if payload.algorithm != ALGORITHM || !site.token_keys.iter().any(signed) {
-            return Err(Reason::BadSignature);
+            return Err(RejectionReason::BadSignature);
         }
         let number = |name: &str| data.get(name).and_then(|value| value.parse::<u64>().ok());
         let (Some(id), Some(time), Some(expires_at), Some(_)) =
             (text("id"), number("time"), number("expire"), text("siteKey"))
         else {
-            return Err(Reason::BadSignature);
+            return Err(RejectionReason::BadSignature);
         };
         if expires_at < now {
-            return Err(Reason::Expired);
+            return Err(RejectionReason::Expired);
         }
         Ok(Self { id, time, expires_at, action: text("action"), hostname: text("hostname") })
     }
 
-    /// Its name in the ledger.
+    /// Returns its id in the ledger.
     pub fn ledger_id(&self) -> String {
         hex::encode(Sha256::digest(&self.id))
     }
 }
 
+/// Computes the signature of a result's data.
 fn tag(key: &Key, data: &str) -> Vec<u8> {
     key.hmac(Hash::Sha256, &Sha256::digest(data))
 }
 
-/// Whether a payload claims to be a widget result.
+/// Checks whether a payload claims to be a widget result.
 pub fn is_widget_result(payload: &str) -> bool {
     #[derive(Deserialize)]
-    struct Claim<'a> {
+    struct PayloadKind<'a> {
         #[serde(borrow, rename = "verificationData")]
         _data: Option<&'a serde_json::value::RawValue>,
     }
     payload.contains("verificationData")
-        && serde_json::from_str::<Claim<'_>>(payload).is_ok_and(|claim| claim._data.is_some())
+        && serde_json::from_str::<PayloadKind<'_>>(payload).is_ok_and(|kind| kind._data.is_some())
 }

@@ -1,4 +1,4 @@
-//! The captcha world's bindings.
+//! The bindings of the captcha world.
 
 use bulkhead_runtime::capabilities::StoreData;
 use bulkhead_runtime::slots::World;

@@ -11,7 +11,7 @@ use crate::{
         import::{ImportError, Imported},
     },
     distribution::Distribution,
-    services::captcha::import::{Format, import_application},
+    services::captcha::import::{ApplicationFormat, import_application},
     telemetry::logs,
 };
 
@@ -38,11 +38,11 @@ fn read(file: &Path) -> anyhow::Result<Imported> {
     let failed = |error: ImportError| anyhow::Error::from(error).context(format!("cannot import {name}"));
     if !is_properties {
         let text = String::from_utf8(bytes).ok().with_context(|| format!("{name} is not UTF-8"))?;
-        return import_application(&text, Format::Yaml).map_err(failed);
+        return import_application(&text, ApplicationFormat::Yaml).map_err(failed);
     }
     // Java reads these in ISO 8859-1, of which every byte is a character.
     let text: String = bytes.iter().copied().map(char::from).collect();
-    let mut imported = import_application(&text, Format::Properties).map_err(failed)?;
+    let mut imported = import_application(&text, ApplicationFormat::Properties).map_err(failed)?;
     if !bytes.is_ascii() {
         imported
             .notes

@@ -98,7 +98,7 @@ async fn bad_captcha_answers_open_the_circuit() {
     let (_, logs) = operator(&host).get("/v1/slots/captcha/logs").await;
     let line = &logs["lines"][0];
     assert_eq!((&line["level"], &line["context"]), (&json!("error"), &json!("bad-answer")));
-    assert_eq!(line["message"], "the challenge is not a JSON object that can be read");
+    assert_eq!(line["message"], "the challenge is not a readable JSON object");
     host.stop().await;
 }
 

@@ -1,3 +1,5 @@
+//! Tests of uploads: which permit a push holds, and for how long.
+
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::time::Duration;
@@ -25,8 +27,11 @@ use tokio::{
 
 use super::*;
 use crate::{
-    refusals::Refusals,
-    v1::{EXPORTS, Operators, PULLS, UPLOADS, access::Access, jobs::Jobs, statistics::Recorder},
+    refusals::RefusalLog,
+    v1::{
+        EXPORTS, OperatorContext, PULLS, UPLOADS, access::Authorizer, jobs::PushJobs,
+        statistics::StatisticsRecorder,
+    },
 };
 
 /// Only a failing test waits for so long.
@@ -34,12 +39,12 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A slot whose pushes last until a test ends them.
 #[derive(Default)]
-struct Slow {
+struct SlowSlot {
     entered: Notify,
     end: Notify,
 }
 
-impl Deploy for Slow {
+impl Deploy for SlowSlot {
     fn slot(&self) -> SlotId {
         SlotId::new("captcha")
     }
@@ -60,56 +65,56 @@ impl Deploy for Slow {
     }
 
     fn view(&self) -> SlotView {
-        panic!("not asked")
+        panic!("not called")
     }
     fn shared(&self) -> Option<SharedView> {
-        panic!("not asked")
+        panic!("not called")
     }
     fn file_fault(&self) -> Option<String> {
-        panic!("not asked")
+        panic!("not called")
     }
     fn shadow(&self) -> Option<ShadowView> {
-        panic!("not asked")
+        panic!("not called")
     }
     fn history(&self) -> Vec<VersionRecord> {
-        panic!("not asked")
+        panic!("not called")
     }
     fn diff(self: Arc<Self>, _: String, _: String) -> BoxFuture<'static, Result<VersionDiff, DeployError>> {
-        panic!("not asked")
+        panic!("not called")
     }
     fn dry_run(self: Arc<Self>, _: Slot) -> BoxFuture<'static, Result<Box<dyn PreparedChange>, DeployError>> {
-        panic!("not asked")
+        panic!("not called")
     }
     fn settings(&self) -> Arc<Slot> {
-        panic!("not asked")
+        panic!("not called")
     }
     fn precompile(self: Arc<Self>) -> BoxFuture<'static, ()> {
-        panic!("not asked")
+        panic!("not called")
     }
     fn unsaved_reason(&self) -> Option<String> {
-        panic!("not asked")
+        panic!("not called")
     }
     fn uncompiled_reason(&self) -> Option<String> {
-        panic!("not asked")
+        panic!("not called")
     }
     fn hold_predecessor(&self) {
-        panic!("not asked")
+        panic!("not called")
     }
     fn export(self: Arc<Self>, _: String) -> BoxFuture<'static, Result<Exported, DeployError>> {
-        panic!("not asked")
+        panic!("not called")
     }
     fn empty_reason(&self) -> Option<String> {
-        panic!("not asked")
+        panic!("not called")
     }
     fn logs(&self, _: usize) -> Vec<LogLine> {
-        panic!("not asked")
+        panic!("not called")
     }
     fn change(self: Arc<Self>, _: Change, _: Expected) -> BoxFuture<'static, Result<SlotView, DeployError>> {
-        panic!("not asked")
+        panic!("not called")
     }
 }
 
-/// An API over one slot, whose folder is never written to.
+/// Returns an API over one slot, whose folder is never written to.
 fn api(slot: Arc<dyn Deploy>) -> Arc<Api> {
     let sources = Sources { file: None, environment: Vec::new(), flags: Vec::new(), root: true };
     let loaded = bulkhead_config::load(sources, &HostSpec::default()).unwrap();
@@ -118,7 +123,7 @@ fn api(slot: Arc<dyn Deploy>) -> Arc<Api> {
     deployments.mark_complete();
     let reloader = Arc::new(Reloader::new(&loaded, None, Arc::clone(&deployments)));
     let metrics = Arc::new(Metrics::new("unused".into(), []).unwrap());
-    let operators = Operators {
+    let operators = OperatorContext {
         deployments: Arc::clone(&deployments),
         reloader: Arc::clone(&reloader),
         runtime: Handle::current(),
@@ -127,18 +132,18 @@ fn api(slot: Arc<dyn Deploy>) -> Arc<Api> {
         metrics: Arc::clone(&metrics),
     };
     Arc::new(Api {
-        access: Access::new(reloader.tokens(), Arc::new(Refusals::new(Arc::clone(&deployments)))),
-        recorder: Arc::new(Recorder::new(metrics)),
+        authorizer: Authorizer::new(reloader.tokens(), Arc::new(RefusalLog::new(Arc::clone(&deployments)))),
+        recorder: Arc::new(StatisticsRecorder::new(metrics)),
         operators,
         uploads: Arc::new(Semaphore::new(UPLOADS)),
         pulls: Arc::new(Semaphore::new(PULLS)),
         exports: Arc::new(Semaphore::new(EXPORTS)),
-        jobs: Jobs::default(),
+        jobs: PushJobs::default(),
     })
 }
 
-/// A client's push of `body`; aborting the task is what happens to it when the client leaves.
-fn send(api: &Arc<Api>, body: Body) -> JoinHandle<Result<Response, ApiError>> {
+/// Sends a push of `body`; aborting the task is what happens when the client disconnects.
+fn send(api: &Arc<Api>, body: Body) -> JoinHandle<Result<Response, AdminApiError>> {
     let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/wasm"))]);
     let actor = Extension(Actor("ops".to_owned(), Scope::Deploy));
     let none = Ok(Query(HashMap::new()));
@@ -151,8 +156,8 @@ async fn all_permits(api: &Api) {
 }
 
 #[tokio::test]
-async fn permit_of_a_left_upload_stays_with_its_push() {
-    let slot = Arc::new(Slow::default());
+async fn push_keeps_permit_after_client_disconnects() {
+    let slot = Arc::new(SlowSlot::default());
     let api = api(slot.clone());
     for _ in 0..UPLOADS {
         let client = send(&api, Body::from("component"));
@@ -160,17 +165,17 @@ async fn permit_of_a_left_upload_stays_with_its_push() {
         client.abort();
         assert!(client.await.unwrap_err().is_cancelled());
     }
-    assert_eq!(api.uploads.available_permits(), 0, "the pushes go on");
+    assert_eq!(api.uploads.available_permits(), 0, "the pushes continue");
     let refused = send(&api, Body::from("component")).await.unwrap().unwrap_err();
     assert_eq!(refused.code(), "busy");
-    // Both wait, for each has been seen to begin and nothing has ended them.
+    // Both pushes have begun and wait for their end.
     slot.end.notify_waiters();
     all_permits(&api).await;
 }
 
 #[tokio::test]
-async fn permit_of_an_unfinished_upload_ends_with_its_client() {
-    let api = api(Arc::new(Slow::default()));
+async fn unfinished_upload_releases_permit_on_disconnect() {
+    let api = api(Arc::new(SlowSlot::default()));
     let endless = Body::from_stream(stream::pending::<Result<Vec<u8>, std::io::Error>>());
     let client = send(&api, endless);
     let begun = async {

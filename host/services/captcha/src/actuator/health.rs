@@ -1,4 +1,4 @@
-//! `/actuator/health`: the whole host, its two probes, and its components where they are shown.
+//! `/actuator/health`: the health of the host, its two probes, and its components where they are shown.
 
 use std::sync::Arc;
 
@@ -9,29 +9,29 @@ use axum::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{ActuatorState, media, problem::Problem};
+use super::{ActuatorState, media, problem::ActuatorProblem};
 use crate::config::management::ShowDetails;
 
-/// Free space below which the data folder counts as full, bytes; Spring's default.
+/// Least free space of the data folder, bytes; Spring's default.
 const DISK_THRESHOLD: u64 = 10 * 1024 * 1024;
 const LIVENESS: &str = "livenessState";
 const READINESS: &str = "readinessState";
 
-/// The state of the host or of a part, the gravest first.
+/// The health of the host or of a component, worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Status {
-    /// Broken.
+pub enum HealthStatus {
+    /// It does not work.
     Down,
-    /// Not to be used now.
+    /// It must not be used now.
     OutOfService,
-    /// Working.
+    /// It works.
     Up,
-    /// Nothing is known.
+    /// Its health is not known.
     Unknown,
 }
 
-impl Status {
-    /// Spring's word.
+impl HealthStatus {
+    /// Returns Spring's name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Down => "DOWN",
@@ -49,32 +49,31 @@ impl Status {
     }
 }
 
-/// What the host knows of its own health. Asked at every request, so it must not wait: give what was
-/// last found.
-pub trait Health: Send + Sync {
-    /// Whether the process works; [`Status::Down`] asks for a restart.
-    fn liveness(&self) -> Status;
+/// Reports the health of the host. Called for every request, so it must not block: return the last known health.
+pub trait HealthSource: Send + Sync {
+    /// Returns whether the process works; [`HealthStatus::Down`] requests a restart.
+    fn liveness(&self) -> HealthStatus;
 
-    /// Whether requests should come here; [`Status::OutOfService`] asks for none.
-    fn readiness(&self) -> Status;
+    /// Returns whether the host accepts requests; [`HealthStatus::OutOfService`] if not.
+    fn readiness(&self) -> HealthStatus;
 
-    /// Parts with a state of their own, such as `db`. The probes, `ping` and `diskSpace` are added to them.
-    fn components(&self) -> Vec<Component>;
+    /// Returns the components, such as `db`. The probes, `ping` and `diskSpace` are added to them.
+    fn components(&self) -> Vec<HealthComponent>;
 }
 
-/// A part of the host.
+/// A component of the host.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Component {
+pub struct HealthComponent {
     /// Its name in the answer.
     pub name: &'static str,
-    /// Its state.
-    pub status: Status,
-    /// What else is known of it; free of secrets.
+    /// Its health.
+    pub status: HealthStatus,
+    /// Details, without secrets.
     pub details: Map<String, Value>,
 }
 
-impl Component {
-    fn plain(name: &'static str, status: Status) -> Self {
+impl HealthComponent {
+    fn plain(name: &'static str, status: HealthStatus) -> Self {
         Self { name, status, details: Map::new() }
     }
 
@@ -93,7 +92,7 @@ pub(super) async fn all(
     State(state): State<Arc<ActuatorState>>,
     headers: HeaderMap,
     uri: Uri,
-) -> Result<Response, Problem> {
+) -> Result<Response, ActuatorProblem> {
     let mut body = Map::new();
     body.insert("groups".into(), json!(["liveness", "readiness"]));
     let shown = shown(&state, &headers).await;
@@ -106,7 +105,7 @@ pub(super) async fn component(
     name: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
     uri: Uri,
-) -> Result<Response, Problem> {
+) -> Result<Response, ActuatorProblem> {
     let Ok(Path(name)) = name else { return Ok(StatusCode::NOT_FOUND.into_response()) };
     let shown = shown(&state, &headers).await;
     let probe = match name.as_str() {
@@ -131,7 +130,7 @@ pub(super) async fn livez(
     State(state): State<Arc<ActuatorState>>,
     headers: HeaderMap,
     uri: Uri,
-) -> Result<Response, Problem> {
+) -> Result<Response, ActuatorProblem> {
     summary(&headers, &uri, Map::new(), &[liveness(&state)], shown(&state, &headers).await)
 }
 
@@ -140,27 +139,27 @@ pub(super) async fn readyz(
     State(state): State<Arc<ActuatorState>>,
     headers: HeaderMap,
     uri: Uri,
-) -> Result<Response, Problem> {
+) -> Result<Response, ActuatorProblem> {
     summary(&headers, &uri, Map::new(), &[readiness(&state)], shown(&state, &headers).await)
 }
 
-fn liveness(state: &ActuatorState) -> Component {
-    Component::plain(LIVENESS, state.health.liveness())
+fn liveness(state: &ActuatorState) -> HealthComponent {
+    HealthComponent::plain(LIVENESS, state.health.liveness())
 }
 
-fn readiness(state: &ActuatorState) -> Component {
-    Component::plain(READINESS, state.health.readiness())
+fn readiness(state: &ActuatorState) -> HealthComponent {
+    HealthComponent::plain(READINESS, state.health.readiness())
 }
 
-/// The gravest state of some components, with the components where they are shown.
+/// Responds with the worst health of some components, and with the components where they are shown.
 fn summary(
     headers: &HeaderMap,
     uri: &Uri,
     mut body: Map<String, Value>,
-    components: &[Component],
+    components: &[HealthComponent],
     shown: bool,
-) -> Result<Response, Problem> {
-    let status = components.iter().map(|component| component.status).min().unwrap_or(Status::Unknown);
+) -> Result<Response, ActuatorProblem> {
+    let status = components.iter().map(|component| component.status).min().unwrap_or(HealthStatus::Unknown);
     body.insert("status".into(), status.as_str().into());
     if shown {
         let named = components.iter().map(|component| (component.name.to_owned(), component.json()));
@@ -170,18 +169,18 @@ fn summary(
     Ok((status.http(), response).into_response())
 }
 
-fn components(state: &ActuatorState) -> Vec<Component> {
+fn components(state: &ActuatorState) -> Vec<HealthComponent> {
     let mut components = state.health.components();
     components.push(liveness(state));
     components.push(readiness(state));
-    components.push(Component::plain("ping", Status::Up));
+    components.push(HealthComponent::plain("ping", HealthStatus::Up));
     components.push(disk_space(state));
     components
 }
 
-fn disk_space(state: &ActuatorState) -> Component {
+fn disk_space(state: &ActuatorState) -> HealthComponent {
     let Some(disk) = state.metrics.disk_space() else {
-        return Component::plain("diskSpace", Status::Down);
+        return HealthComponent::plain("diskSpace", HealthStatus::Down);
     };
     let mut details = Map::new();
     details.insert("total".into(), disk.total.into());
@@ -189,10 +188,11 @@ fn disk_space(state: &ActuatorState) -> Component {
     details.insert("threshold".into(), DISK_THRESHOLD.into());
     details.insert("path".into(), disk.path.to_string_lossy().into());
     details.insert("exists".into(), true.into());
-    let status = if disk.free >= DISK_THRESHOLD { Status::Up } else { Status::Down };
-    Component { name: "diskSpace", status, details }
+    let status = if disk.free >= DISK_THRESHOLD { HealthStatus::Up } else { HealthStatus::Down };
+    HealthComponent { name: "diskSpace", status, details }
 }
 
+/// Checks whether the sender of a request may see details.
 async fn shown(state: &ActuatorState, headers: &HeaderMap) -> bool {
     match state.management.show_details {
         ShowDetails::Never => false,

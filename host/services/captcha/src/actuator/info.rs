@@ -11,17 +11,17 @@ use axum::{
 use bulkhead_http::forwarded::Client;
 use serde_json::{Map, Value, json};
 
-use super::{ActuatorState, media, problem::Problem};
+use super::{ActuatorState, media, problem::ActuatorProblem};
 use crate::config::management::Endpoint;
 
-/// The host itself, as `/actuator/info` shows it.
+/// The application in `/actuator/info`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Application {
     /// Its name.
     pub name: &'static str,
     /// Its version.
     pub version: &'static str,
-    /// One line about it.
+    /// Its description in one line.
     pub description: &'static str,
 }
 
@@ -30,19 +30,19 @@ pub(super) async fn info(
     State(state): State<Arc<ActuatorState>>,
     headers: HeaderMap,
     uri: Uri,
-) -> Result<Response, Problem> {
+) -> Result<Response, ActuatorProblem> {
     let Application { name, version, description } = state.application;
     let application = json!({ "name": name, "version": version, "description": description });
     media::json(&headers, &uri, &json!({ "application": application }))
 }
 
-/// `GET /actuator`: a link to every exposed endpoint, as the client reaches it.
+/// `GET /actuator`: links to the exposed endpoints under the host name that the client used.
 pub(super) async fn links(
     State(state): State<Arc<ActuatorState>>,
     client: Option<Extension<Client>>,
     headers: HeaderMap,
     uri: Uri,
-) -> Result<Response, Problem> {
+) -> Result<Response, ActuatorProblem> {
     let root = format!("{}{}", client.map_or_else(String::new, |client| origin(&client)), state.base());
     let mut links = Map::new();
     let mut link = |name: &str, path: &str| {
@@ -64,7 +64,7 @@ pub(super) async fn links(
     media::json(&headers, &uri, &json!({ "_links": Value::Object(links) }))
 }
 
-/// Scheme and authority that the client used; empty, which makes links relative, when they are not known.
+/// Returns scheme and authority that the client used; empty when they are not known, which makes links relative.
 fn origin(client: &Client) -> String {
     client.host.as_ref().map_or_else(String::new, |host| format!("{}://{host}", client.scheme))
 }

@@ -1,4 +1,4 @@
-//! Metric families as Micrometer's meters: dotted names, statistics by kind, series merged.
+//! Converts metric families to Micrometer's meters: dotted names, statistics by kind, merged series.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,13 +14,13 @@ pub(super) struct Tag {
 }
 
 impl Tag {
-    /// Reads `NAME:VALUE`.
+    /// Parses `NAME:VALUE`.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (name, value) = text.split_once(':').filter(|(name, _)| !name.is_empty())?;
         Some(Self { name: name.to_owned(), value: value.to_owned() })
     }
 
-    fn on(&self, metric: &Metric) -> bool {
+    fn matches(&self, metric: &Metric) -> bool {
         metric.get_label().iter().any(|label| label.name() == self.name && label.value() == self.value)
     }
 }
@@ -42,11 +42,11 @@ pub(super) fn meter(
     let listed = listed.iter().find(|family| family.meter_name() == name)?;
     let exposed = listed.exposed();
     let mut columns = exposed.iter().map(|name| series(families, name, tags));
-    let (main, beside) = (columns.next()?, columns.next().unwrap_or_default());
+    let (main, extra) = (columns.next()?, columns.next().unwrap_or_default());
     if main.is_empty() {
         return None;
     }
-    let measurements: Vec<Value> = statistics(listed, &main, &beside)
+    let measurements: Vec<Value> = statistics(listed, &main, &extra)
         .into_iter()
         .map(|(statistic, value)| json!({ "statistic": statistic, "value": number(value) }))
         .collect();
@@ -62,19 +62,19 @@ pub(super) fn meter(
     Some(meter)
 }
 
-/// The series of an exposed family that have all `tags`.
+/// Returns the series of an exposed family that have all `tags`.
 fn series<'a>(families: &'a [MetricFamily], name: &str, tags: &[Tag]) -> Vec<&'a Metric> {
     let found = families.iter().find(|family| family.name() == name);
     let all = found.map(MetricFamily::get_metric).unwrap_or_default();
-    all.iter().filter(|metric| tags.iter().all(|tag| tag.on(metric))).collect()
+    all.iter().filter(|metric| tags.iter().all(|tag| tag.matches(metric))).collect()
 }
 
-/// The merged statistics of a kind; `beside` is the maximum or age that some kinds expose as well.
-fn statistics(family: &Family, main: &[&Metric], beside: &[&Metric]) -> Vec<(&'static str, f64)> {
+/// Returns the merged statistics of a family; `extra` has the maximum or age that some kinds expose too.
+fn statistics(family: &Family, main: &[&Metric], extra: &[&Metric]) -> Vec<(&'static str, f64)> {
     let total = if family.unit == "seconds" { "TOTAL_TIME" } else { "TOTAL" };
     let sum = |value: fn(&Metric) -> f64| main.iter().map(|metric| value(metric)).sum::<f64>();
     let gauges = |series: &[&Metric]| series.iter().map(|m| m.get_gauge().get_value()).sum::<f64>();
-    let max = || beside.iter().map(|metric| metric.get_gauge().get_value()).fold(0.0, f64::max);
+    let max = || extra.iter().map(|metric| metric.get_gauge().get_value()).fold(0.0, f64::max);
     let histogram = || {
         vec![
             ("COUNT", sum(|metric| metric.get_histogram().get_sample_count() as f64)),
@@ -91,11 +91,11 @@ fn statistics(family: &Family, main: &[&Metric], beside: &[&Metric]) -> Vec<(&'s
             (total, sum(|metric| metric.get_summary().sample_sum())),
             ("MAX", max()),
         ],
-        Kind::LongTask => vec![("ACTIVE_TASKS", gauges(main)), ("DURATION", gauges(beside))],
+        Kind::LongTask => vec![("ACTIVE_TASKS", gauges(main)), ("DURATION", gauges(extra))],
     }
 }
 
-/// The label values of some series, without labels that a tag has fixed.
+/// Returns the label values of some series, without the labels of `tags`.
 fn available_tags(series: &[&Metric], tags: &[Tag]) -> Vec<Value> {
     let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for label in series.iter().flat_map(|metric| metric.get_label()) {
@@ -106,7 +106,7 @@ fn available_tags(series: &[&Metric], tags: &[Tag]) -> Vec<Value> {
     values.into_iter().map(|(tag, values)| json!({ "tag": tag, "values": values })).collect()
 }
 
-/// A number; what JSON cannot say becomes a text, as Spring writes it.
+/// Returns a number as JSON; NaN and infinities become text, as Spring writes them.
 fn number(value: f64) -> Value {
     let text = || {
         if value.is_nan() {

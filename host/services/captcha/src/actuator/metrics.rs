@@ -15,28 +15,28 @@ use super::{
     ActuatorState,
     media::{self, JSON},
     meters::{self, Tag},
-    problem::Problem,
+    problem::ActuatorProblem,
 };
 
 const TEXTS: [&str; 2] = [Format::Text.content_type(), Format::OpenMetrics.content_type()];
-/// A client without a wish gets JSON, as on Spring's own endpoint of that name.
+/// The media types of `/actuator/metrics`. JSON is the default, as for Spring's endpoint of that name.
 const ALL: [&str; 5] = {
     let ([v3, v2, plain], [text, openmetrics]) = (JSON, TEXTS);
     [v3, v2, plain, text, openmetrics]
 };
 
-/// `GET /actuator/metrics`: the meters' names, or everything as text for a client that asks for text.
+/// `GET /actuator/metrics`: the meters' names, or all metrics as text for a client that prefers text.
 pub(super) async fn list(
     State(state): State<Arc<ActuatorState>>,
     headers: HeaderMap,
     uri: Uri,
-) -> Result<Response, Problem> {
-    let picked = media::pick(&headers, &uri, &ALL)?;
-    if TEXTS.contains(&picked) {
-        return text(&state, &uri, picked);
+) -> Result<Response, ActuatorProblem> {
+    let media_type = media::select(&headers, &uri, &ALL)?;
+    if TEXTS.contains(&media_type) {
+        return text(&state, &uri, media_type);
     }
     let names = meters::names(&state.metrics.families(), &state.metrics.gather());
-    Ok(media::typed(picked, json!({ "names": names }).to_string()))
+    Ok(media::typed(media_type, json!({ "names": names }).to_string()))
 }
 
 /// `GET /actuator/metrics/{name}`: one meter, over the series that have every `tag=NAME:VALUE`.
@@ -45,7 +45,7 @@ pub(super) async fn one(
     name: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
     uri: Uri,
-) -> Result<Response, Problem> {
+) -> Result<Response, ActuatorProblem> {
     let tags = tags(&uri)?;
     let metrics = &state.metrics;
     let meter =
@@ -56,15 +56,15 @@ pub(super) async fn one(
     }
 }
 
-/// As Spring reads a list: a single parameter is split at its commas, several are taken as they are.
-fn tags(uri: &Uri) -> Result<Vec<Tag>, Problem> {
+/// Parses the tags as Spring reads a list: splits a single parameter at its commas, takes several unchanged.
+fn tags(uri: &Uri) -> Result<Vec<Tag>, ActuatorProblem> {
     let texts = query(uri, "tag")?;
     let tags: Option<Vec<Tag>> = match texts.as_slice() {
         [list] => list.split(',').map(Tag::parse).collect(),
         tags => tags.iter().map(|tag| Tag::parse(tag)).collect(),
     };
     tags.ok_or_else(|| {
-        Problem::bad_request(
+        ActuatorProblem::bad_request(
             uri,
             "write tags as tag=name:value, several with a comma between them or a tag= before each",
         )
@@ -76,12 +76,12 @@ pub(super) async fn scrape(
     State(state): State<Arc<ActuatorState>>,
     headers: HeaderMap,
     uri: Uri,
-) -> Result<Response, Problem> {
-    text(&state, &uri, media::pick(&headers, &uri, &TEXTS)?)
+) -> Result<Response, ActuatorProblem> {
+    text(&state, &uri, media::select(&headers, &uri, &TEXTS)?)
 }
 
-/// All families, or those that `includedNames=A,B` names, in a text format.
-fn text(state: &ActuatorState, uri: &Uri, content_type: &'static str) -> Result<Response, Problem> {
+/// Returns all families, or those that `includedNames=A,B` names, in a text format.
+fn text(state: &ActuatorState, uri: &Uri, content_type: &'static str) -> Result<Response, ActuatorProblem> {
     let mut families = state.metrics.gather();
     retain_included(&mut families, uri)?;
     let format =
@@ -89,13 +89,13 @@ fn text(state: &ActuatorState, uri: &Uri, content_type: &'static str) -> Result<
     let body = format.encode(&families).map_err(|error| {
         tracing::error!(%error, "metrics could not be written");
         let message = "metrics could not be written";
-        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message, uri)
+        ActuatorProblem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message, uri)
     })?;
     Ok(media::typed(content_type, body))
 }
 
 /// Keeps the families that `includedNames=A,B` names, or all without it.
-fn retain_included(families: &mut Vec<MetricFamily>, uri: &Uri) -> Result<(), Problem> {
+fn retain_included(families: &mut Vec<MetricFamily>, uri: &Uri) -> Result<(), ActuatorProblem> {
     let included = query(uri, "includedNames")?;
     let names: Vec<&str> = included.iter().flat_map(|list| list.split(',')).collect();
     if !names.is_empty() {
@@ -104,7 +104,7 @@ fn retain_included(families: &mut Vec<MetricFamily>, uri: &Uri) -> Result<(), Pr
     Ok(())
 }
 
-/// Whether `name` is a family's name, with or without `_total`, or that of one of its samples.
+/// Checks whether `name` is a family's name, with or without `_total`, or the name of one of its samples.
 fn names_family(name: &str, family: &MetricFamily) -> bool {
     let own = family.name();
     name == own
@@ -117,10 +117,10 @@ fn names_family(name: &str, family: &MetricFamily) -> bool {
         }
 }
 
-/// The values of a query parameter, in order.
-fn query(uri: &Uri, name: &str) -> Result<Vec<String>, Problem> {
+/// Returns the values of a query parameter, in order.
+fn query(uri: &Uri, name: &str) -> Result<Vec<String>, ActuatorProblem> {
     let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri)
-        .map_err(|_| Problem::bad_request(uri, "the query is not form-encoded text"))?;
+        .map_err(|_| ActuatorProblem::bad_request(uri, "the query is not form-encoded text"))?;
     Ok(pairs.into_iter().filter(|(key, _)| key == name).map(|(_, value)| value).collect())
 }
 
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
     use crate::metrics::CaptchaMetrics;
 
-    /// Longest target that is read.
+    /// Length of the longest request target, bytes.
     const BYTES: usize = 65_000;
 
     fn target(head: &str, unit: &str, bytes: usize) -> Uri {

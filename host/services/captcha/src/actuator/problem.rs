@@ -1,4 +1,4 @@
-//! Errors, in the captcha service's shape.
+//! Errors of the endpoints, in the captcha service's shape.
 
 use std::time::SystemTime;
 
@@ -12,14 +12,14 @@ use serde_json::json;
 
 /// An error answer.
 #[derive(Debug)]
-pub(super) struct Problem {
+pub(super) struct ActuatorProblem {
     status: StatusCode,
     code: &'static str,
     message: String,
     path: String,
 }
 
-impl Problem {
+impl ActuatorProblem {
     pub(super) fn new(status: StatusCode, code: &'static str, message: impl Into<String>, uri: &Uri) -> Self {
         Self { status, code, message: message.into(), path: uri.path().to_owned() }
     }
@@ -34,7 +34,7 @@ impl Problem {
     }
 }
 
-impl IntoResponse for Problem {
+impl IntoResponse for ActuatorProblem {
     fn into_response(self) -> Response {
         let body = json!({
             "timestamp": rfc3339_millis(SystemTime::now()),
@@ -48,16 +48,16 @@ impl IntoResponse for Problem {
     }
 }
 
-/// 404 for a path without an endpoint.
-pub(super) async fn not_found(uri: Uri) -> Problem {
+/// Answers 404: the path has no endpoint.
+pub(super) async fn not_found(uri: Uri) -> ActuatorProblem {
     let message = "there is no such endpoint, or it is not exposed";
-    Problem::new(StatusCode::NOT_FOUND, "not_found", message, &uri)
+    ActuatorProblem::new(StatusCode::NOT_FOUND, "not_found", message, &uri)
 }
 
-/// 405 for a method that does not read.
+/// Answers 405: the method is not GET or HEAD.
 pub(super) async fn method_not_allowed(uri: Uri) -> Response {
     let message = "only GET and HEAD are allowed here";
-    let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message, &uri);
+    let problem = ActuatorProblem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message, &uri);
     let mut response = problem.into_response();
     response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
     response

@@ -1,3 +1,5 @@
+//! Tests of the endpoints over their router.
+
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 mod metrics;
@@ -16,29 +18,29 @@ use tower::ServiceExt as _;
 use super::*;
 use crate::config::management::ShowDetails;
 
-struct Ill {
-    readiness: Status,
-    database: Status,
+struct FakeHealth {
+    readiness: HealthStatus,
+    database: HealthStatus,
 }
 
-impl Health for Ill {
-    fn liveness(&self) -> Status {
-        Status::Up
+impl HealthSource for FakeHealth {
+    fn liveness(&self) -> HealthStatus {
+        HealthStatus::Up
     }
 
-    fn readiness(&self) -> Status {
+    fn readiness(&self) -> HealthStatus {
         self.readiness
     }
 
-    fn components(&self) -> Vec<Component> {
+    fn components(&self) -> Vec<HealthComponent> {
         let details = Map::from_iter([("database".to_owned(), json!("SQLite"))]);
-        vec![Component { name: "db", status: self.database, details }]
+        vec![HealthComponent { name: "db", status: self.database, details }]
     }
 }
 
-const WELL: Ill = Ill { readiness: Status::Up, database: Status::Up };
+const HEALTHY: FakeHealth = FakeHealth { readiness: HealthStatus::Up, database: HealthStatus::Up };
 
-fn state(health: Ill, show_details: ShowDetails) -> ActuatorState {
+fn state(health: FakeHealth, show_details: ShowDetails) -> ActuatorState {
     let authorized: Authorized = Arc::new(|headers| {
         let good = headers.get(header::AUTHORIZATION).is_some_and(|value| value == "Bearer good");
         Box::pin(async move { good })
@@ -57,17 +59,17 @@ fn state(health: Ill, show_details: ShowDetails) -> ActuatorState {
     }
 }
 
-fn well() -> ActuatorState {
-    state(WELL, ShowDetails::Never)
+fn healthy_state() -> ActuatorState {
+    state(HEALTHY, ShowDetails::Never)
 }
 
-struct Reply {
+struct ActuatorReply {
     status: StatusCode,
     headers: HeaderMap,
     body: String,
 }
 
-impl Reply {
+impl ActuatorReply {
     fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap()
     }
@@ -77,24 +79,24 @@ impl Reply {
     }
 }
 
-async fn send(state: &ActuatorState, request: Request<Body>) -> Reply {
+async fn send(state: &ActuatorState, request: Request<Body>) -> ActuatorReply {
     let router = router(state.clone()).merge(probes(state.clone()));
     let response = router.oneshot(request).await.unwrap();
     let (parts, body) = response.into_parts();
     let body = body.collect().await.unwrap().to_bytes();
-    // Conformance fact 20: exactly this value, whatever the answer.
-    let kept: Vec<_> = parts.headers.get_all(header::CACHE_CONTROL).iter().collect();
-    assert_eq!(kept, ["no-cache, no-store, must-revalidate"]);
+    // Conformance fact 20: exactly this value in every answer.
+    let caching: Vec<_> = parts.headers.get_all(header::CACHE_CONTROL).iter().collect();
+    assert_eq!(caching, ["no-cache, no-store, must-revalidate"]);
     let body = String::from_utf8(body.to_vec()).unwrap();
-    Reply { status: parts.status, headers: parts.headers, body }
+    ActuatorReply { status: parts.status, headers: parts.headers, body }
 }
 
-async fn get_as(state: &ActuatorState, path: &str, accept: &str) -> Reply {
+async fn get_as(state: &ActuatorState, path: &str, accept: &str) -> ActuatorReply {
     let request = Request::get(path).header(header::ACCEPT, accept).header(header::HOST, "h:1");
     send(state, request.body(Body::empty()).unwrap()).await
 }
 
-async fn get(state: &ActuatorState, path: &str) -> Reply {
+async fn get(state: &ActuatorState, path: &str) -> ActuatorReply {
     get_as(state, path, "*/*").await
 }
 
@@ -103,7 +105,8 @@ const V2: &str = "application/vnd.spring-boot.actuator.v2+json";
 
 #[tokio::test]
 async fn probes_have_short_paths() {
-    let mut state = state(Ill { readiness: Status::OutOfService, ..WELL }, ShowDetails::Never);
+    let mut state =
+        state(FakeHealth { readiness: HealthStatus::OutOfService, ..HEALTHY }, ShowDetails::Never);
     let livez = get(&state, "/livez").await;
     assert_eq!(
         (livez.status, livez.content_type(), livez.json()),
@@ -121,8 +124,8 @@ async fn probes_have_short_paths() {
 }
 
 #[tokio::test]
-async fn links_name_what_is_exposed() {
-    let mut state = well();
+async fn links_list_exposed_endpoints() {
+    let mut state = healthy_state();
     state.management.exposed = [Endpoint::Health, Endpoint::Metrics].into();
     let reply = get(&state, "/actuator").await;
     let link =
@@ -138,14 +141,14 @@ async fn links_name_what_is_exposed() {
 }
 
 #[tokio::test]
-async fn links_are_those_of_the_client() {
+async fn links_use_the_clients_host() {
     let self_link = async |client: Option<Client>| {
         let mut request =
             Request::get("/actuator").header(header::HOST, "inside:1").body(Body::empty()).unwrap();
         if let Some(client) = client {
             request.extensions_mut().insert(client);
         }
-        send(&well(), request).await.json()["_links"]["self"]["href"].clone()
+        send(&healthy_state(), request).await.json()["_links"]["self"]["href"].clone()
     };
     let client = |host: Option<&str>| Client {
         address: [192, 0, 2, 1].into(),
@@ -158,8 +161,8 @@ async fn links_are_those_of_the_client() {
 }
 
 #[tokio::test]
-async fn what_is_not_exposed_does_not_exist() {
-    let mut state = well();
+async fn unexposed_endpoints_answer_404() {
+    let mut state = healthy_state();
     state.management.exposed = [Endpoint::Health].into();
     for path in ["/actuator/info", "/actuator/metrics/x", "/actuator/env", "/actuator/", "/actuator/a/b"] {
         let reply = get(&state, path).await;
@@ -174,8 +177,8 @@ async fn what_is_not_exposed_does_not_exist() {
 }
 
 #[tokio::test]
-async fn the_base_path_moves_and_may_be_the_root() {
-    let mut state = well();
+async fn base_path_moves_and_may_be_root() {
+    let mut state = healthy_state();
     state.management.base_path = "/manage/".into();
     assert_eq!(get(&state, "/manage/health").await.status, StatusCode::OK);
     assert_eq!(get(&state, "/manage/nothing").await.status, StatusCode::NOT_FOUND);
@@ -184,8 +187,8 @@ async fn the_base_path_moves_and_may_be_the_root() {
 }
 
 #[tokio::test]
-async fn a_merged_router_leaves_other_paths_alone() {
-    let app = Router::new().route("/x", axum::routing::get(|| async { "x" })).merge(router(well()));
+async fn merged_router_keeps_other_paths() {
+    let app = Router::new().route("/x", axum::routing::get(|| async { "x" })).merge(router(healthy_state()));
     let request = Request::get("/x").body(Body::empty()).unwrap();
     let response = app.oneshot(request).await.unwrap();
     assert_eq!(response.status(), StatusCode::OK);
@@ -193,8 +196,8 @@ async fn a_merged_router_leaves_other_paths_alone() {
 }
 
 #[tokio::test]
-async fn reading_is_all_there_is() {
-    let state = well();
+async fn other_methods_answer_405() {
+    let state = healthy_state();
     for path in ["/actuator", "/actuator/health", "/actuator/metrics/x", "/actuator/scrape"] {
         for method in [Method::POST, Method::DELETE, Method::OPTIONS] {
             let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
@@ -213,7 +216,7 @@ async fn reading_is_all_there_is() {
 
 #[tokio::test]
 async fn media_types_are_negotiated() {
-    let state = well();
+    let state = healthy_state();
     let cases = [("*/*", V3), (V2, V2), ("application/json", "application/json"), ("", V3)];
     for (accept, content_type) in cases {
         assert_eq!(get_as(&state, "/actuator/health", accept).await.content_type(), content_type);
@@ -227,14 +230,14 @@ async fn media_types_are_negotiated() {
 
 #[tokio::test]
 async fn info_names_the_application() {
-    let body = get(&well(), "/actuator/info").await.json();
+    let body = get(&healthy_state(), "/actuator/info").await.json();
     let application = json!({ "name": "bulkhead", "version": "1.2.3", "description": "A host" });
     assert_eq!(body, json!({ "application": application }));
 }
 
 #[tokio::test]
-async fn health_without_details() {
-    let state = well();
+async fn health_hides_components_without_details() {
+    let state = healthy_state();
     let reply = get(&state, "/actuator/health").await;
     let expected = json!({ "groups": ["liveness", "readiness"], "status": "UP" });
     assert_eq!((reply.status, reply.json()), (StatusCode::OK, expected));
@@ -249,8 +252,8 @@ async fn health_without_details() {
 }
 
 #[tokio::test]
-async fn health_with_details() {
-    let state = state(WELL, ShowDetails::Always);
+async fn health_shows_components_with_details() {
+    let state = state(HEALTHY, ShowDetails::Always);
     let body = get(&state, "/actuator/health").await.json();
     let components = body["components"].as_object().unwrap();
     let names: Vec<&str> = components.keys().map(String::as_str).collect();
@@ -266,8 +269,8 @@ async fn health_with_details() {
 }
 
 #[tokio::test]
-async fn details_for_those_who_may_see_them() {
-    let state = state(WELL, ShowDetails::WhenAuthorized);
+async fn details_are_shown_to_authorized_callers() {
+    let state = state(HEALTHY, ShowDetails::WhenAuthorized);
     for (token, shown) in [("Bearer good", true), ("Bearer bad", false)] {
         let request = Request::get("/actuator/health").header(header::AUTHORIZATION, token);
         let reply = send(&state, request.body(Body::empty()).unwrap()).await;
@@ -276,8 +279,8 @@ async fn details_for_those_who_may_see_them() {
 }
 
 #[tokio::test]
-async fn the_gravest_state_counts() {
-    let drained = state(Ill { readiness: Status::OutOfService, ..WELL }, ShowDetails::Never);
+async fn worst_component_decides_the_status() {
+    let drained = state(FakeHealth { readiness: HealthStatus::OutOfService, ..HEALTHY }, ShowDetails::Never);
     for path in ["/actuator/health", "/actuator/health/readiness"] {
         let reply = get(&drained, path).await;
         assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
@@ -285,13 +288,13 @@ async fn the_gravest_state_counts() {
     }
     assert_eq!(get(&drained, "/actuator/health/liveness").await.status, StatusCode::OK);
 
-    let broken = Ill { readiness: Status::OutOfService, database: Status::Down };
+    let broken = FakeHealth { readiness: HealthStatus::OutOfService, database: HealthStatus::Down };
     let broken = state(broken, ShowDetails::Always);
     assert_eq!(get(&broken, "/actuator/health").await.json()["status"], "DOWN");
     let database = get(&broken, "/actuator/health/db").await;
     assert_eq!(database.status, StatusCode::SERVICE_UNAVAILABLE);
 
-    let unknown = state(Ill { database: Status::Unknown, ..WELL }, ShowDetails::Always);
+    let unknown = state(FakeHealth { database: HealthStatus::Unknown, ..HEALTHY }, ShowDetails::Always);
     assert_eq!(get(&unknown, "/actuator/health").await.json()["status"], "UP");
     assert_eq!(get(&unknown, "/actuator/health/db").await.status, StatusCode::OK);
 }

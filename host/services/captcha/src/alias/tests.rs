@@ -1,6 +1,8 @@
+//! Tests of the Java service's environment variables.
+
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-use bulkhead_pow::Algorithm;
+use bulkhead_pow::PowAlgorithm;
 
 use crate::config::{
     Captcha, Database, LadderStep,
@@ -9,7 +11,7 @@ use crate::config::{
 use crate::configured::{loaded, refused, table};
 
 #[test]
-fn the_java_services_variables_configure_everything() {
+fn java_variables_configure_the_service() {
     let environment = [
         ("CAPTCHA_HMACKEY", "secret"),
         ("CAPTCHA_CAPTCHA_TIMEOUT_SECONDS", "300"),
@@ -40,7 +42,7 @@ fn the_java_services_variables_configure_everything() {
     assert_eq!(captcha.source_address_window.as_secs(), 3600);
     let site = &captcha.sites["test"];
     assert!(site.compat && !site.deterministic);
-    assert_eq!(site.algorithm, Algorithm::Sha256);
+    assert_eq!(site.algorithm, PowAlgorithm::Sha256);
     assert_eq!(site.difficulty_map[1], LadderStep { min_visits: 10, cost: 5000 });
     assert_eq!(site.max_verifies_per_payload, 2);
     assert_eq!((site.source_address_ipv4_net_size, site.source_address_ipv6_net_size), (24, 64));
@@ -55,7 +57,7 @@ fn the_java_services_variables_configure_everything() {
 }
 
 #[test]
-fn tls_of_the_java_service_is_warned_about() {
+fn java_tls_gives_a_warning() {
     let warnings = |environment: &[(&str, &str)]| loaded("", environment).warnings;
     let key_store = ("SERVER_SSL_KEY_STORE", "/k.p12");
     let [warning] = &warnings(&[key_store, ("SERVER_SSL_KEY_STORE_PASSWORD", "x")])[..] else {
@@ -65,9 +67,9 @@ fn tls_of_the_java_service_is_warned_about() {
     assert!(warnings(&[key_store, ("SERVER_SSL_ENABLED", "false")]).is_empty());
 }
 
-/// The Java service answers its endpoint `prometheus` at `/actuator/metrics`.
+/// The Java service serves its endpoint `prometheus` at `/actuator/metrics`.
 #[test]
-fn an_exposed_scrape_keeps_its_path() {
+fn exposed_scrape_keeps_its_path() {
     use Endpoint::{Health, Metrics, Prometheus};
     let exposed = |environment: &[(&str, &str)]| -> Vec<Endpoint> {
         let loaded = loaded("", environment);
@@ -90,7 +92,7 @@ fn an_exposed_scrape_keeps_its_path() {
 }
 
 #[test]
-fn aliases_add_to_a_site_of_the_file_without_changing_its_mode() {
+fn variables_keep_mode_of_configured_site() {
     let toml = "[captcha.sites.My_Site]\nsecret = 'old'";
     let mut captcha: Captcha = table(toml, &[("CAPTCHA_SITES_MY_SITE_SECRET", "new")]);
     let site = captcha.sites.remove("My_Site").unwrap();
@@ -115,7 +117,7 @@ fn variables_of_one_site_stay_together() {
 }
 
 #[test]
-fn a_jdbc_url_becomes_ours() {
+fn jdbc_url_becomes_postgresql_url() {
     let cases = [
         ("jdbc:postgresql://h:5433/db", "postgres://admin:p%40ss%2Fw@h:5433/db"),
         ("jdbc:postgresql://h/db?sslmode=require", "postgres://admin:p%40ss%2Fw@h/db?sslmode=require"),
@@ -143,7 +145,7 @@ fn a_jdbc_url_becomes_ours() {
 }
 
 #[test]
-fn a_jdbc_url_that_cannot_be_ours_is_refused() {
+fn unsupported_jdbc_url_is_refused() {
     for jdbc in ["jdbc:h2:mem:x", "jdbc:postgresql://a,b/db", "jdbc:postgresql://u:p@h/db", "x"] {
         let problems = refused("", &[("SPRING_DATASOURCE_URL", jdbc)]).to_string();
         let start = "SPRING_DATASOURCE_URL: captcha.database: must be jdbc:postgresql://";
@@ -169,7 +171,7 @@ SERVER_PORT: server.listen: must be a port from 0 to 65535, not `http`";
 }
 
 #[test]
-fn foreign_variables_are_only_warned_about() {
+fn unknown_variables_give_warnings() {
     let environment =
         [("CAPTCHA_COLOUR", "red"), ("MANAGEMENT_METRICS_TAGS_X", "y"), ("SPRING_PROFILES_ACTIVE", "z")];
     let loaded = loaded("", &environment);

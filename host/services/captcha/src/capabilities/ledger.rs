@@ -1,4 +1,4 @@
-//! `bulkhead:captcha/ledger`: visits and spent challenges, in the service's storage.
+//! The capability `bulkhead:captcha/ledger`: visits and spent challenges in the service's storage.
 
 use bulkhead_ledger::{Ledger, StorageError};
 use bulkhead_runtime::capabilities::{
@@ -28,7 +28,7 @@ pub mod bindings {
     });
 }
 
-/// `bulkhead:captcha/ledger`, over the slot's [`Ledger`].
+/// Implements `bulkhead:captcha/ledger` with the slot's [`Ledger`].
 #[derive(Clone, Copy, Debug)]
 pub struct LedgerCapability;
 
@@ -38,7 +38,7 @@ impl Capability for LedgerCapability {
     }
 }
 
-/// Remembering between calls.
+/// The interface and its functions.
 const LEDGER: Interface = Interface {
     name: "bulkhead:captcha/ledger",
     version: "0.1.1",
@@ -55,17 +55,17 @@ const LEDGER: Interface = Interface {
     },
 };
 
-/// A handle of its own, so that no call borrows the guest's state while it waits.
+/// Returns a handle of its own, so that no call borrows the guest's state while it waits.
 fn ledger_of(capabilities: &Capabilities) -> Result<Ledger, Error> {
     let ledger = capabilities.resources.get::<Ledger>().cloned();
-    ledger.ok_or_else(|| Error::Unavailable("this slot's service keeps no ledger".into()))
+    ledger.ok_or_else(|| Error::Unavailable("this slot's service has no ledger".into()))
 }
 
 impl From<StorageError> for Error {
     fn from(error: StorageError) -> Self {
         match error {
             StorageError::Invalid(text) => Self::Invalid(text),
-            // What the database says stays in the log, which the ledger tells of it once for many calls.
+            // The text of the database stays in the log, which the ledger writes once for many calls.
             error => {
                 tracing::debug!(%error, "the ledger's storage does not answer");
                 Self::Unavailable("the ledger's storage does not answer".into())
@@ -74,14 +74,14 @@ impl From<StorageError> for Error {
     }
 }
 
-/// What a copy of a call is told that would change what the call itself has not changed.
+/// Returns the error for a shadow call that would make a change that the live call did not make.
 fn suppressed<T>() -> Result<T, Error> {
     Err(Error::Unavailable(
-        "a version in shadow changes nothing, and the live one did not ask for this".into(),
+        "a shadow version cannot make changes, and the live version did not make this one".into(),
     ))
 }
 
-/// A ledger's answer in the guest's types.
+/// Returns a ledger's answer in the guest's types.
 async fn answer<T>(
     ledger: Result<Ledger, Error>,
     ask: impl AsyncFnOnce(Ledger) -> Result<T, StorageError>,
@@ -132,7 +132,7 @@ impl ledger::Host for Capabilities {
         all: bool,
     ) -> wasmtime::Result<Result<bool, Error>> {
         let claim = answer(ledger_of(self), async |ledger| ledger.claim(&id, expires_at, limit, all).await);
-        // Without the expiry, which a clock that goes on may move.
+        // Without the expiry, which may differ between the two calls.
         let key = self.shadow.key(format_args!("claim {id} {limit} {all}"));
         Ok(self.shadow.replay_or_write(key, suppressed, claim).await)
     }
@@ -149,9 +149,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_of_databases_stay_inside() {
-        let words = "no such table: captcha_request".to_owned();
-        let text = format!("{:?}", Error::from(StorageError::Unavailable(words)));
+    fn database_errors_are_hidden_from_guests() {
+        let database_error = "no such table: captcha_request".to_owned();
+        let text = format!("{:?}", Error::from(StorageError::Unavailable(database_error)));
         assert!(!text.contains("captcha_request"), "{text}");
     }
 }

@@ -1,6 +1,6 @@
-//! `bulkhead:captcha/pow`: proof-of-work keys, on threads of their own.
+//! The capability `bulkhead:captcha/pow`: derives proof-of-work keys on a thread pool.
 
-use bulkhead_pow::{Algorithm, Parameters, Pow, PowError, Recipe};
+use bulkhead_pow::{ChallengeSpec, KdfParameters, Pow, PowAlgorithm, PowError};
 use bulkhead_runtime::capabilities::{Access::Read, Capabilities, Capability, Interface, SlotResources};
 use wasmtime::component::HasSelf;
 
@@ -25,7 +25,7 @@ pub mod bindings {
     });
 }
 
-/// `bulkhead:captcha/pow`, over the slot's [`Pow`].
+/// Implements `bulkhead:captcha/pow` with the slot's [`Pow`].
 #[derive(Clone, Copy, Debug)]
 pub struct PowCapability;
 
@@ -35,7 +35,7 @@ impl Capability for PowCapability {
     }
 }
 
-/// Deriving and minting.
+/// The interface and its functions.
 const POW: Interface = Interface {
     name: "bulkhead:captcha/pow",
     version: "0.1.1",
@@ -46,28 +46,31 @@ const POW: Interface = Interface {
     },
 };
 
-impl From<pow::Parameters> for Parameters {
+impl From<pow::Parameters> for KdfParameters {
     fn from(parameters: pow::Parameters) -> Self {
         let pow::Parameters { algorithm, cost, memory_cost, parallelism, key_length } = parameters;
         let algorithm = match algorithm {
-            pow::Algorithm::Sha256 => Algorithm::Sha256,
-            pow::Algorithm::Sha384 => Algorithm::Sha384,
-            pow::Algorithm::Sha512 => Algorithm::Sha512,
-            pow::Algorithm::Pbkdf2Sha256 => Algorithm::Pbkdf2Sha256,
-            pow::Algorithm::Pbkdf2Sha384 => Algorithm::Pbkdf2Sha384,
-            pow::Algorithm::Pbkdf2Sha512 => Algorithm::Pbkdf2Sha512,
-            pow::Algorithm::Scrypt => Algorithm::Scrypt,
-            pow::Algorithm::Argon2id => Algorithm::Argon2id,
+            pow::Algorithm::Sha256 => PowAlgorithm::Sha256,
+            pow::Algorithm::Sha384 => PowAlgorithm::Sha384,
+            pow::Algorithm::Sha512 => PowAlgorithm::Sha512,
+            pow::Algorithm::Pbkdf2Sha256 => PowAlgorithm::Pbkdf2Sha256,
+            pow::Algorithm::Pbkdf2Sha384 => PowAlgorithm::Pbkdf2Sha384,
+            pow::Algorithm::Pbkdf2Sha512 => PowAlgorithm::Pbkdf2Sha512,
+            pow::Algorithm::Scrypt => PowAlgorithm::Scrypt,
+            pow::Algorithm::Argon2id => PowAlgorithm::Argon2id,
         };
         Self { algorithm, cost, memory_cost, parallelism, key_length }
     }
 }
 
+/// Returns the thread pool of the slot.
 fn threads(resources: &SlotResources) -> Result<&Pow, Error> {
-    resources.get().ok_or_else(|| Error::Refused("this slot's service derives no keys".to_owned()))
+    resources
+        .get()
+        .ok_or_else(|| Error::Refused("this slot's service has no proof-of-work threads".to_owned()))
 }
 
-/// A refusal is the guest's to handle; a stopped pool ends the call.
+/// Returns refusals to the guest; a stopped pool ends the call.
 fn answer<T>(result: Result<T, PowError>) -> wasmtime::Result<Result<T, Error>> {
     match result {
         Ok(value) => Ok(Ok(value)),
@@ -99,7 +102,7 @@ impl pow::Host for Capabilities {
             Ok(pow) => pow,
             Err(error) => return Ok(Err(error)),
         };
-        let minted = pow.mint(Recipe { parameters: parameters.into(), counter_max }).await;
+        let minted = pow.mint(ChallengeSpec { parameters: parameters.into(), counter_max }).await;
         answer(minted.map(|minted| pow::Minted {
             nonce: minted.nonce,
             salt: minted.salt,

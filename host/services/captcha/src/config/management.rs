@@ -16,10 +16,10 @@ use bulkhead_config::{
 
 use super::SERVICE;
 
-/// Spring's own.
+/// The base path of Spring.
 pub const BASE_PATH: &str = "/actuator";
 
-/// Operational endpoints.
+/// The operational endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs)]
 pub enum Endpoint {
@@ -46,7 +46,7 @@ impl Endpoint {
 pub enum ShowDetails {
     /// Never.
     Never,
-    /// To callers that pass `captcha.auth`; with none, to nobody.
+    /// To callers that pass `captcha.auth`; to no one if that is `none`.
     WhenAuthorized,
     /// Always.
     Always,
@@ -61,7 +61,7 @@ pub struct Management {
     pub base_path: String,
     /// `management.endpoint.health.show-details`.
     pub show_details: ShowDetails,
-    /// `management.server.port`: a listener of its own.
+    /// `management.server.port`: a separate listener.
     pub listen: Option<SocketAddr>,
 }
 
@@ -142,7 +142,7 @@ fn read_show_details(reader: &mut Reader) -> ShowDetails {
         .choice(&WORDS, ShowDetails::Never)
 }
 
-/// The listener of its own, if any, and whether the endpoints are switched off (port -1, as in Spring).
+/// Reads the separate listener, if any, and whether the endpoints are disabled (port -1, as in Spring).
 fn read_server(reader: &mut Reader, public: SocketAddr) -> (Option<SocketAddr>, bool) {
     let port: Option<i32> = reader
         .key("port", "A listener of its own; -1 switches the endpoints off")

@@ -1,4 +1,4 @@
-//! Reads `[captcha]`.
+//! Reads the table `[captcha]`.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use bulkhead_os::clock::HostClock;
 use unicode_normalization::UnicodeNormalization;
 
 use super::{
-    API_KEY_CHARS, Auth, BODY_BYTES, CAPTCHA_TIMEOUT, Captcha, DATABASE_CONNECTIONS, Database, Jwt, KeySet,
-    OnLedgerFailure, SOURCE_ADDRESS_WINDOW, Site,
+    API_KEY_CHARS, Auth, BODY_BYTES, CAPTCHA_TIMEOUT, Captcha, DATABASE_CONNECTIONS, Database, Jwt,
+    KeySetLocation, OnLedgerFailure, SOURCE_ADDRESS_WINDOW, Site,
 };
 use crate::spring;
 
@@ -118,15 +118,16 @@ fn read_database(r: &mut Reader) -> Database {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Mode {
+enum AuthMode {
     None,
     ApiKey,
     Jwt,
 }
 
 fn read_auth(r: &mut Reader, spring_security: Option<&str>) -> Auth {
-    const MODES: [(&str, Mode); 3] = [("none", Mode::None), ("api-key", Mode::ApiKey), ("jwt", Mode::Jwt)];
-    let mode = r.key("auth", "Who may call, on top of the site credentials").choice(&MODES, Mode::None);
+    const MODES: [(&str, AuthMode); 3] =
+        [("none", AuthMode::None), ("api-key", AuthMode::ApiKey), ("jwt", AuthMode::Jwt)];
+    let mode = r.key("auth", "Who may call, on top of the site credentials").choice(&MODES, AuthMode::None);
     let keys = r
         .key("api_keys", "Bearer keys for auth = \"api-key\", at least 32 characters each")
         .secrets(API_KEY_CHARS);
@@ -136,24 +137,24 @@ fn read_auth(r: &mut Reader, spring_security: Option<&str>) -> Auth {
                     captcha.jwt.key_set_url to go on with that, or to \"api-key\" or \"none\"";
         r.problem_of(Origin::Environment(variable.to_owned()), "captcha.auth", text);
     }
-    for (key, used) in [("api_keys", mode == Mode::ApiKey), ("jwt", mode == Mode::Jwt)] {
+    for (key, used) in [("api_keys", mode == AuthMode::ApiKey), ("jwt", mode == AuthMode::Jwt)] {
         if !used && r.is_set(key) {
             r.warn(key, "has no effect with this captcha.auth");
         }
     }
     match (mode, jwt) {
-        (Mode::ApiKey, _) => {
+        (AuthMode::ApiKey, _) => {
             if keys.is_empty() && !r.is_set("api_keys.0") {
                 r.problem("auth", "needs captcha.api_keys with at least one key");
             }
             Auth::ApiKey(keys)
         }
-        (Mode::Jwt, Some(Some(jwt))) => Auth::Jwt(jwt),
-        (Mode::Jwt, None) => {
+        (AuthMode::Jwt, Some(Some(jwt))) => Auth::Jwt(jwt),
+        (AuthMode::Jwt, None) => {
             r.problem("auth", "needs captcha.jwt.key_set_url or captcha.jwt.key_set_file");
             Auth::None
         }
-        (Mode::Jwt, Some(None)) | (Mode::None, _) => Auth::None,
+        (AuthMode::Jwt, Some(None)) | (AuthMode::None, _) => Auth::None,
     }
 }
 
@@ -168,8 +169,8 @@ fn read_jwt(r: &mut Reader) -> Option<Jwt> {
         .list("text", |text| Ok(text.to_owned()))
         .unwrap_or_default();
     let key_set = match (url, file) {
-        (Some(url), None) => KeySet::Url(url),
-        (None, Some(file)) => KeySet::File(file),
+        (Some(url), None) => KeySetLocation::Url(url),
+        (None, Some(file)) => KeySetLocation::File(file),
         (Some(_), Some(_)) => {
             r.problem("key_set_file", "is given beside key_set_url; remove one");
             return None;

@@ -1,17 +1,17 @@
-//! Reads `[captcha.sites.KEY]`.
+//! Reads the tables `[captcha.sites.KEY]`.
 
 use std::{collections::BTreeSet, time::Duration};
 
 use bulkhead_config::{formats, reader::Reader, secret::Secret};
-use bulkhead_pow::Algorithm;
+use bulkhead_pow::PowAlgorithm;
 use unicode_normalization::UnicodeNormalization;
 
 use super::{
     Auto, Binding, COMPAT_IPV6_NET_SIZE, COST, COUNTER_MAX, LadderStep, MAX_FAILURES_PER_CHALLENGE,
-    MAX_VERIFIES_PER_PAYLOAD, MOST_VERIFIES, Protocol, SECRET_CHARS, SIGNATURE_SECRET_CHARS,
+    MAX_VERIFIES, MAX_VERIFIES_PER_PAYLOAD, Protocol, SECRET_CHARS, SIGNATURE_SECRET_CHARS,
     SOURCE_ADDRESS_IPV4_NET_SIZE, SOURCE_ADDRESS_IPV6_NET_SIZE, Site, WIDGET_CALLS_PER_MINUTE,
     speed::WIDGET_TIMEOUT,
-    work::{MOST_LANES, Work},
+    work::{MAX_LANES, WorkParameters},
 };
 
 const PROTOCOLS: [(&str, Protocol); 2] = [("v1", Protocol::V1), ("v2", Protocol::V2)];
@@ -47,7 +47,7 @@ impl Site {
             binding: read_binding(r, compat),
             max_verifies_per_payload: r
                 .key("max_verifies_per_payload", "How often one solved challenge is accepted")
-                .integer(1..=MOST_VERIFIES, MAX_VERIFIES_PER_PAYLOAD),
+                .integer(1..=MAX_VERIFIES, MAX_VERIFIES_PER_PAYLOAD),
             max_failures_per_challenge: r
                 .key("max_failures_per_challenge", "Failures after which a challenge is refused")
                 .integer(1..=1_000_000, MAX_FAILURES_PER_CHALLENGE),
@@ -84,7 +84,7 @@ impl Site {
     }
 }
 
-/// Warns of challenges that no widget solves, whose visitors wait until it gives up.
+/// Warns about challenges that no widget solves, at which visitors wait until it gives up.
 fn warn_of_unsolvable(r: &mut Reader, site: &Site) {
     if site.breaks_widgets() {
         let name = site.algorithm.as_str();
@@ -95,7 +95,7 @@ fn warn_of_unsolvable(r: &mut Reader, site: &Site) {
         r.warn("algorithm", text);
     }
     if let Some(most) = site.greatest_cost()
-        && site.least_solve_time(most) > WIDGET_TIMEOUT
+        && site.min_solve_time(most) > WIDGET_TIMEOUT
     {
         let text = format!(
             "no browser solves a challenge of cost {most} within the {} s that the widget allows; lower the cost or \
@@ -115,7 +115,7 @@ fn read_secrets(r: &mut Reader) -> Vec<Secret> {
     if secrets.as_ref().is_some_and(|secrets| !matches!(secrets.len(), 1 | 2)) {
         r.problem("secret", "must be one secret or two");
     }
-    // As people count them; a secret is never quoted.
+    // Counts characters, not bytes. Warnings never quote a secret.
     let is_short = |secret: &String| secret.chars().count() < SECRET_CHARS;
     if secrets.iter().flatten().any(is_short) {
         r.warn(
@@ -149,29 +149,29 @@ fn read_signature_secrets(r: &mut Reader) -> Vec<Secret> {
     secrets.into_iter().map(Secret::new).collect()
 }
 
-fn read_work(r: &mut Reader, protocol: Protocol, compat: bool) -> Work {
+fn read_work(r: &mut Reader, protocol: Protocol, compat: bool) -> WorkParameters {
     let plain = compat || protocol == Protocol::V1;
-    let default = if plain { Algorithm::Sha256 } else { Algorithm::Pbkdf2Sha256 };
-    let work = Work {
+    let default = if plain { PowAlgorithm::Sha256 } else { PowAlgorithm::Pbkdf2Sha256 };
+    let work = WorkParameters {
         algorithm: r
             .key("algorithm", "Proof-of-work function of issued challenges")
             .default_text("PBKDF2/SHA-256; SHA-256 with compat or protocol v1")
-            .choice(&Algorithm::NAMES, default),
+            .choice(&PowAlgorithm::NAMES, default),
         memory_cost: r
             .key("memory_cost", "KiB for ARGON2ID, block size for SCRYPT")
             .optional_integer(1..=65_536),
         parallelism: r
             .key("parallelism", "Lanes for ARGON2ID and SCRYPT")
-            .optional_integer(1..=i64::from(MOST_LANES)),
+            .optional_integer(1..=i64::from(MAX_LANES)),
     };
-    let faults = [
-        ("algorithm", work.algorithm_fault(protocol, compat)),
-        ("memory_cost", work.memory_fault()),
-        ("parallelism", work.lanes_fault()),
+    let problems = [
+        ("algorithm", work.algorithm_problem(protocol, compat)),
+        ("memory_cost", work.memory_problem()),
+        ("parallelism", work.parallelism_problem()),
     ];
-    for (key, fault) in faults {
-        if let Some(fault) = fault {
-            r.problem(key, fault);
+    for (key, problem) in problems {
+        if let Some(problem) = problem {
+            r.problem(key, problem);
         }
     }
     work
@@ -203,8 +203,8 @@ fn read_binding(r: &mut Reader, compat: bool) -> Binding {
     binding
 }
 
-/// Empty where it is left out or unsound.
-fn read_ladder(r: &mut Reader, work: Work) -> Vec<LadderStep> {
+/// Reads the difficulty ladder. Returns an empty one if it is missing or invalid.
+fn read_ladder(r: &mut Reader, work: WorkParameters) -> Vec<LadderStep> {
     let rows = r.rows("difficulty_map", |r| {
         let min_visits = r
             .key("min_visits", "From this visit inside the window on, the present one included")
@@ -228,7 +228,7 @@ fn read_ladder(r: &mut Reader, work: Work) -> Vec<LadderStep> {
     ladder
 }
 
-/// A ladder must keep to the bounds of `auto`, which it is a floor for.
+/// Checks that the ladder, which is a floor for `auto`, is within the bounds of `auto`.
 fn check_ladder_bounds(r: &mut Reader, site: &Site) {
     let Some(Auto { min_cost, max_cost, .. }) = site.auto else { return };
     let outside = |step: &&LadderStep| !(min_cost..=max_cost).contains(&step.cost);
@@ -242,8 +242,8 @@ fn check_ladder_bounds(r: &mut Reader, site: &Site) {
     }
 }
 
-/// Costs of the other functions mean other work, so that only PBKDF2 has a default.
-fn default_ladder(r: &mut Reader, work: Work) -> Vec<LadderStep> {
+/// Returns the default ladder. Only PBKDF2 has one: a cost means other work with other algorithms.
+fn default_ladder(r: &mut Reader, work: WorkParameters) -> Vec<LadderStep> {
     if work.is_hash() || work.takes_memory() {
         let name = work.algorithm.as_str();
         let text = format!("must be given with {name}, such as [{{ min_visits = 1, cost = 1000 }}]");
@@ -252,7 +252,7 @@ fn default_ladder(r: &mut Reader, work: Work) -> Vec<LadderStep> {
     vec![LadderStep { min_visits: 1, cost: COST }]
 }
 
-fn read_auto(r: &mut Reader, work: Work) -> Option<Auto> {
+fn read_auto(r: &mut Reader, work: WorkParameters) -> Option<Auto> {
     let target_solve = r
         .key("target_solve_ms", "Time that a client should take")
         .unit("milliseconds")
@@ -267,16 +267,16 @@ fn read_auto(r: &mut Reader, work: Work) -> Option<Auto> {
     Some(Auto { target_solve: target_solve?, min_cost: min_cost?, max_cost: max_cost? })
 }
 
-fn read_cost(r: &mut Reader, name: &'static str, doc: &'static str, work: Work) -> Option<u32> {
+fn read_cost(r: &mut Reader, name: &'static str, doc: &'static str, work: WorkParameters) -> Option<u32> {
     let cost = r.key(name, doc).required().optional_integer(1..=i64::from(u32::MAX))?;
-    if let Some(fault) = work.cost_fault(cost) {
-        r.problem(name, fault);
+    if let Some(problem) = work.cost_problem(cost) {
+        r.problem(name, problem);
         return None;
     }
     Some(cost)
 }
 
-/// The site that a configuration with nothing but a secret describes; no secret yet.
+/// The defaults of a site; the required secret is missing.
 impl Default for Site {
     fn default() -> Self {
         Self {
@@ -285,7 +285,7 @@ impl Default for Site {
             compat: false,
             protocol: Protocol::V2,
             accept_v1: false,
-            algorithm: Algorithm::Pbkdf2Sha256,
+            algorithm: PowAlgorithm::Pbkdf2Sha256,
             memory_cost: None,
             parallelism: None,
             deterministic: true,

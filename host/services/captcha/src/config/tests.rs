@@ -1,3 +1,5 @@
+//! Tests of `[captcha]`.
+
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use super::*;
@@ -19,7 +21,7 @@ fn step(min_visits: u32, cost: u32) -> LadderStep {
 }
 
 #[test]
-fn nothing_written_gives_the_defaults() {
+fn empty_configuration_has_the_defaults() {
     assert_eq!(read("").captcha_timeout, CAPTCHA_TIMEOUT);
 }
 
@@ -31,10 +33,10 @@ fn variables_find_a_site_by_its_key() {
 }
 
 #[test]
-fn a_site_needs_only_a_secret() {
+fn site_needs_only_a_secret() {
     let site = site("");
     assert!(!site.compat && site.deterministic && !site.accept_v1);
-    assert_eq!((site.protocol, site.algorithm), (Protocol::V2, Algorithm::Pbkdf2Sha256));
+    assert_eq!((site.protocol, site.algorithm), (Protocol::V2, PowAlgorithm::Pbkdf2Sha256));
     assert_eq!(site.difficulty_map, [step(1, 5000)]);
     assert_eq!((site.binding, site.counter_max), (Binding::None, 256));
     assert_eq!((site.max_verifies_per_payload, site.max_failures_per_challenge), (1, 10));
@@ -42,7 +44,7 @@ fn a_site_needs_only_a_secret() {
 }
 
 #[test]
-fn compat_sites_count_ipv6_addresses_as_the_java_service() {
+fn compat_sites_count_whole_ipv6_addresses() {
     assert_eq!(site(COMPAT).source_address_ipv6_net_size, 128);
     assert_eq!(site(&format!("{COMPAT}source_address_ipv6_net_size = 56")).source_address_ipv6_net_size, 56);
 }
@@ -67,7 +69,7 @@ fn auto_needs_no_ladder() {
 }
 
 #[test]
-fn challenges_that_no_widget_solves_are_warned_about() {
+fn unsolvable_challenges_give_warnings() {
     let warnings = |body: &str| {
         let toml = format!("[captcha.sites.a]\nsecret = 'as long as it should be'\n{body}");
         loaded(&toml, &[]).warnings.iter().map(ToString::to_string).collect::<Vec<_>>()
@@ -96,7 +98,7 @@ fn challenges_that_no_widget_solves_are_warned_about() {
 }
 
 #[test]
-fn a_ledger_refuses_unless_it_is_lenient() {
+fn ledger_failure_refuses_calls_by_default() {
     let of = |line: &str| read(&format!("[captcha]\n{line}")).on_ledger_failure;
     assert_eq!(of(""), OnLedgerFailure::Refuse);
     assert_eq!(of("on_ledger_failure = 'refuse'"), OnLedgerFailure::Refuse);
@@ -111,14 +113,14 @@ fn a_ledger_refuses_unless_it_is_lenient() {
 fn compat_and_v1_mean_sha_256() {
     let compat = site(COMPAT);
     assert!(compat.compat && !compat.deterministic);
-    assert_eq!(compat.algorithm, Algorithm::Sha256);
+    assert_eq!(compat.algorithm, PowAlgorithm::Sha256);
     let v1 = site("protocol = 'v1'\ndifficulty_map = [{ min_visits = 0, cost = 9 }]");
     assert!(v1.accept_v1 && !v1.deterministic);
-    assert_eq!(v1.algorithm, Algorithm::Sha256);
+    assert_eq!(v1.algorithm, PowAlgorithm::Sha256);
 }
 
 #[test]
-fn everything_about_a_site_is_read() {
+fn every_site_key_is_read() {
     let site = site(
         "algorithm = 'argon2id'\nmemory_cost = 8192\nparallelism = 2\ncounter-max = 21\n\
          difficulty-map = [{ min-visits = 10, cost = 3 }, { min-visits = 0, cost = 1 }]\n\
@@ -138,7 +140,7 @@ fn everything_about_a_site_is_read() {
 }
 
 #[test]
-fn secrets_rotate_and_are_composed() {
+fn secrets_are_lists_in_nfc() {
     let secrets = |line: &str| {
         let toml = format!("[captcha.sites.a]\n{line}");
         let site = read(&toml).sites.remove("a").unwrap();
@@ -157,7 +159,7 @@ fn secrets_rotate_and_are_composed() {
 }
 
 #[test]
-fn site_keys_fit_the_ledger() {
+fn long_or_control_site_keys_are_refused() {
     let named = |key: &str| format!("[captcha.sites.\"{key}\"]\nsecret = 's'");
     let longest = "\u{e9}".repeat(127);
     assert!(read(&named(&longest)).sites.contains_key(&longest));
@@ -167,7 +169,7 @@ fn site_keys_fit_the_ledger() {
 }
 
 #[test]
-fn unsound_sites_are_refused() {
+fn invalid_sites_are_refused() {
     let cases = [
         (
             "difficulty_map = [{ min_visits = 2, cost = 1 }]",
@@ -253,7 +255,7 @@ fn site_keys_must_differ_in_nfc() {
 }
 
 #[test]
-fn databases_are_told_apart() {
+fn database_urls_select_the_backend() {
     let database = |url: &str| {
         let toml = format!("[captcha]\nhmac_key = 'k'\ndatabase = '{url}'");
         read(&toml).database
@@ -271,13 +273,13 @@ fn databases_are_told_apart() {
 }
 
 #[test]
-fn callers_are_authenticated_as_configured() {
+fn authentication_modes_are_read() {
     let long = "k".repeat(32);
     let keys = format!("[captcha]\nauth = 'api-key'\napi_keys = ['{long}', '{long}x']");
     assert!(matches!(read(&keys).auth, Auth::ApiKey(keys) if keys.len() == 2));
     let jwt = "[captcha]\nauth = 'jwt'\n[captcha.jwt]\nkey_set_url = 'https://i/keys'\naudiences = ['a']";
     let Auth::Jwt(jwt) = read(jwt).auth else { panic!("no JWT") };
-    assert_eq!(jwt.key_set, KeySet::Url("https://i/keys".to_owned()));
+    assert_eq!(jwt.key_set, KeySetLocation::Url("https://i/keys".to_owned()));
     assert_eq!(jwt.audiences, ["a"]);
     each_refused(&[
         ("[captcha]\nauth = 'api-key'", "captcha.auth: needs captcha.api_keys"),
@@ -295,7 +297,7 @@ fn callers_are_authenticated_as_configured() {
 }
 
 #[test]
-fn idle_credentials_are_warned_about() {
+fn unused_credentials_give_warnings() {
     let long = "k".repeat(32);
     let toml = format!("[captcha]\napi_keys = ['{long}']\njwt = {{ key_set_file = 'f' }}");
     let warnings = loaded(&toml, &[]).warnings;
@@ -310,7 +312,7 @@ fn idle_credentials_are_warned_about() {
 }
 
 #[test]
-fn a_secured_java_service_makes_the_mode_a_decision() {
+fn secured_java_service_requires_explicit_mode() {
     let variable = "SPRING_SECURITY_OAUTH2_RESOURCESERVER_JWT_JWK_SET_URI";
     let problems = refused("", &[(variable, "https://i/keys")]).to_string();
     assert!(problems.starts_with(&format!("{variable}: captcha.auth: the Java service asked")), "{problems}");
@@ -318,7 +320,7 @@ fn a_secured_java_service_makes_the_mode_a_decision() {
 }
 
 #[test]
-fn short_site_secrets_are_warned_about() {
+fn short_site_secrets_give_warnings() {
     let of = |secret: &str| loaded(&format!("[captcha.sites.a]\nsecret = {secret}"), &[]).warnings;
     for short in ["'fifteen letters'", "['sixteen letters!', 'x']", "'ääääääää'"] {
         let warnings = of(short);
@@ -331,7 +333,7 @@ fn short_site_secrets_are_warned_about() {
 }
 
 #[test]
-fn compat_without_a_key_is_warned_about() {
+fn compat_without_key_gives_warning() {
     let toml = format!("[captcha.sites.a]\nsecret = 'as long as it should be'\n{COMPAT}");
     let warnings = loaded(&toml, &[]).warnings;
     assert_eq!(warnings.len(), 1);

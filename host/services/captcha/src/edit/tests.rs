@@ -1,3 +1,5 @@
+//! Tests of edits of the captcha sites.
+
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use super::*;
@@ -37,10 +39,11 @@ fn refused(text: &str, edit: impl FnOnce(&mut SitesFile) -> Result<(), EditError
     error
 }
 
+/// An edit of a file.
 type Edit = fn(&mut SitesFile) -> Result<(), EditError>;
 
 #[test]
-fn a_new_site_comes_after_the_others() {
+fn new_site_follows_the_others() {
     let origins = ["https://www.example.org".to_owned()];
     let text = edited(FILE, |file| file.add("museum", "two", &origins));
     let added =
@@ -50,7 +53,7 @@ fn a_new_site_comes_after_the_others() {
 }
 
 #[test]
-fn a_new_site_takes_the_form_of_its_neighbours() {
+fn new_site_takes_form_of_its_neighbours() {
     for (text, expected) in [
         ("", "[captcha.sites.a]\nsecret = \"s\"\n"),
         ("demo = true\n", "demo = true\n\n[captcha.sites.a]\nsecret = \"s\"\n"),
@@ -72,15 +75,15 @@ fn a_new_site_takes_the_form_of_its_neighbours() {
 }
 
 #[test]
-fn a_rotation_keeps_the_former_secret_until_it_is_finished() {
+fn rotation_keeps_former_secret_until_finished() {
     let begun = edited(FILE, |file| file.rotate("shop", Rotation::Begin("two")));
     assert_eq!(begun, FILE.replace("\"one\" #", "[\"two\", \"one\"] #"));
     let again = refused(&begun, |file| file.rotate("shop", Rotation::Begin("three")));
-    assert_eq!(again, EditError::UnderWay("shop".to_owned()));
+    assert_eq!(again, EditError::RotationInProgress("shop".to_owned()));
     let finished = edited(&begun, |file| file.rotate("shop", Rotation::Finish));
     assert_eq!(finished, FILE.replace("\"one\"", "\"two\""));
     let twice = refused(&finished, |file| file.rotate("shop", Rotation::Finish));
-    assert_eq!(twice, EditError::NotUnderWay("shop".to_owned()));
+    assert_eq!(twice, EditError::NoRotation("shop".to_owned()));
     for text in [FILE, &begun] {
         let revoked = edited(text, |file| file.rotate("shop", Rotation::Revoke("three")));
         assert_eq!(revoked, FILE.replace("\"one\"", "\"three\""));
@@ -88,7 +91,7 @@ fn a_rotation_keeps_the_former_secret_until_it_is_finished() {
 }
 
 #[test]
-fn comments_in_a_list_of_secrets_stay() {
+fn comments_in_secret_lists_stay() {
     let begun = "[captcha.sites.shop]\nsecret = [\n  # Of spring.\n  \"two\", # In the vault.\n  # Until May.\n  \
                  \"one\", # With the shop.\n] # See the ticket.\n";
     let comments =
@@ -102,7 +105,7 @@ fn comments_in_a_list_of_secrets_stay() {
         let secrets = read["captcha"]["sites"]["shop"]["secret"].as_array().unwrap();
         assert_eq!(secrets, &[toml::Value::from(secret)], "{text}");
         let twice = refused(&text, |file| file.rotate("shop", Rotation::Finish));
-        assert_eq!(twice, EditError::NotUnderWay("shop".to_owned()));
+        assert_eq!(twice, EditError::NoRotation("shop".to_owned()));
         let again = edited(&text, |file| file.rotate("shop", Rotation::Begin("four")));
         assert!(
             toml::from_str::<toml::Table>(&again).is_ok()
@@ -112,7 +115,7 @@ fn comments_in_a_list_of_secrets_stay() {
 }
 
 #[test]
-fn lines_end_as_they_did() {
+fn line_endings_stay() {
     let crlf = |text: &str| text.replace('\n', "\r\n");
     let file = crlf(FILE);
     let edits: [Edit; 4] = [
@@ -131,7 +134,7 @@ fn lines_end_as_they_did() {
 }
 
 #[test]
-fn a_byte_order_mark_stays() {
+fn byte_order_mark_stays() {
     let edits: [Edit; 3] = [
         |file| file.add("museum", "two", &[]),
         |file| file.rotate("shop", Rotation::Begin("two")),
@@ -150,7 +153,7 @@ fn a_byte_order_mark_stays() {
 }
 
 #[test]
-fn a_secret_is_found_by_each_of_its_names() {
+fn secret_is_found_by_every_name() {
     for name in SECRET {
         let text = format!("[captcha.sites]\nshop = {{ {name} = \"file:/run/one\" }}\n");
         let rotated = edited(&text, |file| file.rotate("shop", Rotation::Begin("two")));
@@ -159,7 +162,7 @@ fn a_secret_is_found_by_each_of_its_names() {
 }
 
 #[test]
-fn a_removed_site_takes_its_own_comment_with_it() {
+fn removed_site_loses_only_its_comment() {
     let text = edited(FILE, |file| file.remove("shop"));
     let (start, end) = (FILE.find("# The shop's.").unwrap(), FILE.find("\n# Where notes go.").unwrap());
     assert_eq!(text, format!("{}\n{}", FILE[..start].trim_end(), &FILE[end..]));
@@ -168,7 +171,7 @@ fn a_removed_site_takes_its_own_comment_with_it() {
 }
 
 #[test]
-fn what_is_not_in_the_file_is_not_edited() {
+fn missing_sites_and_secrets_are_errors() {
     let unknown = EditError::Unknown("museum".to_owned());
     assert_eq!(refused(FILE, |file| file.remove("museum")), unknown);
     assert_eq!(refused(FILE, |file| file.rotate("museum", Rotation::Finish)), unknown);
@@ -183,7 +186,7 @@ fn what_is_not_in_the_file_is_not_edited() {
 }
 
 #[test]
-fn sites_are_compared_as_the_host_compares_them() {
+fn site_keys_are_compared_in_nfc() {
     let text = "[captcha.sites.\"cafe\u{301}\"]\nsecret = \"s\"\n";
     assert_eq!(edited(text, |file| file.remove("caf\u{e9}")), "");
 }

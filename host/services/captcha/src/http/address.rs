@@ -1,17 +1,17 @@
-//! The client address that a back end sends along: an IPv4 or IPv6 literal in the grammar that
-//! captchaservice 2.x accepts (Guava's `InetAddresses.forString`), never a name, port or range.
+//! Parses the client address that a back end sends: an IPv4 or IPv6 literal in the grammar that captchaservice 2.x
+//! accepts (Guava's `InetAddresses.forString`), never a name, port or range.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// First digits (value 0) of the decimal scripts of Unicode's basic plane, other than ASCII's.
+/// The zeros of the decimal digits in Unicode's basic plane, other than ASCII's.
 const ZEROS: [u32; 36] = [
     0x0660, 0x06F0, 0x07C0, 0x0966, 0x09E6, 0x0A66, 0x0AE6, 0x0B66, 0x0BE6, 0x0C66, 0x0CE6, 0x0D66, 0x0DE6,
     0x0E50, 0x0ED0, 0x0F20, 0x1040, 0x1090, 0x17E0, 0x1810, 0x1946, 0x19D0, 0x1A80, 0x1A90, 0x1B50, 0x1BB0,
     0x1C40, 0x1C50, 0xA620, 0xA8D0, 0xA900, 0xA9D0, 0xA9F0, 0xAA50, 0xABF0, 0xFF10,
 ];
 
-/// Reads an address literal. A `%scope` behind an IPv6 address is ignored, and an IPv4-mapped IPv6
-/// address becomes the IPv4 address, so that it is counted and masked as one.
+/// Parses an address literal. Ignores a `%scope` after an IPv6 address, and converts an IPv4-mapped IPv6 address to
+/// IPv4, so that it is counted and masked as one.
 pub fn parse(text: &str) -> Option<IpAddr> {
     let ascii: String = text.chars().map(ascii_digit).collect();
     let literal = match ascii.split_once('%') {
@@ -24,12 +24,12 @@ pub fn parse(text: &str) -> Option<IpAddr> {
     })
 }
 
-/// An IPv4-mapped address as IPv4, any other one unchanged.
+/// Converts an IPv4-mapped address to IPv4; returns any other one unchanged.
 fn unmapped(address: Ipv6Addr) -> IpAddr {
     address.to_ipv4_mapped().map_or(IpAddr::V6(address), IpAddr::V4)
 }
 
-/// A decimal digit of any script as its ASCII twin, everything else unchanged.
+/// Converts a decimal digit of any script to ASCII; returns any other character unchanged.
 fn ascii_digit(c: char) -> char {
     let code = u32::from(c);
     let before = ZEROS.partition_point(|zero| *zero <= code);
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn literals_are_read() {
+    fn address_literals_are_parsed() {
         for (text, address) in [
             ("1.2.3.4", "1.2.3.4"),
             ("0.0.0.0", "0.0.0.0"),
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused() {
+    fn other_texts_are_refused() {
         let texts = "| |test|localhost|1.2.3|1.2.3.4.5|1.2.3.256|01.2.3.4|1.2.3.04|1.2.3.4 | 1.2.3.4|\
              1.2.3.4:80|[::1]|[::1]:80|10.0.0.0/8|::/0|1.2.3.4%eth0|1::2::3|1:2:3:4:5:6:7|\
              1:2:3:4:5:6:7:8:9|1:2:3:4:5:6:7::8|:1::|1::2:|12345::|g::1|::1.2.3|::01.2.3.4|\
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn the_digit_table_is_sorted() {
+    fn digit_table_is_sorted() {
         assert!(ZEROS.is_sorted());
     }
 

@@ -1,5 +1,5 @@
 //! The endpoints that a site's back end calls with the site's credentials, as in captchaservice 2.x:
-//! `POST /challenge`, `/verify`, and `/invalidate` beside them.
+//! `POST /challenge`, `/verify`, and also `/invalidate`.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use axum::{
 use serde::Serialize;
 use serde_json::{json, value::RawValue};
 
-use super::{CaptchaState, envelope::Envelope, error::ApiError, request::JsonText};
-use crate::{CallError, Judged, Reason, ServedSite};
+use super::{CaptchaState, envelope::CaptchaEnvelope, error::CaptchaApiError, request::JsonText};
+use crate::{CaptchaCallError, PayloadJudgement, RejectionReason, ServedSite};
 
-/// The routes, behind the guard.
+/// Returns the routes, behind the guard.
 pub fn router(state: &Arc<CaptchaState>) -> Router<Arc<CaptchaState>> {
     Router::new()
         .route("/challenge", post(challenge))
@@ -29,7 +29,7 @@ async fn admit(
     State(state): State<Arc<CaptchaState>>,
     request: Request,
     next: Next,
-) -> Result<Response, ApiError> {
+) -> Result<Response, CaptchaApiError> {
     state.guard.admit(request.headers()).await?;
     Ok(next.run(request).await)
 }
@@ -38,55 +38,61 @@ async fn admit(
 async fn challenge(
     State(state): State<Arc<CaptchaState>>,
     JsonText(body): JsonText,
-) -> Result<Response, ApiError> {
+) -> Result<Response, CaptchaApiError> {
     #[derive(Serialize)]
-    struct Answer {
+    struct ChallengeAnswer {
         challenge: Box<RawValue>,
     }
 
-    let envelope = Envelope::without_payload(&body)?;
+    let envelope = CaptchaEnvelope::without_payload(&body)?;
     let site = authenticate(&state, &envelope)?;
     let action = envelope.action.as_deref();
     let issued = state.service.issue(&site, envelope.client_address, action).await?;
-    Ok(Json(Answer { challenge: issued.challenge }).into_response())
+    Ok(Json(ChallengeAnswer { challenge: issued.challenge }).into_response())
 }
 
-/// Answers `{"valid":true}`, or `{"valid":false,"reason":"..."}`: the reason is more than
-/// captchaservice gives, and clients that do not know it pass it over. A verifier that gives up has not found the
-/// payload valid either, as in captchaservice.
+/// Answers `{"valid":true}`, or `{"valid":false,"reason":"..."}`; captchaservice has no reason, and its clients ignore
+/// it. When the component fails, the payload is not valid, as in captchaservice.
 async fn verify(
     State(state): State<Arc<CaptchaState>>,
     JsonText(body): JsonText,
-) -> Result<Response, ApiError> {
-    let (envelope, payload) = Envelope::with_payload(&body)?;
+) -> Result<Response, CaptchaApiError> {
+    let (envelope, payload) = CaptchaEnvelope::with_payload(&body)?;
     let site = authenticate(&state, &envelope)?;
     let (address, action) = (envelope.client_address, envelope.action.as_deref());
     let answer = match state.service.verify(&site, address, &payload.json, action).await {
-        Ok(Judged { rejected: None, .. }) => json!({ "valid": true }),
-        Ok(Judged { rejected: Some(reason), .. }) => json!({ "valid": false, "reason": reason.as_str() }),
-        Err(CallError::Internal) => json!({ "valid": false, "reason": "error" }),
+        Ok(PayloadJudgement { rejected: None, .. }) => json!({ "valid": true }),
+        Ok(PayloadJudgement { rejected: Some(reason), .. }) => {
+            json!({ "valid": false, "reason": reason.as_str() })
+        }
+        Err(CaptchaCallError::Internal) => json!({ "valid": false, "reason": "error" }),
         Err(error) => return Err(error.into()),
     };
     Ok(Json(answer).into_response())
 }
 
-/// Answers `{"invalidated":bool}`: whether anything was left to spend. Of a client on the deny list nothing is spent, and
-/// the answer has the reason, as that of `verify`.
+/// Answers `{"invalidated":bool}`: whether there were uses left to spend. For a client on the deny list nothing is
+/// spent, and the answer has the reason, like that of `verify`.
 async fn invalidate(
     State(state): State<Arc<CaptchaState>>,
     JsonText(body): JsonText,
-) -> Result<Response, ApiError> {
-    let (envelope, payload) = Envelope::with_payload(&body)?;
+) -> Result<Response, CaptchaApiError> {
+    let (envelope, payload) = CaptchaEnvelope::with_payload(&body)?;
     let site = authenticate(&state, &envelope)?;
     let solution = payload.solution()?;
     let answer = match state.service.invalidate(&site, envelope.client_address, &solution).await {
-        Err(CallError::Denied) => json!({ "invalidated": false, "reason": Reason::DeniedClient.as_str() }),
+        Err(CaptchaCallError::Denied) => {
+            json!({ "invalidated": false, "reason": RejectionReason::DeniedClient.as_str() })
+        }
         invalidated => json!({ "invalidated": invalidated? }),
     };
     Ok(Json(answer).into_response())
 }
 
-fn authenticate(state: &CaptchaState, envelope: &Envelope) -> Result<Arc<ServedSite>, ApiError> {
+fn authenticate(
+    state: &CaptchaState,
+    envelope: &CaptchaEnvelope,
+) -> Result<Arc<ServedSite>, CaptchaApiError> {
     let site = state.service.authenticate(&envelope.site_key, &envelope.site_secret);
-    site.ok_or_else(ApiError::wrong_credentials)
+    site.ok_or_else(CaptchaApiError::wrong_credentials)
 }

@@ -1,31 +1,31 @@
-//! Which pages may use a site's widget endpoints from a browser (CORS, Fetch standard).
+//! Decides which pages may use a site's widget endpoints from a browser (CORS, Fetch standard).
 //!
 //! Credentials are never allowed: the endpoints use none.
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header, request::Parts};
 use bulkhead_http::forwarded::Client;
 
-use super::error::ApiError;
+use super::error::CaptchaApiError;
 
-/// Allows every origin.
+/// The entry that allows every origin.
 pub const ANY_ORIGIN: &str = "*";
 
-/// A browser may keep a preflight's answer for ten minutes.
+/// How long a browser may cache the answer to a preflight, seconds.
 const PREFLIGHT_SECONDS: &str = "600";
 
-/// What a call's `Origin` means for a list of allowed origins.
+/// The decision on a call by its `Origin` and a list of allowed origins.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Decision {
-    /// No browser page asks, or one that needs no permission.
+pub enum CorsDecision {
+    /// The call comes from no page, or from one that needs no permission.
     NoOrigin,
     /// The page may read the answer.
     Allowed(HeaderValue),
-    /// The page may not.
+    /// The page may not read the answer.
     Refused,
 }
 
-impl Decision {
-    /// Judges a call. The host's own pages are always allowed.
+impl CorsDecision {
+    /// Decides on a call. The host's own pages are always allowed.
     pub fn of<'a>(request: &Parts, mut allowed: impl Iterator<Item = &'a str>) -> Self {
         let Some(origin) = request.headers.get(header::ORIGIN) else {
             return Self::NoOrigin;
@@ -41,7 +41,7 @@ impl Decision {
         }
     }
 
-    /// The host name of the page that asks.
+    /// Returns the host name of an allowed page.
     pub fn hostname(&self) -> Option<String> {
         let Self::Allowed(origin) = self else {
             return None;
@@ -50,10 +50,10 @@ impl Decision {
         uri.host().map(str::to_owned)
     }
 
-    /// The error for a page that is not allowed.
-    pub fn check(&self) -> Result<(), ApiError> {
+    /// Returns an error for a page that is not allowed.
+    pub fn check(&self) -> Result<(), CaptchaApiError> {
         match self {
-            Self::Refused => Err(ApiError::new(
+            Self::Refused => Err(CaptchaApiError::new(
                 StatusCode::FORBIDDEN,
                 "origin-not-allowed",
                 "the page's origin is not in the site's allowed_origins",
@@ -62,7 +62,7 @@ impl Decision {
         }
     }
 
-    /// Headers of the real answer.
+    /// Writes the headers of the answer.
     pub fn write(&self, headers: &mut HeaderMap) {
         headers.append(header::VARY, HeaderValue::from_static("origin"));
         if let Self::Allowed(origin) = self {
@@ -72,7 +72,7 @@ impl Decision {
         }
     }
 
-    /// Headers of the answer to a preflight.
+    /// Writes the headers of the answer to a preflight.
     pub fn write_preflight(&self, headers: &mut HeaderMap) {
         self.write(headers);
         for (name, value) in [
@@ -85,7 +85,7 @@ impl Decision {
     }
 }
 
-/// Whether an origin is the host that the request was sent to.
+/// Checks whether an origin is the host of the request.
 fn is_own(origin: &str, client: Option<&Client>) -> bool {
     let authority = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
     let host = client.and_then(|client| client.host.as_deref());
@@ -100,24 +100,24 @@ mod tests {
 
     use super::*;
 
-    fn decide(origin: Option<&str>, allowed: &[&str]) -> Decision {
+    fn decide(origin: Option<&str>, allowed: &[&str]) -> CorsDecision {
         let (mut parts, ()) = Request::new(()).into_parts();
         let host = Some("captcha.example:8080".to_owned());
         parts.extensions.insert(Client { address: [192, 0, 2, 1].into(), scheme: "http", host });
         if let Some(origin) = origin {
             parts.headers.insert(header::ORIGIN, HeaderValue::from_str(origin).unwrap());
         }
-        Decision::of(&parts, allowed.iter().copied())
+        CorsDecision::of(&parts, allowed.iter().copied())
     }
 
-    fn allowed(origin: &str) -> Decision {
-        Decision::Allowed(HeaderValue::from_str(origin).unwrap())
+    fn allowed(origin: &str) -> CorsDecision {
+        CorsDecision::Allowed(HeaderValue::from_str(origin).unwrap())
     }
 
     #[test]
-    fn only_listed_origins_and_the_host_itself_pass() {
+    fn listed_origins_and_own_host_pass() {
         let list = ["https://www.example.org", "https://b.example"];
-        assert_eq!(decide(None, &list), Decision::NoOrigin);
+        assert_eq!(decide(None, &list), CorsDecision::NoOrigin);
         for origin in ["https://www.example.org", "https://WWW.example.org", "http://captcha.example:8080"] {
             assert_eq!(decide(Some(origin), &list), allowed(origin));
         }
@@ -131,13 +131,13 @@ mod tests {
             "https://captcha.example",
             "captcha.example:8080",
         ] {
-            assert_eq!(decide(Some(origin), &list), Decision::Refused, "{origin}");
+            assert_eq!(decide(Some(origin), &list), CorsDecision::Refused, "{origin}");
             assert_eq!(decide(Some(origin), &list).check().unwrap_err().status, 403);
         }
     }
 
     #[test]
-    fn a_star_allows_all_but_never_with_credentials() {
+    fn star_allows_every_origin_without_credentials() {
         let mut headers = HeaderMap::new();
         decide(Some("https://any.example"), &["*"]).write(&mut headers);
         assert_eq!(headers[header::ACCESS_CONTROL_ALLOW_ORIGIN], "https://any.example");
@@ -146,14 +146,14 @@ mod tests {
     }
 
     #[test]
-    fn the_page_has_a_host_name() {
+    fn allowed_page_has_a_host_name() {
         assert_eq!(allowed("https://www.example.org:444").hostname().as_deref(), Some("www.example.org"));
         assert_eq!(allowed("null").hostname(), Some("null".into()));
-        assert_eq!(Decision::NoOrigin.hostname(), None);
+        assert_eq!(CorsDecision::NoOrigin.hostname(), None);
     }
 
     #[test]
-    fn a_refusal_still_varies_by_origin() {
+    fn refusal_varies_by_origin() {
         let mut headers = HeaderMap::new();
         decide(Some("https://any.example"), &[]).write(&mut headers);
         assert_eq!(headers[header::VARY], "origin");
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_preflight_names_methods_and_headers() {
+    fn preflight_lists_methods_and_headers() {
         let mut headers = HeaderMap::new();
         allowed("https://b.example").write_preflight(&mut headers);
         assert_eq!(headers[header::ACCESS_CONTROL_ALLOW_METHODS], "GET, POST");

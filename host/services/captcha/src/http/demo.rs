@@ -1,9 +1,9 @@
-//! A page to try the service with, served only in demo mode: `/demo/captcha`.
+//! `/demo/captcha`: a page for trying the service, served only in demo mode.
 //!
 //! By default it solves challenges with a small script of its own. With `?widget=URL` it shows the
 //! `<altcha-widget>` of that module instead: a path on this host, or a URL on this machine. Further
 //! parameters: `siteKey` (default `demo`), `action`, and `delay`, milliseconds between solving and
-//! verifying. Nothing is loaded from elsewhere, which the content security policy enforces.
+//! verifying. The content security policy makes sure that nothing is loaded from elsewhere.
 
 use axum::{
     Router,
@@ -13,27 +13,27 @@ use axum::{
     routing::get,
 };
 
-use super::{NEVER_CACHED, request::Parameters};
+use super::{NEVER_CACHED, request::UrlParameters};
 
 const PAGE: &str = include_str!("demo/demo.html");
 const SCRIPT: &str = include_str!("demo/demo.js");
 const SOLVER: &str = include_str!("demo/solver.js");
 const STYLE: &str = include_str!("demo/demo.css");
 
-/// Hosts that a widget may come from besides this one.
+/// Hosts other than this one from which the widget may be loaded.
 const LOCAL_HOSTS: [&str; 2] = ["127.0.0.1", "localhost"];
 
-/// The page and its parts.
+/// Returns the routes of the page and its files.
 pub fn router<S: Clone + Send + Sync + 'static>() -> Router<S> {
     Router::new()
         .route("/demo/captcha", get(page))
-        .route("/demo/captcha/demo.js", get(|| async { part("text/javascript; charset=utf-8", SCRIPT) }))
-        .route("/demo/captcha/solver.js", get(|| async { part("text/javascript; charset=utf-8", SOLVER) }))
-        .route("/demo/captcha/demo.css", get(|| async { part("text/css; charset=utf-8", STYLE) }))
+        .route("/demo/captcha/demo.js", get(|| async { asset("text/javascript; charset=utf-8", SCRIPT) }))
+        .route("/demo/captcha/solver.js", get(|| async { asset("text/javascript; charset=utf-8", SOLVER) }))
+        .route("/demo/captcha/demo.css", get(|| async { asset("text/css; charset=utf-8", STYLE) }))
 }
 
 async fn page(RawQuery(query): RawQuery) -> Response {
-    let parameters = Parameters::parse(query.as_deref().unwrap_or_default());
+    let parameters = UrlParameters::parse(query.as_deref().unwrap_or_default());
     let widget = parameters.as_ref().map(|parameters| parameters.get("widget").map(widget_source));
     let policy = match widget {
         Ok(None) => policy("", ""),
@@ -43,14 +43,15 @@ async fn page(RawQuery(query): RawQuery) -> Response {
             return (StatusCode::BAD_REQUEST, message).into_response();
         }
     };
-    let mut response = part("text/html; charset=utf-8", PAGE);
+    let mut response = asset("text/html; charset=utf-8", PAGE);
     if let Ok(policy) = policy.parse() {
         response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
     }
     response
 }
 
-/// Scripts from this host and the widget's; the widget brings its style and its workers inline.
+/// Returns the content security policy: it allows scripts from this host and from the widget's origin, and inline
+/// styles and workers for the widget.
 fn policy(scripts: &str, inline_style: &str) -> String {
     format!(
         "default-src 'none'; script-src 'self'{scripts}; style-src 'self'{inline_style}; connect-src 'self'; \
@@ -58,8 +59,8 @@ fn policy(scripts: &str, inline_style: &str) -> String {
     )
 }
 
-/// What the policy's script sources need besides this host for a widget's address, after a space; none
-/// when the widget may not be loaded.
+/// Returns the script source that the policy needs for a widget's address, after a space; empty on this host, and
+/// `None` when the widget may not be loaded.
 fn widget_source(address: &str) -> Option<String> {
     if address.starts_with('/') && !address.starts_with("//") && !address.contains('\\') {
         return Some(String::new());
@@ -71,7 +72,7 @@ fn widget_source(address: &str) -> Option<String> {
     (own && plain).then(|| format!(" {scheme}://{authority}"))
 }
 
-fn part(content_type: &'static str, text: &'static str) -> Response {
+fn asset(content_type: &'static str, text: &'static str) -> Response {
     let headers: [(HeaderName, &str); 2] =
         [(header::CONTENT_TYPE, content_type), (header::X_CONTENT_TYPE_OPTIONS, "nosniff")];
     (headers, [(header::CACHE_CONTROL, NEVER_CACHED)], text).into_response()
@@ -111,7 +112,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_policy_names_the_widget_and_nothing_else() {
+    async fn policy_allows_only_the_widget() {
         let response = fetch("/demo/captcha").await;
         assert_eq!(response.status(), 200);
         let policy = response.headers()[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_parts_that_the_page_names_are_served() {
+    async fn files_of_the_page_are_served() {
         assert!(SCRIPT.contains("\"./solver.js\""));
         for (path, kind) in
             [("demo.js", "text/javascript"), ("solver.js", "text/javascript"), ("demo.css", "text/css")]

@@ -1,4 +1,4 @@
-//! The body that a back end posts to `/challenge`, `/verify` and `/invalidate`.
+//! The common fields of the bodies that a back end posts to `/challenge`, `/verify` and `/invalidate`.
 
 use std::net::IpAddr;
 
@@ -6,30 +6,30 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::{
     address,
-    error::ApiError,
-    members::{Members, invalid},
-    payload::Payload,
+    error::CaptchaApiError,
+    members::{CaptchaMembers, invalid},
+    payload::CaptchaPayload,
 };
 
 /// Longest action name, characters.
 const ACTION_CHARS: usize = 64;
 
-/// Who asks, for which client.
+/// The credentials of a call, and its client.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Envelope {
-    /// Names the site, in NFC.
+pub struct CaptchaEnvelope {
+    /// The public key of the site, in NFC.
     pub site_key: String,
     /// The site's secret, in NFC.
     pub site_secret: String,
     /// The client's address.
     pub client_address: IpAddr,
-    /// What the client is about to do; signed into the challenge.
+    /// The action that the client is about to take; signed into the challenge.
     pub action: Option<String>,
 }
 
-impl Envelope {
-    /// Reads the members that every call has; unknown ones are ignored.
-    pub fn read(members: &Members<'_>) -> Result<Self, ApiError> {
+impl CaptchaEnvelope {
+    /// Reads the members that every call has; ignores unknown ones.
+    pub fn read(members: &CaptchaMembers<'_>) -> Result<Self, CaptchaApiError> {
         Ok(Self {
             site_key: nfc(&members.required("siteKey")?),
             site_secret: nfc(&members.required("siteSecret")?),
@@ -40,26 +40,26 @@ impl Envelope {
     }
 
     /// Reads a body with a `payload`.
-    pub fn with_payload(body: &str) -> Result<(Self, Payload), ApiError> {
-        let members = Members::of_body(body)?;
+    pub fn with_payload(body: &str) -> Result<(Self, CaptchaPayload), CaptchaApiError> {
+        let members = CaptchaMembers::of_body(body)?;
         let envelope = Self::read(&members)?;
-        let payload = Payload::from_json(members.object("payload")?)?;
+        let payload = CaptchaPayload::from_json(members.object("payload")?)?;
         Ok((envelope, payload))
     }
 
-    /// Reads a body without one.
-    pub fn without_payload(body: &str) -> Result<Self, ApiError> {
-        Self::read(&Members::of_body(body)?)
+    /// Reads a body without a `payload`.
+    pub fn without_payload(body: &str) -> Result<Self, CaptchaApiError> {
+        Self::read(&CaptchaMembers::of_body(body)?)
     }
 }
 
-/// Unicode normal form C, in which credentials are configured and compared.
+/// Converts text to Unicode normal form C, in which credentials are configured and compared.
 pub fn nfc(text: &str) -> String {
     text.nfc().collect()
 }
 
-/// An action name: 1 to 64 visible ASCII characters.
-pub fn action(name: String) -> Result<String, ApiError> {
+/// Checks an action name: 1 to 64 visible ASCII characters.
+pub fn action(name: String) -> Result<String, CaptchaApiError> {
     let fits = (1..=ACTION_CHARS).contains(&name.len());
     if fits && name.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Ok(name);
@@ -83,11 +83,11 @@ mod tests {
     }
 
     #[test]
-    fn credentials_are_normalised_and_the_address_unmapped() {
-        let (envelope, payload) = Envelope::with_payload(&body().to_string()).unwrap();
+    fn credentials_and_address_are_normalised() {
+        let (envelope, payload) = CaptchaEnvelope::with_payload(&body().to_string()).unwrap();
         assert_eq!(
             envelope,
-            Envelope {
+            CaptchaEnvelope {
                 site_key: "s".into(),
                 site_secret: "caf\u{e9}".into(),
                 client_address: [1, 2, 3, 4].into(),
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn each_member_has_its_rule() {
+    fn invalid_members_are_refused() {
         for (name, values) in [
             ("siteKey", vec![json!(null), json!(""), json!("  "), json!(1), json!(["s"])]),
             ("siteSecret", vec![json!(null), json!("\n"), json!({}), json!(true)]),
@@ -109,29 +109,29 @@ mod tests {
             for value in values {
                 let mut changed = body();
                 changed[name] = value;
-                let error = Envelope::with_payload(&changed.to_string()).unwrap_err();
+                let error = CaptchaEnvelope::with_payload(&changed.to_string()).unwrap_err();
                 assert_eq!(error.status, 400, "{changed}");
                 assert!(error.message.starts_with(name), "{}", error.message);
             }
             let mut lacking = body();
             lacking.as_object_mut().unwrap().remove(name);
-            assert_eq!(Envelope::with_payload(&lacking.to_string()).is_ok(), name == "action");
+            assert_eq!(CaptchaEnvelope::with_payload(&lacking.to_string()).is_ok(), name == "action");
         }
     }
 
     #[test]
-    fn twins_in_unknown_members_are_refused() {
-        let twins = body().to_string().replacen('{', r#"{"zz":{"a":1,"a":2},"#, 1);
-        assert_eq!(Envelope::without_payload(&twins).unwrap_err().status, 400);
-        assert_eq!(Envelope::with_payload(&twins).unwrap_err().status, 400);
+    fn duplicate_keys_in_unknown_members_are_refused() {
+        let duplicate = body().to_string().replacen('{', r#"{"zz":{"a":1,"a":2},"#, 1);
+        assert_eq!(CaptchaEnvelope::without_payload(&duplicate).unwrap_err().status, 400);
+        assert_eq!(CaptchaEnvelope::with_payload(&duplicate).unwrap_err().status, 400);
     }
 
     #[test]
-    fn a_challenge_needs_no_payload() {
+    fn challenge_request_needs_no_payload() {
         let mut lacking = body();
         lacking.as_object_mut().unwrap().remove("payload");
         lacking["action"] = json!("book/appointment");
-        let envelope = Envelope::without_payload(&lacking.to_string()).unwrap();
+        let envelope = CaptchaEnvelope::without_payload(&lacking.to_string()).unwrap();
         assert_eq!(envelope.action.as_deref(), Some("book/appointment"));
     }
 }

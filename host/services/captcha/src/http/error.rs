@@ -1,5 +1,5 @@
-//! What a client sees when a call fails: one JSON shape for every status of the service's paths,
-//! `{timestamp,status,error,path,code,message}`, after Spring Boot's default error body.
+//! Errors of the service: one JSON shape for every status, `{timestamp,status,error,path,code,message}`, after Spring
+//! Boot's default error body.
 
 use std::{borrow::Cow, time::SystemTime};
 
@@ -13,54 +13,54 @@ use bulkhead_runtime::invoke::Outcome;
 use bulkhead_telemetry::timestamp::rfc3339_millis;
 use serde_json::json;
 
-use crate::CallError;
+use crate::CaptchaCallError;
 
-/// A client may ask again after this many seconds when a call found no room or no time.
+/// When a client may retry a call that found no permit or ran out of time, seconds.
 const RETRY_AFTER_SECONDS: u32 = 1;
 
-/// A refusal or failure. It becomes a body only in [`ApiError::write`], which knows the path.
+/// An error of a call. [`CaptchaApiError::write`], which knows the path, writes its body.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ApiError {
+pub struct CaptchaApiError {
     /// HTTP status.
     pub status: StatusCode,
-    /// A stable name for programs.
+    /// A stable code for programs.
     pub code: &'static str,
     /// A text for people.
     pub message: Cow<'static, str>,
-    /// `Retry-After`, seconds.
+    /// Value of `Retry-After`, seconds.
     pub retry_after: Option<u32>,
-    /// `WWW-Authenticate`.
+    /// Value of `WWW-Authenticate`.
     pub authenticate: Option<&'static str>,
 }
 
-impl ApiError {
-    /// An error with nothing but a status, a code and a text.
+impl CaptchaApiError {
+    /// Returns an error with a status, a code and a text.
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
         Self { status, code, message: message.into(), retry_after: None, authenticate: None }
     }
 
-    /// 400: the request cannot be understood or lacks something.
+    /// Returns 400: the request is malformed or incomplete.
     pub fn bad_request(code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, code, message)
     }
 
-    /// 401: no such site, or not its secret; which of the two stays unsaid.
+    /// Returns 401: the site does not exist, or the secret is not its own; the answer does not reveal which.
     pub fn wrong_credentials() -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "wrong-credentials", "wrong credentials")
     }
 
-    /// 429: too many calls, or too many wrong secrets.
+    /// Returns 429: too many calls, or too many wrong secrets.
     pub fn too_many(what: &'static str, seconds: u32) -> Self {
         let message = format!("too many {what}; try again in {seconds} s");
         Self::new(StatusCode::TOO_MANY_REQUESTS, "rate-limited", message).retry_after(seconds)
     }
 
-    /// 404: nothing is served here.
+    /// Returns 404: nothing is served at the path.
     pub fn not_found() -> Self {
         Self::new(StatusCode::NOT_FOUND, "not-found", "nothing is served at this path")
     }
 
-    /// 500: the host's own fault.
+    /// Returns 500: the host failed.
     pub fn internal() -> Self {
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
@@ -69,18 +69,18 @@ impl ApiError {
         )
     }
 
-    /// 503: no room at the moment.
+    /// Returns 503: the service cannot answer now.
     pub fn unavailable(code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, code, message)
     }
 
-    /// The same error with `Retry-After`.
+    /// Adds `Retry-After`.
     pub fn retry_after(mut self, seconds: u32) -> Self {
         self.retry_after = Some(seconds);
         self
     }
 
-    /// Writes the error into the response that carried it; headers already there stay.
+    /// Writes the error into the response that carries it; keeps the response's headers.
     pub fn write(&self, mut response: Response, path: &str, now: SystemTime) -> Response {
         let body = json!({
             "timestamp": rfc3339_millis(now),
@@ -108,8 +108,8 @@ impl ApiError {
     }
 }
 
-/// A bare status with the error beside it, for the layer that knows the path.
-impl IntoResponse for ApiError {
+/// Responds with the status and carries the error as an extension, for the layer that knows the path.
+impl IntoResponse for CaptchaApiError {
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();
         response.extensions_mut().insert(self);
@@ -117,31 +117,31 @@ impl IntoResponse for ApiError {
     }
 }
 
-impl From<CallError> for ApiError {
-    fn from(error: CallError) -> Self {
+impl From<CaptchaCallError> for CaptchaApiError {
+    fn from(error: CaptchaCallError) -> Self {
         match error {
-            CallError::Denied => Self::new(
+            CaptchaCallError::Denied => Self::new(
                 StatusCode::FORBIDDEN,
                 "client-denied",
                 "the client's address is on the site's denied_source_addresses",
             ),
-            CallError::Malformed(text) => {
+            CaptchaCallError::Malformed(text) => {
                 Self::bad_request("invalid-payload", format!("payload refused: {text}"))
             }
-            CallError::Busy { retry_after_seconds } => {
+            CaptchaCallError::Busy { retry_after_seconds } => {
                 Self::unavailable("busy", "the service cannot answer now; ask again")
                     .retry_after(retry_after_seconds)
             }
-            CallError::Empty { reason, retry_after_seconds } => {
+            CaptchaCallError::Unavailable { reason, retry_after_seconds } => {
                 Self { retry_after: retry_after_seconds, ..Self::unavailable("slot-empty", reason) }
             }
-            CallError::Failed(outcome) => outcome.into(),
-            CallError::Internal => Self::internal(),
+            CaptchaCallError::Failed(outcome) => outcome.into(),
+            CaptchaCallError::Internal => Self::internal(),
         }
     }
 }
 
-impl From<Outcome> for ApiError {
+impl From<Outcome> for CaptchaApiError {
     fn from(outcome: Outcome) -> Self {
         let code = outcome.as_str();
         match outcome {
@@ -154,13 +154,13 @@ impl From<Outcome> for ApiError {
                 Self::unavailable(code, "too many calls are waiting").retry_after(RETRY_AFTER_SECONDS)
             }
             Outcome::Deadline => Self::new(StatusCode::GATEWAY_TIMEOUT, code, "the call took too long"),
-            // The service itself answers a guest's error, and nobody hears of a cancelled call.
+            // The service answers a guest's error before this, and a cancelled call has no client.
             Outcome::Ok | Outcome::GuestError | Outcome::Cancelled => Self::internal(),
         }
     }
 }
 
-impl From<BodyError> for ApiError {
+impl From<BodyError> for CaptchaApiError {
     fn from(error: BodyError) -> Self {
         let answer = error.answer();
         Self::new(answer.status, answer.code, answer.message)
@@ -177,7 +177,7 @@ mod tests {
 
     use super::*;
 
-    async fn written(error: ApiError) -> (Response<()>, serde_json::Value) {
+    async fn written(error: CaptchaApiError) -> (Response<()>, serde_json::Value) {
         let now = UNIX_EPOCH + Duration::from_secs(1_786_181_499);
         let response = error.clone().into_response();
         let (parts, body) = error.write(response, "/api/v1/captcha/verify", now).into_parts();
@@ -186,8 +186,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_body_has_springs_members_and_two_more() {
-        let (response, body) = written(ApiError::wrong_credentials()).await;
+    async fn body_has_springs_members_and_more() {
+        let (response, body) = written(CaptchaApiError::wrong_credentials()).await;
         assert_eq!(response.status(), 401);
         assert_eq!(response.headers()[header::CONTENT_TYPE], "application/json");
         assert_eq!(
@@ -201,15 +201,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn headers_follow_the_error() {
-        let busy = CallError::Busy { retry_after_seconds: 7 };
+    async fn retry_time_becomes_a_header() {
+        let busy = CaptchaCallError::Busy { retry_after_seconds: 7 };
         let (response, _) = written(busy.into()).await;
         assert_eq!(response.headers()[header::RETRY_AFTER], "7");
         assert!(!response.headers().contains_key(header::WWW_AUTHENTICATE));
     }
 
     #[test]
-    fn every_outcome_has_its_status() {
+    fn every_outcome_maps_to_a_status() {
         for (outcome, status, code, retries) in [
             (Outcome::Trap, 500, "trap", false),
             (Outcome::MemoryLimit, 500, "memory-limit", false),
@@ -220,7 +220,7 @@ mod tests {
             (Outcome::Deadline, 504, "deadline", false),
             (Outcome::Cancelled, 500, "internal", false),
         ] {
-            let error = ApiError::from(outcome);
+            let error = CaptchaApiError::from(outcome);
             assert_eq!(
                 (error.status.as_u16(), error.code, error.retry_after.is_some()),
                 (status, code, retries)

@@ -1,29 +1,28 @@
-//! A JSON object taken apart one level deep: every value stays text, so that hostile nesting is
-//! parsed by whoever is meant to (a payload: the sandbox).
+//! Parses a JSON object one level deep: every value stays text, so that only the sandbox parses a hostile payload.
 
 use std::collections::BTreeMap;
 
 use bulkhead_http::json;
 use serde_json::value::RawValue;
 
-use super::error::ApiError;
+use super::error::CaptchaApiError;
 
-/// Deepest nesting of objects and arrays in a request, the outermost included.
+/// Greatest nesting depth of objects and arrays in a request, the outermost included.
 const MAX_DEPTH: usize = 32;
 
-/// The member that stays text.
+/// The member whose nested keys are not checked.
 const PAYLOAD: &str = "payload";
 
-/// The members of a JSON object by name; a name that comes twice is an error.
+/// The members of a JSON object by name. Duplicate names are errors.
 #[derive(Debug)]
-pub struct Members<'a>(BTreeMap<String, &'a RawValue>);
+pub struct CaptchaMembers<'a>(BTreeMap<String, &'a RawValue>);
 
-impl<'a> Members<'a> {
-    /// Takes an object apart; `what` names it in the error.
-    pub fn parse(text: &'a str, what: &'static str) -> Result<Self, ApiError> {
-        let members = Self::read(text).map_err(|error| refusal(&error, what))?;
+impl<'a> CaptchaMembers<'a> {
+    /// Parses an object; `what` names it in errors.
+    pub fn parse(text: &'a str, what: &'static str) -> Result<Self, CaptchaApiError> {
+        let members = Self::read(text).map_err(|error| parse_error(&error, what))?;
         if nesting(text) > MAX_DEPTH {
-            return Err(ApiError::bad_request(
+            return Err(CaptchaApiError::bad_request(
                 "too-deep",
                 format!("{what} must not nest deeper than {MAX_DEPTH} levels"),
             ));
@@ -37,31 +36,31 @@ impl<'a> Members<'a> {
         Ok(Self(members))
     }
 
-    /// Takes a body apart. No object in it may have a member twice, except in the payload, which the sandbox reads.
-    pub fn of_body(text: &'a str) -> Result<Self, ApiError> {
+    /// Parses a body. Rejects duplicate keys at any depth, except in the payload, which the sandbox parses.
+    pub fn of_body(text: &'a str) -> Result<Self, CaptchaApiError> {
         const WHAT: &str = "the body";
         let members = Self::parse(text, WHAT)?;
         for (_, value) in members.0.iter().filter(|(name, _)| *name != PAYLOAD) {
-            refuse_twins(value).map_err(|error| refusal(&error, WHAT))?;
+            reject_duplicate_keys(value).map_err(|error| parse_error(&error, WHAT))?;
         }
         Ok(members)
     }
 
-    /// Whether there is a member of this name, null or not.
+    /// Checks whether there is a member of this name, null or not.
     pub fn contains(&self, name: &str) -> bool {
         self.0.contains_key(name)
     }
 
-    /// A string that must be there and hold more than blanks.
-    pub fn required(&self, name: &'static str) -> Result<String, ApiError> {
+    /// Returns a string that must be present and not blank.
+    pub fn required(&self, name: &'static str) -> Result<String, CaptchaApiError> {
         match self.optional(name)? {
             Some(text) if !is_blank(&text) => Ok(text),
             _ => Err(invalid(name, "is required and must not be blank")),
         }
     }
 
-    /// A string that may be absent or null.
-    pub fn optional(&self, name: &'static str) -> Result<Option<String>, ApiError> {
+    /// Returns a string that may be absent or null.
+    pub fn optional(&self, name: &'static str) -> Result<Option<String>, CaptchaApiError> {
         let Some(value) = self.0.get(name) else {
             return Ok(None);
         };
@@ -73,8 +72,8 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// The text of an object that must be there.
-    pub fn object(&self, name: &'static str) -> Result<&'a str, ApiError> {
+    /// Returns the text of an object that must be present.
+    pub fn object(&self, name: &'static str) -> Result<&'a str, CaptchaApiError> {
         match self.0.get(name).map(|value| value.get()) {
             Some(text) if text.starts_with('{') => Ok(text),
             _ => Err(invalid(name, "is required and must be an object")),
@@ -82,40 +81,42 @@ impl<'a> Members<'a> {
     }
 }
 
-/// Fails when an object in `value` has a member twice. No deeper than [`MAX_DEPTH`], which has been checked.
-fn refuse_twins(value: &RawValue) -> serde_json::Result<()> {
+/// Rejects duplicate keys in the objects of `value`. Recurses at most [`MAX_DEPTH`] levels, which the caller has
+/// checked.
+fn reject_duplicate_keys(value: &RawValue) -> serde_json::Result<()> {
     let text = value.get();
     match text.as_bytes().first() {
-        Some(b'{') => Members::read(text)?.0.into_values().try_for_each(refuse_twins),
+        Some(b'{') => CaptchaMembers::read(text)?.0.into_values().try_for_each(reject_duplicate_keys),
         Some(b'[') => {
             let values: Vec<&RawValue> = serde_json::from_str(text)?;
-            values.into_iter().try_for_each(refuse_twins)
+            values.into_iter().try_for_each(reject_duplicate_keys)
         }
         _ => Ok(()),
     }
 }
 
-/// A member that breaks its rule.
-pub fn invalid(name: &'static str, rule: &str) -> ApiError {
-    ApiError::bad_request("invalid-field", format!("{name} {rule}"))
+/// Returns the error for an invalid member.
+pub fn invalid(name: &'static str, rule: &str) -> CaptchaApiError {
+    CaptchaApiError::bad_request("invalid-field", format!("{name} {rule}"))
 }
 
-/// Blank in Java's sense: nothing above U+0020.
+/// Checks whether text is blank in Java's sense: no character above U+0020.
 fn is_blank(text: &str) -> bool {
     text.chars().all(|c| c <= ' ')
 }
 
-fn refusal(error: &serde_json::Error, what: &'static str) -> ApiError {
+/// Returns the error for an object that cannot be parsed.
+fn parse_error(error: &serde_json::Error, what: &'static str) -> CaptchaApiError {
     if error.is_data() {
         let rule = "must be a JSON object in which no member comes twice";
-        return ApiError::bad_request("invalid-object", format!("{what} {rule}"));
+        return CaptchaApiError::bad_request("invalid-object", format!("{what} {rule}"));
     }
     let (line, column) = (error.line(), error.column());
     let message = format!("{what} is not JSON: see line {line}, column {column}");
-    ApiError::bad_request("invalid-json", message)
+    CaptchaApiError::bad_request("invalid-json", message)
 }
 
-/// How deep objects and arrays nest in a text that is known to be JSON.
+/// Returns the nesting depth of objects and arrays in valid JSON.
 fn nesting(json: &str) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     let (mut in_string, mut escaped) = (false, false);
@@ -145,19 +146,20 @@ mod tests {
     use super::*;
 
     fn code(text: &str) -> &'static str {
-        Members::parse(text, "the body").unwrap_err().code
+        CaptchaMembers::parse(text, "the body").unwrap_err().code
     }
 
     #[test]
     fn values_stay_text() {
-        let members = Members::parse(r#" {"a" : { "x": [1.50, null] } , "b":"t\u00e4"} "#, "x").unwrap();
+        let members =
+            CaptchaMembers::parse(r#" {"a" : { "x": [1.50, null] } , "b":"t\u00e4"} "#, "x").unwrap();
         assert_eq!(members.object("a").unwrap(), r#"{ "x": [1.50, null] }"#);
         assert_eq!(members.required("b").unwrap(), "tä");
         assert!(members.contains("a") && !members.contains("c"));
     }
 
     #[test]
-    fn what_is_not_json_is_named_so() {
+    fn malformed_json_is_refused() {
         for text in [
             "",
             "{",
@@ -176,42 +178,44 @@ mod tests {
     }
 
     #[test]
-    fn only_objects_without_twins_pass() {
+    fn non_objects_and_duplicate_keys_are_refused() {
         for text in ["[]", "1", "\"x\"", "null", r#"{"a":1,"a":1}"#, r#"{"\u0061":1,"b":2,"a":1}"#] {
             assert_eq!(code(text), "invalid-object", "{text:?}");
         }
     }
 
     #[test]
-    fn twins_are_found_at_any_depth_but_in_the_payload() {
+    fn nested_duplicate_keys_are_refused_outside_payload() {
         for text in [
             r#"{"zz":{"a":1,"a":2}}"#,
             r#"{"zz":[0,[{"b":{"x":"\ud800","a":1,"\u0061":2}}]]}"#,
             r#"{"payload":{},"zz":{"payload":{"a":1,"a":2}}}"#,
         ] {
-            assert_eq!(Members::of_body(text).unwrap_err().code, "invalid-object", "{text}");
-            assert!(Members::parse(text, "x").is_ok());
+            assert_eq!(CaptchaMembers::of_body(text).unwrap_err().code, "invalid-object", "{text}");
+            assert!(CaptchaMembers::parse(text, "x").is_ok());
         }
         for text in [r#"{"payload":{"a":1,"a":2}}"#, r#"{"zz":[{"a":1},{"a":"\ud800"}],"a":1e999}"#] {
-            assert!(Members::of_body(text).is_ok(), "{text}");
+            assert!(CaptchaMembers::of_body(text).is_ok(), "{text}");
         }
     }
 
     #[test]
-    fn nesting_is_capped_outside_of_strings() {
+    fn nesting_depth_is_capped_outside_strings() {
         let nested = |levels: usize| format!("{{\"a\":{}{}}}", "[".repeat(levels), "]".repeat(levels));
-        assert!(Members::parse(&nested(31), "x").is_ok());
+        assert!(CaptchaMembers::parse(&nested(31), "x").is_ok());
         assert_eq!(code(&nested(32)), "too-deep");
         assert_eq!(code(&nested(100_000)), "too-deep");
         let text = format!(r#"{{"a":"\"{}"}}"#, "[".repeat(100));
-        assert!(Members::parse(&text, "x").is_ok());
+        assert!(CaptchaMembers::parse(&text, "x").is_ok());
     }
 
     #[test]
     fn strings_must_be_strings() {
-        let members =
-            Members::parse(r#"{"n":1,"null":null,"blank":" \t","nul":"a\u0000","half":"\ud800"}"#, "x")
-                .unwrap();
+        let members = CaptchaMembers::parse(
+            r#"{"n":1,"null":null,"blank":" \t","nul":"a\u0000","half":"\ud800"}"#,
+            "x",
+        )
+        .unwrap();
         for name in ["n", "null", "blank", "nul", "half", "absent"] {
             assert_eq!(members.required(name).unwrap_err().code, "invalid-field", "{name}");
         }
@@ -238,7 +242,7 @@ mod tests {
         ];
         let test = concat!(module_path!(), "::body_steps_grow_with_its_length");
         assert_linear(test, 1 << 20, &shapes, |text| {
-            Members::of_body(text).and_then(|members| members.optional("a")).is_ok()
+            CaptchaMembers::of_body(text).and_then(|members| members.optional("a")).is_ok()
         });
     }
 }

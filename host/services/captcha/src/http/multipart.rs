@@ -1,11 +1,11 @@
-//! Text fields of a `multipart/form-data` body (RFC 7578).
+//! Parses the text fields of a `multipart/form-data` body (RFC 7578).
 
-use super::error::ApiError;
+use super::error::CaptchaApiError;
 
 /// Longest boundary, characters (RFC 2046, section 5.1.1).
 const BOUNDARY_CHARS: usize = 70;
 
-/// The boundary that a content type names, if the type is `multipart/form-data`.
+/// Returns the boundary of a content type, if the type is `multipart/form-data`.
 pub fn boundary(content_type: &str) -> Option<String> {
     let (essence, parameters) = content_type.split_once(';')?;
     if !essence.trim().eq_ignore_ascii_case("multipart/form-data") {
@@ -16,9 +16,10 @@ pub fn boundary(content_type: &str) -> Option<String> {
     fits.then(|| boundary.to_owned())
 }
 
-/// Names and values of a body's fields, in order.
-pub fn fields<'a>(body: &'a str, boundary: &str) -> Result<Vec<(&'a str, &'a str)>, ApiError> {
-    let malformed = || ApiError::bad_request("invalid-multipart", "the body is not multipart/form-data");
+/// Returns names and values of a body's fields, in order.
+pub fn fields<'a>(body: &'a str, boundary: &str) -> Result<Vec<(&'a str, &'a str)>, CaptchaApiError> {
+    let malformed =
+        || CaptchaApiError::bad_request("invalid-multipart", "the body is not multipart/form-data");
     let delimiter = format!("--{boundary}");
     // Text before the first delimiter is a preamble.
     let mut rest = match body.strip_prefix(&*delimiter) {
@@ -31,7 +32,7 @@ pub fn fields<'a>(body: &'a str, boundary: &str) -> Result<Vec<(&'a str, &'a str
         if rest.starts_with("--") {
             return Ok(fields);
         }
-        // Blanks may come behind a delimiter.
+        // Blanks may follow a delimiter.
         let part = rest.trim_start_matches([' ', '\t']).strip_prefix("\r\n").ok_or_else(malformed)?;
         let (part, next) = part.split_once(&*delimiter).ok_or_else(malformed)?;
         let (head, value) = part.split_once("\r\n\r\n").ok_or_else(malformed)?;
@@ -40,7 +41,7 @@ pub fn fields<'a>(body: &'a str, boundary: &str) -> Result<Vec<(&'a str, &'a str
     }
 }
 
-/// The name in a part's `Content-Disposition`.
+/// Returns the field name in a part's `Content-Disposition`.
 fn name(head: &str) -> Option<&str> {
     let disposition = head.split("\r\n").find_map(|line| {
         let (name, value) = line.split_once(':')?;
@@ -53,7 +54,8 @@ fn name(head: &str) -> Option<&str> {
     parameter(parameters, "name")
 }
 
-/// The value of a parameter, with or without quotes. A value with a quote or a semicolon in it is not understood.
+/// Returns the value of a parameter, with or without quotes. Values that contain a quote or a semicolon are not
+/// supported.
 fn parameter<'a>(parameters: &'a str, wanted: &str) -> Option<&'a str> {
     parameters.split(';').find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
@@ -76,7 +78,7 @@ mod tests {
                         a\r\n\r\n--b\r\n--b-1--\r\nepilogue";
 
     #[test]
-    fn a_boundary_comes_with_its_type_only() {
+    fn boundary_needs_multipart_form_data() {
         for (content_type, expected) in [
             ("multipart/form-data; boundary=b-1", Some("b-1")),
             ("Multipart/Form-Data;charset=utf-8; Boundary=\"b 1\"", Some("b 1")),

@@ -1,5 +1,5 @@
-//! What a client hands in as proof: a solved ALTCHA challenge, or the token that this service signed
-//! for one. The solved challenge stays text; only the sandbox looks into it.
+//! The payload that a client submits: a solved ALTCHA challenge, or the token that this service signed for one. The
+//! solved challenge stays text; only the sandbox parses it.
 
 use base64::{
     Engine,
@@ -7,7 +7,7 @@ use base64::{
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
 
-use super::{error::ApiError, members::Members};
+use super::{error::CaptchaApiError, members::CaptchaMembers};
 
 /// Base64 with or without padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -17,41 +17,43 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// A proof as JSON text.
+/// A submitted payload as JSON text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Payload {
+pub struct CaptchaPayload {
     /// The text of an object.
     pub json: String,
     is_token: bool,
 }
 
-impl Payload {
-    /// From the JSON text of an object.
-    pub fn from_json(text: &str) -> Result<Self, ApiError> {
-        let is_token = Members::parse(text, "payload")?.contains("verificationData");
+impl CaptchaPayload {
+    /// Reads a payload from the JSON text of an object.
+    pub fn from_json(text: &str) -> Result<Self, CaptchaApiError> {
+        let is_token = CaptchaMembers::parse(text, "payload")?.contains("verificationData");
         Ok(Self { json: text.to_owned(), is_token })
     }
 
-    /// Whether it is a token.
+    /// Checks whether it is a token.
     pub fn is_token(&self) -> bool {
         self.is_token
     }
 
-    /// The text of a solved challenge; a token is refused, since it has been judged already.
-    pub fn solution(self) -> Result<String, ApiError> {
+    /// Returns the text of a solved challenge; refuses a token, whose challenge has been judged already.
+    pub fn solution(self) -> Result<String, CaptchaApiError> {
         match self.is_token {
-            true => Err(ApiError::bad_request("invalid-payload", "payload must be a solved challenge")),
+            true => {
+                Err(CaptchaApiError::bad_request("invalid-payload", "payload must be a solved challenge"))
+            }
             false => Ok(self.json),
         }
     }
 
-    /// From the widget's base64 form, standard or URL-safe alphabet.
-    pub fn from_base64(text: &str) -> Result<Self, ApiError> {
+    /// Reads a payload from the widget's base64, in the standard or URL-safe alphabet.
+    pub fn from_base64(text: &str) -> Result<Self, CaptchaApiError> {
         let standard = text.trim().replace('-', "+").replace('_', "/");
         let json = BASE64.decode(standard).ok().and_then(|bytes| String::from_utf8(bytes).ok());
         match json {
             Some(json) => Self::from_json(&json),
-            None => Err(ApiError::bad_request("invalid-payload", "payload must be base64 of JSON")),
+            None => Err(CaptchaApiError::bad_request("invalid-payload", "payload must be base64 of JSON")),
         }
     }
 }
@@ -66,30 +68,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_alphabets_are_read() {
+    fn both_base64_alphabets_are_read() {
         let json = r#"{"challenge":"???>>>ÿ~~"}"#;
         let standard = BASE64_STANDARD.encode(json);
         assert!(standard.contains('/') || standard.contains('+'), "{standard}");
-        assert_eq!(Payload::from_base64(&standard).unwrap().json, json);
+        assert_eq!(CaptchaPayload::from_base64(&standard).unwrap().json, json);
         let url_safe = BASE64_URL_SAFE_NO_PAD.encode(json);
-        assert_eq!(Payload::from_base64(&url_safe).unwrap().solution().unwrap(), json);
+        assert_eq!(CaptchaPayload::from_base64(&url_safe).unwrap().solution().unwrap(), json);
     }
 
     #[test]
-    fn a_token_is_told_by_its_member() {
+    fn token_is_recognised_by_its_member() {
         let json = r#"{"verificationData":"verified=true","signature":"00"}"#;
-        assert_eq!(Payload::from_json(json).unwrap().solution().unwrap_err().status, 400);
+        assert_eq!(CaptchaPayload::from_json(json).unwrap().solution().unwrap_err().status, 400);
         let nested = r#"{"challenge":{"verificationData":1}}"#;
-        assert_eq!(Payload::from_json(nested).unwrap().solution().unwrap(), nested);
+        assert_eq!(CaptchaPayload::from_json(nested).unwrap().solution().unwrap(), nested);
     }
 
     #[test]
-    fn what_is_no_object_is_refused() {
+    fn malformed_payloads_are_refused() {
         let invalid_utf8 = BASE64_STANDARD.encode(b"{\"a\":\"\xff\"}");
         for text in ["", "!", "====", "e30=e30=", "bnVsbA==", "W10=", "eyJhIjoxLCJhIjoxfQ==", &invalid_utf8] {
-            assert_eq!(Payload::from_base64(text).unwrap_err().status, 400, "{text}");
+            assert_eq!(CaptchaPayload::from_base64(text).unwrap_err().status, 400, "{text}");
         }
-        assert!(Payload::from_base64("e30").is_ok());
+        assert!(CaptchaPayload::from_base64("e30").is_ok());
     }
 
     #[test]
@@ -102,6 +104,6 @@ mod tests {
             ("spaces", &|bytes| repeated("", " ", "", bytes)),
         ];
         let test = concat!(module_path!(), "::payload_steps_grow_with_its_length");
-        assert_linear(test, 1 << 20, &shapes, |text| Payload::from_base64(text).is_ok());
+        assert_linear(test, 1 << 20, &shapes, |text| CaptchaPayload::from_base64(text).is_ok());
     }
 }

@@ -1,4 +1,4 @@
-//! What handlers take from a request: its text body, its client's address, its parameters.
+//! Extractors of the handlers: text bodies, the client's address, URL-encoded parameters.
 
 use std::{collections::BTreeMap, net::IpAddr, sync::Arc};
 
@@ -10,11 +10,11 @@ use axum::{
 use bulkhead_http::{body, forwarded::Client};
 use http_body::Body as _;
 
-use super::{CaptchaState, error::ApiError, multipart};
+use super::{CaptchaState, error::CaptchaApiError, multipart};
 
-/// How a body is written.
+/// The format of a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum BodyFormat {
     /// `application/json` or `application/*+json`.
     Json,
     /// `application/x-www-form-urlencoded`.
@@ -23,8 +23,8 @@ pub enum Format {
     Multipart(String),
 }
 
-impl Format {
-    /// The format that `Content-Type` names.
+impl BodyFormat {
+    /// Returns the format that `Content-Type` names.
     fn of(headers: &HeaderMap) -> Option<Self> {
         if body::is_json(headers) {
             return Some(Self::Json);
@@ -38,93 +38,93 @@ impl Format {
     }
 }
 
-/// A JSON body, checked for size and UTF-8 and not parsed.
+/// A JSON body, checked for size and UTF-8 but not parsed.
 pub struct JsonText(pub String);
 
 impl FromRequest<Arc<CaptchaState>> for JsonText {
-    type Rejection = ApiError;
+    type Rejection = CaptchaApiError;
 
-    async fn from_request(request: Request, state: &Arc<CaptchaState>) -> Result<Self, ApiError> {
+    async fn from_request(request: Request, state: &Arc<CaptchaState>) -> Result<Self, CaptchaApiError> {
         let (parts, body) = request.into_parts();
         let bytes = body::read_json(&parts.headers, body, state.body_limits).await?;
         Ok(Self(utf8(bytes)?))
     }
 }
 
-/// A query, and a body in any of the formats, checked for size and UTF-8 and not parsed.
+/// A query, and a body in any of the formats, checked for size and UTF-8 but not parsed.
 pub struct AnyText {
-    /// The query, empty where there is none.
+    /// The query; empty when the URL has none.
     pub query: String,
-    /// How the body is written, and what it says; none without a body.
-    pub body: Option<(Format, String)>,
+    /// Format and text of the body; `None` without a body.
+    pub body: Option<(BodyFormat, String)>,
 }
 
 impl FromRequest<Arc<CaptchaState>> for AnyText {
-    type Rejection = ApiError;
+    type Rejection = CaptchaApiError;
 
-    async fn from_request(request: Request, state: &Arc<CaptchaState>) -> Result<Self, ApiError> {
+    async fn from_request(request: Request, state: &Arc<CaptchaState>) -> Result<Self, CaptchaApiError> {
         let (parts, body) = request.into_parts();
         let query = parts.uri.query().unwrap_or_default().to_owned();
         if body.is_end_stream() {
             return Ok(Self { query, body: None });
         }
-        let format = Format::of(&parts.headers).ok_or_else(|| {
+        let format = BodyFormat::of(&parts.headers).ok_or_else(|| {
             let message = "the content type must be application/json, application/x-www-form-urlencoded or \
                            multipart/form-data with a boundary";
-            ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", message)
+            CaptchaApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", message)
         })?;
         let text = utf8(body::read_text(&parts.headers, body, state.body_limits).await?)?;
         Ok(Self { query, body: Some((format, text)) })
     }
 }
 
-fn utf8(bytes: Bytes) -> Result<String, ApiError> {
+fn utf8(bytes: Bytes) -> Result<String, CaptchaApiError> {
     String::from_utf8(bytes.into())
-        .map_err(|_| ApiError::bad_request("invalid-utf8", "the body must be UTF-8"))
+        .map_err(|_| CaptchaApiError::bad_request("invalid-utf8", "the body must be UTF-8"))
 }
 
-/// The address at the other end of the connection, or behind it where proxies are trusted.
+/// The client's address: the peer's, or the one that a trusted proxy forwards.
 pub struct ClientAddress(pub IpAddr);
 
 impl<S: Sync> FromRequestParts<S> for ClientAddress {
-    type Rejection = ApiError;
+    type Rejection = CaptchaApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        let client: &Client = parts.extensions.get().ok_or_else(ApiError::internal)?;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, CaptchaApiError> {
+        let client: &Client = parts.extensions.get().ok_or_else(CaptchaApiError::internal)?;
         Ok(Self(client.address))
     }
 }
 
-/// URL-encoded parameters by name; a name that comes twice is an error.
+/// URL-encoded parameters by name. Duplicate names are errors.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Parameters(BTreeMap<String, String>);
+pub struct UrlParameters(BTreeMap<String, String>);
 
-impl Parameters {
+impl UrlParameters {
     /// Reads a query or a form.
-    pub fn parse(text: &str) -> Result<Self, ApiError> {
+    pub fn parse(text: &str) -> Result<Self, CaptchaApiError> {
         let mut parameters = Self(BTreeMap::new());
         parameters.add_encoded(text)?;
         Ok(parameters)
     }
 
-    /// Adds those of a query or a form.
-    pub fn add_encoded(&mut self, text: &str) -> Result<(), ApiError> {
+    /// Adds the parameters of a query or a form.
+    pub fn add_encoded(&mut self, text: &str) -> Result<(), CaptchaApiError> {
         form_urlencoded::parse(text.as_bytes()).try_for_each(|(name, value)| self.add(name, value))
     }
 
-    /// Adds one.
-    pub fn add(&mut self, name: impl Into<String>, value: impl Into<String>) -> Result<(), ApiError> {
+    /// Adds a parameter.
+    pub fn add(&mut self, name: impl Into<String>, value: impl Into<String>) -> Result<(), CaptchaApiError> {
         let value = value.into();
         if value.contains('\0') {
-            return Err(ApiError::bad_request("invalid-field", "parameters must not contain NUL"));
+            return Err(CaptchaApiError::bad_request("invalid-field", "parameters must not contain NUL"));
         }
         if self.0.insert(name.into(), value).is_some() {
-            return Err(ApiError::bad_request("invalid-field", "a parameter must not come twice"));
+            return Err(CaptchaApiError::bad_request("invalid-field", "a parameter must not come twice"));
         }
         Ok(())
     }
 
-    /// A parameter's value.
+    /// Returns the value of a parameter.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
@@ -140,13 +140,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn content_types_are_told_apart() {
+    fn content_types_map_to_formats() {
         for (value, format) in [
-            ("application/json", Some(Format::Json)),
-            ("Application/JSON; charset=utf-8", Some(Format::Json)),
-            ("application/problem+json", Some(Format::Json)),
-            ("application/x-www-form-urlencoded;charset=UTF-8", Some(Format::Form)),
-            ("multipart/form-data; boundary=b", Some(Format::Multipart("b".into()))),
+            ("application/json", Some(BodyFormat::Json)),
+            ("Application/JSON; charset=utf-8", Some(BodyFormat::Json)),
+            ("application/problem+json", Some(BodyFormat::Json)),
+            ("application/x-www-form-urlencoded;charset=UTF-8", Some(BodyFormat::Form)),
+            ("multipart/form-data; boundary=b", Some(BodyFormat::Multipart("b".into()))),
             ("multipart/form-data", None),
             ("text/json", None),
             ("text/plain", None),
@@ -154,20 +154,20 @@ mod tests {
             ("", None),
         ] {
             let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static(value))]);
-            assert_eq!(Format::of(&headers), format, "{value}");
+            assert_eq!(BodyFormat::of(&headers), format, "{value}");
         }
-        assert_eq!(Format::of(&HeaderMap::new()), None);
+        assert_eq!(BodyFormat::of(&HeaderMap::new()), None);
     }
 
     #[test]
     fn parameters_are_decoded_and_unique() {
-        let parameters = Parameters::parse("siteKey=a%20b+c&x=%C3%A4&empty=").unwrap();
+        let parameters = UrlParameters::parse("siteKey=a%20b+c&x=%C3%A4&empty=").unwrap();
         assert_eq!(parameters.get("siteKey"), Some("a b c"));
         assert_eq!(parameters.get("x"), Some("ä"));
         assert_eq!(parameters.get("empty"), Some(""));
         assert_eq!(parameters.get("none"), None);
-        assert!(Parameters::parse("a=1&%61=2").is_err());
-        assert!(Parameters::parse("a=%00").is_err());
+        assert!(UrlParameters::parse("a=1&%61=2").is_err());
+        assert!(UrlParameters::parse("a=%00").is_err());
     }
 
     #[test]
@@ -179,6 +179,6 @@ mod tests {
             ("separators", &|bytes| repeated("", "&", "", bytes)),
         ];
         let test = concat!(module_path!(), "::form_steps_grow_with_its_length");
-        assert_linear(test, 1 << 20, &shapes, |text| Parameters::parse(text).is_ok());
+        assert_linear(test, 1 << 20, &shapes, |text| UrlParameters::parse(text).is_ok());
     }
 }

@@ -1,9 +1,8 @@
-//! How many wrong secrets a client may come with at `siteverify`, which no other credential guards.
+//! Limits wrong secrets at `siteverify`, which needs no other credential.
 //!
-//! A right secret that is too long to be guessed is never held up: there the limits are of what wrong ones hear. A
-//! shorter one that an address has not come with before is paid for before it is looked at, and paid back if it is a
-//! site's. So guesses are limited, while neither a stranger's guesses nor a neighbour's outdated secret hold up a back
-//! end that is known.
+//! A right secret that is too long to be guessed is always accepted. A shorter one that is new from its address uses up
+//! the limit before it is compared, and is refunded if it is right. So guesses are limited, while neither the guesses
+//! of others nor an outdated secret block a back end that is known.
 
 use std::{
     net::{IpAddr, Ipv4Addr},
@@ -14,40 +13,42 @@ use bulkhead_http::rate_limit::RateLimiter;
 
 use crate::config::SECRET_CHARS;
 
-/// Different wrong secrets a minute from one address, and how often the same one.
+/// Most different wrong secrets per minute from one address, and most repetitions of the same one.
 const BY_CLIENT: u32 = 10;
-/// Different wrong secrets a minute from all addresses.
+/// Most different wrong secrets per minute from all addresses.
 const IN_ALL: u32 = 100;
-/// A right secret is remembered for at least so long.
+/// Least time for which a right secret is remembered.
 const KNOWN: Duration = Duration::from_secs(24 * 3600);
 
-/// Stands for all clients.
+/// The address under which all clients are counted together.
 const EVERYBODY: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-/// Names of the two allowances; those of secrets have a prefix.
+/// Names of the two limits; those of single secrets have a prefix.
 const GUESSES: &str = "guesses";
 const ALL_GUESSES: &str = "all guesses";
 
-/// Counts wrong secrets and remembers right ones, each with its address and by MACs only.
+/// Counts wrong secrets and remembers right ones, each with its address; stores only their MACs.
 pub struct SecretGuesses {
     wrong: RateLimiter,
     right: RateLimiter,
 }
 
 impl SecretGuesses {
-    /// Nobody has come yet. Fails when the operating system gives no random bytes.
+    /// Returns empty counters. Fails when the operating system returns no random bytes.
     pub fn new() -> Result<Self, getrandom::Error> {
         Ok(Self { wrong: RateLimiter::new()?, right: RateLimiter::over(KNOWN)? })
     }
 
-    /// Counts a secret of which it `is_right` that a site has it. Refused, unless it is right and long: the seconds
-    /// after which another one fits.
+    /// Counts a secret; `is_right` says whether a site has it.
+    ///
+    /// # Errors
+    /// Returns the seconds until the next attempt when the limit is reached, unless the secret is right and long.
     pub fn count(&self, secret: &str, client: IpAddr, is_right: bool, now: Instant) -> Result<(), u32> {
         if is_right && secret.chars().count() >= SECRET_CHARS {
             return Ok(());
         }
         let name = format!("secret {secret}");
         if is_right && self.right.has_recent_call(&name, client, now) {
-            // Again, so that it stays known.
+            // Extends the time for which it is known.
             return self.right.take(&name, client, u32::MAX, now);
         }
         let is_new = !self.wrong.has_recent_call(&name, client, now);
@@ -80,22 +81,26 @@ mod tests {
     }
 
     #[test]
-    fn guesses_of_one_address_end_before_a_right_one() {
+    fn guesses_of_one_address_are_limited() {
         let (guesses, now) = (SecretGuesses::new().unwrap(), Instant::now());
         for guess in 0..BY_CLIENT {
             assert_eq!(guesses.count(&format!("guess {guess}"), address(1), false, now), Ok(()));
         }
         assert_eq!(guesses.count("another guess", address(1), false, now), Err(6));
-        assert_eq!(guesses.count("the secret", address(1), true, now), Err(6), "it is not told");
+        assert_eq!(
+            guesses.count("the secret", address(1), true, now),
+            Err(6),
+            "the answer does not reveal it"
+        );
         assert_eq!(guesses.count("the secret", address(2), true, now), Ok(()));
         let later = now + Duration::from_secs(6);
-        assert_eq!(guesses.count("the secret", address(1), true, later), Ok(()), "paid back");
+        assert_eq!(guesses.count("the secret", address(1), true, later), Ok(()), "refunded");
         assert_eq!(guesses.count("another guess", address(1), false, later), Ok(()));
         assert!(guesses.count("one more", address(1), false, later).is_err());
     }
 
     #[test]
-    fn known_back_ends_are_never_held_up() {
+    fn known_back_ends_are_never_limited() {
         let (guesses, now) = (SecretGuesses::new().unwrap(), Instant::now());
         assert_eq!(guesses.count("the secret", address(0), true, now), Ok(()));
         let mut spent = 0;
@@ -103,16 +108,16 @@ mod tests {
             let counted = guesses.count(&format!("guess {guess}"), address(guess % 300), false, now);
             spent += u32::from(counted.is_ok());
         }
-        assert_eq!(spent, IN_ALL, "of all addresses together");
+        assert_eq!(spent, IN_ALL, "all addresses together");
         for after in [0, 1, 3600, 23 * 3600, 40 * 3600] {
             let then = now + Duration::from_secs(after);
             assert_eq!(guesses.count("the secret", address(0), true, then), Ok(()), "{after}");
         }
-        assert!(guesses.count("the secret", address(1), true, now).is_err(), "it is nobody known");
+        assert!(guesses.count("the secret", address(1), true, now).is_err(), "the address is not known");
     }
 
     #[test]
-    fn long_right_secrets_are_never_held_up() {
+    fn long_right_secrets_are_never_limited() {
         let (guesses, now) = (SecretGuesses::new().unwrap(), Instant::now());
         let guess = |guess: u32| guesses.count(&format!("guess {guess}"), address(guess % 300), false, now);
         let spent = (0..3000).filter(|number| guess(*number).is_ok()).count();
@@ -126,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outdated_secret_holds_up_itself_only() {
+    fn outdated_secret_limits_only_itself() {
         let (guesses, now) = (SecretGuesses::new().unwrap(), Instant::now());
         let outdated = (0..100).filter(|_| guesses.count("outdated", address(1), false, now).is_ok()).count();
         assert_eq!(outdated, BY_CLIENT as usize);

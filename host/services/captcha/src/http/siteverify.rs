@@ -1,9 +1,8 @@
-//! `/siteverify`: the form in which reCAPTCHA's clients ask for a verdict, so that a back end
-//! changes a URL and a secret and nothing else. The secret is all that it shows: `captcha.auth` is not asked, and
-//! wrong secrets are limited instead.
+//! `/siteverify`: the verification endpoint of reCAPTCHA, so that a back end changes only a URL and a secret. The
+//! secret is the only credential: `captcha.auth` does not apply, and wrong secrets are limited instead.
 
 mod idempotency;
-mod question;
+mod verification;
 
 use std::{collections::BTreeSet, net::IpAddr, sync::Arc, time::Instant};
 
@@ -17,26 +16,28 @@ use bulkhead_telemetry::timestamp::rfc3339_seconds;
 use serde::Serialize;
 use tracing::Instrument as _;
 
-use self::question::{Question, RemoteIp};
+use self::verification::{RemoteIp, SiteverifyRequest};
 use super::{
     CaptchaState,
-    error::ApiError,
-    payload::Payload,
+    error::CaptchaApiError,
+    payload::CaptchaPayload,
     request::{AnyText, ClientAddress},
     without_head,
 };
-use crate::{CallError, Judged, Reason, RejectedRequest, ServedSite, config::Binding};
+use crate::{
+    CaptchaCallError, PayloadJudgement, RejectedRequest, RejectionReason, ServedSite, config::Binding,
+};
 
-/// Answers that are given again.
-pub type Answers = idempotency::Answers<Answer>;
+/// Answers by idempotency key.
+pub type SiteverifyAnswers = idempotency::AnswerCache<SiteverifyAnswer>;
 
-/// The route. Clients of reCAPTCHA post; some ask with GET, which spends the response as well.
+/// Returns the route. Most clients of reCAPTCHA post; some use GET, which spends the response too.
 pub fn router() -> Router<Arc<CaptchaState>> {
     let route = get(siteverify).post(siteverify);
     Router::new().route("/siteverify", without_head(route, "GET, POST"))
 }
 
-/// reCAPTCHA's error codes, and hCaptcha's for a site that does not have the secret.
+/// The error codes of reCAPTCHA, and hCaptcha's for a site that does not have the secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum ErrorCode {
@@ -49,18 +50,18 @@ enum ErrorCode {
     SitekeySecretMismatch,
 }
 
-impl From<Reason> for ErrorCode {
-    fn from(reason: Reason) -> Self {
+impl From<RejectionReason> for ErrorCode {
+    fn from(reason: RejectionReason) -> Self {
         match reason {
-            Reason::Expired | Reason::Replayed => Self::TimeoutOrDuplicate,
+            RejectionReason::Expired | RejectionReason::Replayed => Self::TimeoutOrDuplicate,
             _ => Self::InvalidInputResponse,
         }
     }
 }
 
-/// reCAPTCHA's answer; its verdict is in the body, the status is 200 whatever it says.
+/// The answer of reCAPTCHA. The verdict is in the body; the status is always 200.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Answer {
+pub struct SiteverifyAnswer {
     success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     challenge_ts: Option<String>,
@@ -72,12 +73,12 @@ pub struct Answer {
     error_codes: BTreeSet<ErrorCode>,
 }
 
-impl Answer {
+impl SiteverifyAnswer {
     fn refusing(error_codes: BTreeSet<ErrorCode>) -> Self {
         Self { error_codes, ..Self::default() }
     }
 
-    fn of(judged: Judged) -> Self {
+    fn of(judged: PayloadJudgement) -> Self {
         Self {
             success: judged.rejected.is_none(),
             challenge_ts: Some(rfc3339_seconds(judged.solved_at)),
@@ -91,65 +92,65 @@ impl Answer {
 async fn siteverify(
     State(state): State<Arc<CaptchaState>>,
     ClientAddress(address): ClientAddress,
-    asked: AnyText,
-) -> Result<Response, ApiError> {
+    text: AnyText,
+) -> Result<Response, CaptchaApiError> {
     let refusal = |kind, errors| {
         state.service.count_rejected_request(kind);
-        Ok(Json(Answer::refusing(errors)).into_response())
+        Ok(Json(SiteverifyAnswer::refusing(errors)).into_response())
     };
-    let question = match Question::parse(&asked) {
-        Ok(question) => question,
+    let request = match SiteverifyRequest::parse(&text) {
+        Ok(request) => request,
         Err(errors) => return refusal(RejectedRequest::BadRequest, errors),
     };
-    let mut sites = state.service.sites_by_secret(&question.secret);
-    let counted = state.guesses.count(&question.secret, address, !sites.is_empty(), Instant::now());
+    let mut sites = state.service.sites_by_secret(&request.secret);
+    let counted = state.guesses.count(&request.secret, address, !sites.is_empty(), Instant::now());
     counted.map_err(|seconds| {
         state.service.count_rejected_request(RejectedRequest::Unauthorized);
-        ApiError::too_many("wrong secrets from this address, or in all", seconds)
+        CaptchaApiError::too_many("wrong secrets from this address, or in all", seconds)
     })?;
     if sites.is_empty() {
         return refusal(RejectedRequest::Unauthorized, BTreeSet::from([ErrorCode::InvalidInputSecret]));
     }
-    if let Some(key) = &question.site_key {
+    if let Some(key) = &request.site_key {
         sites.retain(|site| site.key == *key);
     }
     if sites.is_empty() {
         return refusal(RejectedRequest::BadRequest, BTreeSet::from([ErrorCode::SitekeySecretMismatch]));
     }
-    Ok(Json(answer(&state, question, sites, address).await?).into_response())
+    Ok(Json(answer(&state, request, sites, address).await?).into_response())
 }
 
-/// The answer to a question, which may have been asked before. One that has an idempotency key is answered even when the
-/// client goes away, since it will ask again.
+/// Returns the answer to a request, which may be a retry. A request with an idempotency key is processed even when the
+/// client disconnects, since it will retry.
 async fn answer(
     state: &Arc<CaptchaState>,
-    question: Question,
+    request: SiteverifyRequest,
     sites: Vec<Arc<ServedSite>>,
     address: IpAddr,
-) -> Result<Answer, ApiError> {
-    let Some(key) = &question.idempotency_key else {
-        return judge(state, &question, &sites, address).await;
+) -> Result<SiteverifyAnswer, CaptchaApiError> {
+    let Some(key) = &request.idempotency_key else {
+        return judge(state, &request, &sites, address).await;
     };
-    let cell = state.answers.of(&question.secret, key, &question.response, Instant::now());
+    let cell = state.answers.get_or_insert(&request.secret, key, &request.response, Instant::now());
     let state = Arc::clone(state);
     let found =
-        async move { cell.get_or_try_init(|| judge(&state, &question, &sites, address)).await.cloned() };
-    tokio::spawn(found.in_current_span()).await.map_err(|_| ApiError::internal())?
+        async move { cell.get_or_try_init(|| judge(&state, &request, &sites, address)).await.cloned() };
+    tokio::spawn(found.in_current_span()).await.map_err(|_| CaptchaApiError::internal())?
 }
 
-/// Judges a response for the sites that have the secret.
+/// Judges a response for the sites with the secret.
 async fn judge(
     state: &CaptchaState,
-    question: &Question,
+    request: &SiteverifyRequest,
     sites: &[Arc<ServedSite>],
     address: IpAddr,
-) -> Result<Answer, ApiError> {
-    let refusing = |code| Answer::refusing(BTreeSet::from([code]));
-    let Ok(payload) = Payload::from_base64(&question.response) else {
+) -> Result<SiteverifyAnswer, CaptchaApiError> {
+    let refusing = |code| SiteverifyAnswer::refusing(BTreeSet::from([code]));
+    let Ok(payload) = CaptchaPayload::from_base64(&request.response) else {
         return Ok(refusing(ErrorCode::InvalidInputResponse));
     };
     let sites: Vec<&ServedSite> = sites.iter().map(Arc::as_ref).collect();
-    let address = match question.remote_ip {
+    let address = match request.remote_ip {
         RemoteIp::Address(address) => address,
         RemoteIp::Unreadable if needs_address(&payload, &sites) => {
             return Ok(refusing(ErrorCode::BadRequest));
@@ -157,14 +158,14 @@ async fn judge(
         RemoteIp::Absent | RemoteIp::Unreadable => address,
     };
     match state.service.verify_at(&sites, address, &payload.json, None).await {
-        Ok(judged) => Ok(Answer::of(judged)),
-        Err(CallError::Malformed(_)) => Ok(refusing(ErrorCode::InvalidInputResponse)),
+        Ok(judged) => Ok(SiteverifyAnswer::of(judged)),
+        Err(CaptchaCallError::Malformed(_)) => Ok(refusing(ErrorCode::InvalidInputResponse)),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Whether a payload may be bound to its client's address; a token is not.
-fn needs_address(payload: &Payload, sites: &[&ServedSite]) -> bool {
+/// Checks whether a payload may be bound to its client's address; a token is not.
+fn needs_address(payload: &CaptchaPayload, sites: &[&ServedSite]) -> bool {
     !payload.is_token() && sites.iter().any(|site| site.config.binding != Binding::None)
 }
 
@@ -177,11 +178,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reasons_map_to_recaptchas_codes() {
+    fn reasons_map_to_recaptcha_codes() {
         let shown = |rejected| {
             let hostname = Some("www.example.org".to_owned());
-            let judged = Judged { rejected, action: None, hostname, solved_at: 1_786_181_499 };
-            serde_json::to_value(Answer::of(judged)).unwrap()
+            let judged = PayloadJudgement { rejected, action: None, hostname, solved_at: 1_786_181_499 };
+            serde_json::to_value(SiteverifyAnswer::of(judged)).unwrap()
         };
         let good = json!({
             "success": true, "challenge_ts": "2026-08-08T09:31:39Z", "hostname": "www.example.org",
@@ -189,10 +190,10 @@ mod tests {
         });
         assert_eq!(shown(None), good);
         for (reason, code) in [
-            (Reason::Expired, "timeout-or-duplicate"),
-            (Reason::Replayed, "timeout-or-duplicate"),
-            (Reason::BadSignature, "invalid-input-response"),
-            (Reason::WrongSite, "invalid-input-response"),
+            (RejectionReason::Expired, "timeout-or-duplicate"),
+            (RejectionReason::Replayed, "timeout-or-duplicate"),
+            (RejectionReason::BadSignature, "invalid-input-response"),
+            (RejectionReason::WrongSite, "invalid-input-response"),
         ] {
             let answer = shown(Some(reason));
             assert_eq!(answer["success"], false);

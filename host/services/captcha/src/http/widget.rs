@@ -1,4 +1,4 @@
-//! The endpoints that the ALTCHA widget calls by itself, from the visitor's browser:
+//! The endpoints that the ALTCHA widget calls from the visitor's browser:
 //! `GET /widget/challenge?siteKey=` and, as its `verifyUrl`, `POST /widget/verify?siteKey=`.
 
 use std::{net::IpAddr, sync::Arc, time::Instant};
@@ -14,42 +14,42 @@ use serde_json::json;
 
 use super::{
     CaptchaState,
-    cors::{ANY_ORIGIN, Decision},
+    cors::{ANY_ORIGIN, CorsDecision},
     envelope::{action, nfc},
-    error::ApiError,
-    members::{Members, invalid},
-    payload::Payload,
-    request::{ClientAddress, JsonText, Parameters},
+    error::CaptchaApiError,
+    members::{CaptchaMembers, invalid},
+    payload::CaptchaPayload,
+    request::{ClientAddress, JsonText, UrlParameters},
     without_head,
 };
 use crate::ServedSite;
 
-/// The routes.
+/// Returns the routes.
 pub fn router() -> Router<Arc<CaptchaState>> {
-    // A challenge is a visit, which makes the next one dearer.
+    // A challenge counts as a visit, which raises the cost of the next one.
     let challenges = without_head(get(challenge).options(preflight), "GET, OPTIONS");
     Router::new()
         .route("/widget/challenge", challenges)
         .route("/widget/verify", post(verify).options(preflight))
 }
 
-/// Answers the bare challenge: the widget takes any object with a member `challenge` for protocol v1.
+/// Answers the challenge itself: the widget takes any object with a member `challenge` for protocol v1.
 async fn challenge(
     State(state): State<Arc<CaptchaState>>,
     ClientAddress(address): ClientAddress,
     parts: Parts,
 ) -> Response {
-    let visit = match Visit::open(&state, &parts) {
-        Ok(visit) => visit,
+    let call = match WidgetCall::open(&state, &parts) {
+        Ok(call) => call,
         Err(error) => return readable(error, &parts),
     };
     let answer = async {
-        visit.admit(&state, address)?;
-        let action = visit.action.as_deref();
-        let issued = state.service.issue(&visit.site, address, action).await?;
+        call.admit(&state, address)?;
+        let action = call.action.as_deref();
+        let issued = state.service.issue(&call.site, address, action).await?;
         Ok(Json(issued.challenge).into_response())
     };
-    visit.answer(answer.await)
+    call.answer(answer.await)
 }
 
 /// Spends a solved challenge and answers `{"verified":true,"payload":"<token>"}` or
@@ -58,46 +58,46 @@ async fn verify(
     State(state): State<Arc<CaptchaState>>,
     ClientAddress(address): ClientAddress,
     parts: Parts,
-    body: Result<JsonText, ApiError>,
+    body: Result<JsonText, CaptchaApiError>,
 ) -> Response {
-    let visit = match Visit::open(&state, &parts) {
-        Ok(visit) => visit,
+    let call = match WidgetCall::open(&state, &parts) {
+        Ok(call) => call,
         Err(error) => return readable(error, &parts),
     };
     let answer = async {
-        visit.admit(&state, address)?;
+        call.admit(&state, address)?;
         let JsonText(body) = body?;
-        judge(&state, &visit, address, &body).await
+        judge(&state, &call, address, &body).await
     };
-    visit.answer(answer.await)
+    call.answer(answer.await)
 }
 
 async fn judge(
     state: &CaptchaState,
-    visit: &Visit,
+    call: &WidgetCall,
     address: IpAddr,
     body: &str,
-) -> Result<Response, ApiError> {
-    let text = Members::of_body(body)?.required("payload")?;
-    let solution = Payload::from_base64(&text)?.solution()?;
-    let action = visit.action.as_deref();
-    let judged = state.service.verify(&visit.site, address, &solution, action).await?;
+) -> Result<Response, CaptchaApiError> {
+    let text = CaptchaMembers::of_body(body)?.required("payload")?;
+    let solution = CaptchaPayload::from_base64(&text)?.solution()?;
+    let action = call.action.as_deref();
+    let judged = state.service.verify(&call.site, address, &solution, action).await?;
     let answer = match judged.rejected {
         Some(reason) => json!({ "verified": false, "reason": reason.as_str() }),
         None => {
-            let hostname = visit.origin.hostname();
-            let token = state.service.widget_result(&visit.site, &judged, hostname);
-            json!({ "verified": true, "payload": token.ok_or_else(ApiError::internal)? })
+            let hostname = call.origin.hostname();
+            let token = state.service.widget_result(&call.site, &judged, hostname);
+            json!({ "verified": true, "payload": token.ok_or_else(CaptchaApiError::internal)? })
         }
     };
     Ok(Json(answer).into_response())
 }
 
-/// Judges a preflight as the call that it announces, which has the same URL. One for a call that names no site is
-/// allowed, so that the page's script can read that call's error.
+/// Answers a preflight like the call that it announces, which has the same URL. Allows one for a call that names no
+/// site, so that the page's script can read that call's error.
 async fn preflight(State(state): State<Arc<CaptchaState>>, parts: Parts) -> Response {
-    let decision = match Visit::open(&state, &parts) {
-        Ok(visit) => visit.origin,
+    let decision = match WidgetCall::open(&state, &parts) {
+        Ok(call) => call.origin,
         Err(_) => any_origin(&parts),
     };
     if let Err(error) = decision.check() {
@@ -110,47 +110,47 @@ async fn preflight(State(state): State<Arc<CaptchaState>>, parts: Parts) -> Resp
     (StatusCode::NO_CONTENT, headers).into_response()
 }
 
-/// An error that concerns no site, which any page may read.
-fn readable(error: ApiError, parts: &Parts) -> Response {
+/// Responds with an error that belongs to no site, which any page may read.
+fn readable(error: CaptchaApiError, parts: &Parts) -> Response {
     let mut response = error.into_response();
     any_origin(parts).write(response.headers_mut());
     response
 }
 
-fn any_origin(parts: &Parts) -> Decision {
-    Decision::of(parts, [ANY_ORIGIN].into_iter())
+fn any_origin(parts: &Parts) -> CorsDecision {
+    CorsDecision::of(parts, [ANY_ORIGIN].into_iter())
 }
 
-/// A widget's call: its site, its action, and whether the page around it may have the answer.
-struct Visit {
+/// A call of a widget: its site, its action, and whether its page may read the answer.
+struct WidgetCall {
     site: Arc<ServedSite>,
     action: Option<String>,
-    origin: Decision,
+    origin: CorsDecision,
 }
 
-impl Visit {
-    fn open(state: &CaptchaState, parts: &Parts) -> Result<Self, ApiError> {
-        let parameters = Parameters::parse(parts.uri.query().unwrap_or_default())?;
+impl WidgetCall {
+    fn open(state: &CaptchaState, parts: &Parts) -> Result<Self, CaptchaApiError> {
+        let parameters = UrlParameters::parse(parts.uri.query().unwrap_or_default())?;
         let key = parameters.get("siteKey").filter(|key| !key.is_empty());
         let key = key.ok_or_else(|| invalid("siteKey", "is required as a query parameter"))?;
         let site = state.service.site(&nfc(key)).ok_or_else(|| {
-            ApiError::new(StatusCode::NOT_FOUND, "unknown-site", "there is no site with this siteKey")
+            CaptchaApiError::new(StatusCode::NOT_FOUND, "unknown-site", "there is no site with this siteKey")
         })?;
         let origins = site.config.allowed_origins.iter().map(String::as_str);
-        let origin = Decision::of(parts, origins);
+        let origin = CorsDecision::of(parts, origins);
         let action = parameters.get("action").map(|name| action(name.to_owned())).transpose()?;
         Ok(Self { site, action, origin })
     }
 
-    /// Checks the page and the client's allowance.
-    fn admit(&self, state: &CaptchaState, address: IpAddr) -> Result<(), ApiError> {
+    /// Checks the page's origin and the client's rate limit.
+    fn admit(&self, state: &CaptchaState, address: IpAddr) -> Result<(), CaptchaApiError> {
         self.origin.check()?;
-        let allowance = self.site.config.widget_calls_per_minute;
-        let taken = state.limiter.take(&self.site.key, address, allowance, Instant::now());
-        taken.map_err(|seconds| ApiError::too_many("calls", seconds))
+        let limit = self.site.config.widget_calls_per_minute;
+        let taken = state.limiter.take(&self.site.key, address, limit, Instant::now());
+        taken.map_err(|seconds| CaptchaApiError::too_many("calls", seconds))
     }
 
-    fn answer(&self, answer: Result<Response, ApiError>) -> Response {
+    fn answer(&self, answer: Result<Response, CaptchaApiError>) -> Response {
         let mut response = answer.into_response();
         self.origin.write(response.headers_mut());
         response

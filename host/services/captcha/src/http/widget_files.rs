@@ -1,6 +1,7 @@
-//! The widget's files, served from a folder: `GET /widget/files` lists them with their integrity hashes, and
-//! `GET /widget/files/{release}/{path}` serves one that never changes, since `release` is a digest of the whole folder.
-//! Without `{release}/` a client must ask again whether it still has the file.
+//! Serves the widget's files from a folder: `GET /widget/files` lists them with their integrity hashes, and
+//! `GET /widget/files/{release}/{path}` serves an immutable file, since `release` is a digest of the whole folder.
+//! Without
+//! `{release}/` clients must revalidate.
 //!
 //! They are public: pages of any origin may load them.
 
@@ -18,22 +19,22 @@ use axum::{
 use serde_json::json;
 
 pub use self::folder::{WidgetFiles, WidgetFilesError};
-use super::{BASE, CaptchaState, error::ApiError};
+use super::{BASE, CaptchaState, error::CaptchaApiError};
 
-/// Where the files are, below the service's paths.
+/// Path of the files, below the service's paths.
 const FILES: &str = "/widget/files";
-/// A year: the most that is of use.
+/// Caching for a year, the longest useful time.
 const IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 const REVALIDATED: HeaderValue = HeaderValue::from_static("no-cache");
 const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
-/// The routes; 404 without `captcha.widget_dir`.
+/// Returns the routes, which answer 404 without `captcha.widget_dir`.
 pub fn router() -> Router<Arc<CaptchaState>> {
     Router::new().route(FILES, get(list)).route(&format!("{FILES}/{{*path}}"), get(file))
 }
 
-async fn list(State(state): State<Arc<CaptchaState>>) -> Result<Response, ApiError> {
-    let folder = state.widget_files.as_ref().ok_or_else(ApiError::not_found)?;
+async fn list(State(state): State<Arc<CaptchaState>>) -> Result<Response, CaptchaApiError> {
+    let folder = state.widget_files.as_ref().ok_or_else(CaptchaApiError::not_found)?;
     let release = folder.release();
     let files: Vec<_> = folder
         .files()
@@ -55,16 +56,16 @@ async fn file(
     State(state): State<Arc<CaptchaState>>,
     path: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let folder = state.widget_files.as_ref().ok_or_else(ApiError::not_found)?;
-    let Path(path) = path.map_err(|_| ApiError::not_found())?;
+) -> Result<Response, CaptchaApiError> {
+    let folder = state.widget_files.as_ref().ok_or_else(CaptchaApiError::not_found)?;
+    let Path(path) = path.map_err(|_| CaptchaApiError::not_found())?;
     let of_release = path.split_once('/').filter(|(release, _)| *release == folder.release());
     let (path, caching) = match of_release {
         Some((_, path)) => (path, IMMUTABLE),
         None => (path.as_str(), REVALIDATED),
     };
-    let file = folder.file(path).ok_or_else(ApiError::not_found)?;
-    let mut response = match knows(&headers, &file.etag) {
+    let file = folder.file(path).ok_or_else(CaptchaApiError::not_found)?;
+    let mut response = match is_cached(&headers, &file.etag) {
         true => StatusCode::NOT_MODIFIED.into_response(),
         false => {
             let content_type = [(header::CONTENT_TYPE, HeaderValue::from_static(file.content_type))];
@@ -78,14 +79,14 @@ async fn file(
     Ok(response)
 }
 
-/// A page with an integrity hash, or with a module, loads a file of another origin only with this permission.
+/// Allows pages of every origin to load the file with an integrity hash or as a module.
 fn allow_all(headers: &mut HeaderMap) {
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     headers.insert(CROSS_ORIGIN_RESOURCE_POLICY, HeaderValue::from_static("cross-origin"));
 }
 
-/// Whether a client has the file already (RFC 9110, section 13.1.2).
-fn knows(headers: &HeaderMap, etag: &HeaderValue) -> bool {
+/// Checks whether the client has the file (RFC 9110, section 13.1.2).
+fn is_cached(headers: &HeaderMap, etag: &HeaderValue) -> bool {
     let lines = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|line| line.to_str().ok());
     let mut tags = lines.flat_map(|line| line.split(',')).map(str::trim);
     tags.any(|tag| tag == "*" || tag.as_bytes() == etag.as_bytes())

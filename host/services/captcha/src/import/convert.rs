@@ -1,4 +1,4 @@
-//! Properties into TOML.
+//! Converts properties into TOML.
 
 use std::collections::BTreeSet;
 
@@ -10,52 +10,52 @@ use bulkhead_config::{
 };
 
 use super::{
-    placeholder::Known,
-    property::{Property, Reading},
+    placeholder::PropertyValues,
+    property::{Property, ScalarReading},
 };
 use crate::spring::{self, datasource::Datasource};
 
-/// A first step for sites that name none: where the Java service's documentation begins.
+/// The cost of sites without a difficulty map: the first one in the Java service's documentation.
 const COST: i64 = 1000;
 
 const HEADER: &str = "# Converted by `bulkhead captcha import`.\n\n";
 
-/// Properties by which the Java service asks its callers for tokens.
+/// Prefix of the properties that make the Java service require tokens.
 const TOKENS: &str = "spring.security.oauth2.resourceserver.jwt.";
 
-/// What was read so far.
+/// The state of a conversion.
 #[derive(Default)]
-pub(super) struct Conversion {
+pub(super) struct ApplicationConversion {
     tree: Table,
     sites: BTreeSet<String>,
     datasource: Datasource,
     address: Option<String>,
     port: Option<String>,
-    /// Where the file has the Prometheus endpoint; the Java service's own file has it at `metrics`.
+    /// Path of the Prometheus endpoint in the file; the Java service's own file has `metrics`.
     scrape_path: Option<String>,
-    tls: Tls,
+    tls: DroppedTls,
     notes: Vec<(usize, String)>,
 }
 
 /// `server.ssl.*` and `management.server.ssl.*`.
 #[derive(Default)]
-struct Tls {
+struct DroppedTls {
     names: Vec<String>,
     line: usize,
     is_off: bool,
 }
 
-impl Conversion {
-    /// Notes something about a line for readers of the result; 0 means the file as a whole.
+impl ApplicationConversion {
+    /// Adds a note about a line for the operator; line 0 is the whole file.
     pub(super) fn note(&mut self, line: usize, text: impl Into<String>) {
         self.notes.push((line, text.into()));
     }
 
-    /// Takes one property; `known` are those that placeholders may name.
-    pub(super) fn property(&mut self, property: &Property, known: &Known<'_>) {
+    /// Converts one property; placeholders resolve to `values`.
+    pub(super) fn property(&mut self, property: &Property, values: &PropertyValues<'_>) {
         self.site(&property.words);
-        let Some(text) = known.resolve(&property.text) else {
-            // Callers must not get in without a token because of it.
+        let Some(text) = values.resolve(&property.text) else {
+            // The unresolved placeholder must not let callers in without a token.
             if property.name().starts_with(TOKENS) {
                 self.set("captcha.auth", Value::String("jwt".to_owned()));
             }
@@ -70,7 +70,7 @@ impl Conversion {
         }
     }
 
-    /// Remembers the site that a property is of.
+    /// Records the site that a property belongs to.
     fn site(&mut self, words: &[String]) {
         if let [captcha, sites, site, _, ..] = words
             && (captcha.as_str(), sites.as_str()) == ("captcha", "sites")
@@ -91,15 +91,16 @@ impl Conversion {
         tree::set(&mut self.tree, path, Node { origin: Origin::Default, value });
     }
 
-    /// A secret without quotes that is no text in YAML: the Java service accepts another one than what is written.
+    /// Notes a secret without quotes that is not text in YAML: the Java service accepts another one than the written
+    /// one.
     fn note_secret(&mut self, property: &Property) {
         let text = match property.reading {
-            Reading::AsWritten => return,
-            Reading::Converted => {
+            ScalarReading::AsWritten => return,
+            ScalarReading::Converted => {
                 "is a number or a boolean without its quotes; what Java prints of it is carried over, as that is what \
                  the Java service accepts"
             }
-            Reading::Fraction => {
+            ScalarReading::Fraction => {
                 "is a number with a fraction or an exponent without its quotes, of which the Java service accepts what \
                  Java prints; write that text here"
             }
@@ -107,7 +108,7 @@ impl Conversion {
         self.note(property.line, format!("{} {text}", property.words.join(".")));
     }
 
-    /// Properties that have no key of the same form.
+    /// Converts properties that have no key of the same form.
     fn other(&mut self, property: &Property) {
         let Property { words, text, line, .. } = property;
         let name = property.name();
@@ -141,7 +142,7 @@ impl Conversion {
 
     fn tls(&mut self, property: &Property) {
         let Property { words, text, line, .. } = property;
-        let Tls { names, line: first, is_off } = &mut self.tls;
+        let DroppedTls { names, line: first, is_off } = &mut self.tls;
         if names.is_empty() {
             *first = *line;
         }
@@ -159,7 +160,7 @@ impl Conversion {
         tree::set(&mut self.tree, &path, Node { origin: Origin::Default, value });
     }
 
-    /// Ends the conversion.
+    /// Ends the conversion and returns its result.
     pub(super) fn finish(mut self) -> Imported {
         self.finish_sites();
         self.finish_listener();
@@ -237,14 +238,14 @@ impl Conversion {
     }
 
     fn finish_tls(&mut self) {
-        let Tls { names, line, is_off } = std::mem::take(&mut self.tls);
+        let DroppedTls { names, line, is_off } = std::mem::take(&mut self.tls);
         if names.is_empty() || is_off {
             return;
         }
         self.note(line, format!("{} is not carried over: {}", names.join(", "), spring::LOST_TLS));
     }
 
-    /// The Java service answers a scrape at `/actuator/metrics`; so do we where both are exposed.
+    /// Exposes `metrics` with `prometheus`, since the Java service serves scrapes at `/actuator/metrics`.
     fn finish_exposure(&mut self) {
         if self.scrape_path.as_deref().is_some_and(|path| path != "metrics") {
             return;
@@ -265,7 +266,7 @@ impl Conversion {
     }
 }
 
-/// A whole number as Spring reads it from text.
+/// Parses a whole number as Spring reads it from text.
 fn number(text: &str) -> Option<i64> {
     let text = text.trim();
     let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
@@ -312,7 +313,7 @@ fn to_value(value: &Value, path: &mut Vec<String>) -> toml::Value {
     }
 }
 
-/// A list that was written with indexes; sites may have numbers for names.
+/// Returns the nodes of a list that was written with indexes; the keys of sites may be numbers too.
 fn indexed<'t>(table: &'t Table, path: &[String]) -> Option<Vec<&'t Node>> {
     if table.is_empty() || path == ["captcha", "sites"] {
         return None;

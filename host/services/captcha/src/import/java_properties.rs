@@ -1,13 +1,13 @@
-//! `.properties` files in Java's format, with Spring's `#---` between documents.
+//! Parses `.properties` files in Java's format, with Spring's `#---` between documents.
 
 use bulkhead_config::import::ImportError;
 
-use super::property::{Property, Reading, split};
+use super::property::{Property, ScalarReading, split};
 
-/// The properties of each document of a text.
+/// Returns the properties of each document of a text.
 ///
 /// # Errors
-/// When an escape is not one.
+/// Fails when an escape is malformed.
 pub(super) fn documents(text: &str) -> Result<Vec<Vec<Property>>, ImportError> {
     let mut documents = vec![Vec::new()];
     let mut lines = text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).enumerate();
@@ -33,16 +33,16 @@ pub(super) fn documents(text: &str) -> Result<Vec<Vec<Property>>, ImportError> {
         };
         let (name, text) = (unescaped(name)?, unescaped(value)?);
         if let Some(document) = documents.last_mut() {
-            document.push(Property { words: split(&name), text, line, reading: Reading::AsWritten });
+            document.push(Property { words: split(&name), text, line, reading: ScalarReading::AsWritten });
         }
     }
     Ok(documents)
 }
 
-/// Characters that Java passes over at the beginning of lines and around separators.
+/// Characters that Java skips at the beginning of lines and around separators.
 const BLANKS: [char; 3] = [' ', '\t', '\u{c}'];
 
-/// Whether a line ends with a backslash that is not itself escaped.
+/// Checks whether a line ends with a backslash that is not itself escaped.
 fn is_continued(line: &str) -> bool {
     line.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1
 }
@@ -61,7 +61,7 @@ fn name_and_value(line: &str) -> (&str, &str) {
     (name, value.trim_start_matches(BLANKS))
 }
 
-/// Replaces escapes; none where `\u` has no four hexadecimal digits.
+/// Replaces escapes; returns `None` where `\u` lacks four hexadecimal digits.
 fn unescape(text: &str) -> Option<String> {
     // Java's escapes are UTF-16, in which a character may take two of them.
     let (mut units, mut chars) = (Vec::new(), text.chars());
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_read_as_java_reads_them() {
+    fn lines_are_parsed_as_in_java() {
         let cases = [
             ("a=b", "a", "b"),
             ("  a  =  b ", "a", "b "),
@@ -123,14 +123,14 @@ mod tests {
     }
 
     #[test]
-    fn documents_are_told_apart() {
+    fn documents_are_separated() {
         assert_eq!(read("a=1\n#---\nb=2\n!---\n").len(), 3);
         let second = documents("a=1\n#---\nb=2").unwrap().remove(1).remove(0);
         assert_eq!((second.text.as_str(), second.line), ("2", 3));
     }
 
     #[test]
-    fn a_broken_escape_has_its_line() {
+    fn malformed_escape_names_its_line() {
         for text in ["a=1\nb=\\u00", "a=1\nb=\\uzzzz", "a=1\nb=\\u+123"] {
             let error = documents(text).unwrap_err().to_string();
             assert!(error.starts_with("line 2: needs four hexadecimal digits"), "{error}");
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_steps_of_properties_grow_with_their_length() {
+    fn properties_steps_grow_with_length() {
         let shapes: [Shape<'_, String>; 5] = [
             ("lines", &|bytes| repeated("", "a=b\n", "", bytes)),
             ("continued lines", &|bytes| repeated("a=", "b\\\n", "", bytes)),
@@ -146,7 +146,7 @@ mod tests {
             ("backslashes", &|bytes| repeated("a=", "\\\\", "", bytes)),
             ("continued backslashes", &|bytes| repeated("a=", "\\\\\\\n", "", bytes)),
         ];
-        let test = concat!(module_path!(), "::the_steps_of_properties_grow_with_their_length");
+        let test = concat!(module_path!(), "::properties_steps_grow_with_length");
         assert_linear(test, 1 << 20, &shapes, |text| documents(text).is_ok());
     }
 }

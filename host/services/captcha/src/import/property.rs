@@ -1,42 +1,42 @@
-//! YAML as Spring sees it: a list of properties with dotted names.
+//! Converts YAML to a list of properties with dotted names, as Spring reads it.
 
 use bulkhead_config::import::yaml::{Node, Value};
 
-use super::scalar::{self, Plain};
+use super::scalar::{self, PlainScalar};
 use crate::spring;
 
-/// A setting with its name taken apart.
+/// A property with its split name.
 #[derive(Debug)]
 pub(super) struct Property {
     /// The name split at its dots, with list positions as numbers.
     pub(super) words: Vec<String>,
-    /// The value as the Java service has it.
+    /// The value as the Java service reads it.
     pub(super) text: String,
     /// Its line, from 1.
     pub(super) line: usize,
-    /// How the value follows from what is written.
-    pub(super) reading: Reading,
+    /// How the Java service reads the written value.
+    pub(super) reading: ScalarReading,
 }
 
-/// How a value follows from what is written.
+/// How the Java service reads a written value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reading {
-    /// It is the same text.
+pub(super) enum ScalarReading {
+    /// It reads the same text.
     AsWritten,
-    /// A number or a boolean without quotes, of which Java prints another text.
+    /// It reads a number or a boolean without quotes, which Java prints as another text.
     Converted,
-    /// A number with a fraction or an exponent without quotes; Java's text of it is not known here.
+    /// It reads a number with a fraction or an exponent without quotes; Java's text of it is not known here.
     Fraction,
 }
 
 impl Property {
-    /// The name as Spring compares it.
+    /// Returns the name as Spring compares it.
     pub(super) fn name(&self) -> String {
         fold(&self.words)
     }
 }
 
-/// A name as Spring compares it.
+/// Returns a name as Spring compares it.
 pub(super) fn folded(name: &str) -> String {
     fold(&split(name))
 }
@@ -45,7 +45,7 @@ fn fold(words: &[String]) -> String {
     words.iter().map(|word| spring::fold(word)).collect::<Vec<_>>().join(".")
 }
 
-/// The properties of a document.
+/// Returns the properties of a document.
 pub(super) fn properties(document: Node) -> Vec<Property> {
     let mut out = Vec::new();
     collect(document, &mut Vec::new(), &mut out);
@@ -53,11 +53,11 @@ pub(super) fn properties(document: Node) -> Vec<Property> {
 }
 
 fn collect(node: Node, words: &mut Vec<String>, out: &mut Vec<Property>) {
-    let nothing = node.is_nothing();
+    let is_null = node.is_nothing();
     match node.value {
         Value::Scalar { text, plain } => {
-            if !nothing && !words.is_empty() {
-                let (text, reading) = if plain { read(text) } else { (text, Reading::AsWritten) };
+            if !is_null && !words.is_empty() {
+                let (text, reading) = if plain { read(text) } else { (text, ScalarReading::AsWritten) };
                 out.push(Property { words: words.clone(), text, line: node.line, reading });
             }
         }
@@ -82,8 +82,8 @@ fn collect(node: Node, words: &mut Vec<String>, out: &mut Vec<Property>) {
     }
 }
 
-/// Whether a name with dots is the key of one site: a quoted name is one name. With nothing below it,
-/// it is a property as Spring takes it apart, in quotes or not.
+/// Checks whether a name with dots is the key of one site: a quoted name with a table is one name. Without a table,
+/// Spring splits it, in quotes or not.
 fn is_site_key(above: &[String], name: &str, node: &Node) -> bool {
     node.is_name_quoted
         && !name.contains(['[', ']'])
@@ -91,15 +91,15 @@ fn is_site_key(above: &[String], name: &str, node: &Node) -> bool {
         && above.iter().map(String::as_str).eq(["captcha", "sites"])
 }
 
-/// What the Java service makes of a scalar without quotes.
-fn read(text: String) -> (String, Reading) {
+/// Reads a scalar without quotes as the Java service does.
+fn read(text: String) -> (String, ScalarReading) {
     let converted = match scalar::resolve(&text) {
-        Plain::Integer(digits) => digits,
-        Plain::Boolean(flag) => flag.to_string(),
-        Plain::Fraction => return (text, Reading::Fraction),
-        Plain::Text => return (text, Reading::AsWritten),
+        PlainScalar::Integer(digits) => digits,
+        PlainScalar::Boolean(flag) => flag.to_string(),
+        PlainScalar::Fraction => return (text, ScalarReading::Fraction),
+        PlainScalar::Text => return (text, ScalarReading::AsWritten),
     };
-    let reading = if converted == text { Reading::AsWritten } else { Reading::Converted };
+    let reading = if converted == text { ScalarReading::AsWritten } else { ScalarReading::Converted };
     (converted, reading)
 }
 

@@ -1,37 +1,37 @@
-//! Plain scalars in the type that YAML 1.1 gives them, as Java prints it.
+//! Resolves plain scalars to the types of YAML 1.1, in the text that Java prints.
 //!
-//! The Java service reads YAML 1.1: `1_000`, `0x3E8`, `01750`, `0b1111101000` and `16:40` are all the number 1000, and `yes`
-//! is `true`. A setting that takes text gets the printed value, so that a secret written as `0123` is `83`.
+//! The Java service reads YAML 1.1: `1_000`, `0x3E8`, `01750`, `0b1111101000` and `16:40` are all the number 1000, and
+//! `yes` is `true`. A setting that takes text gets the printed value, so that a secret written as `0123` is `83`.
 
-/// Most characters of a number; printing one takes the square of them.
-const MOST_DIGITS: usize = 1000;
+/// Most characters of a number: printing takes quadratic time.
+const MAX_DIGITS: usize = 1000;
 
-/// What a plain scalar is in YAML 1.1.
+/// A plain scalar in YAML 1.1.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Plain {
+pub(super) enum PlainScalar {
     /// A whole number in decimal digits.
     Integer(String),
     /// `true` or `false`.
     Boolean(bool),
-    /// A number with a fraction or an exponent; Java prints it in a form of its own.
+    /// A number with a fraction or an exponent; Java prints it in its own format.
     Fraction,
-    /// Anything else: the text as it is written.
+    /// Any other text, unchanged.
     Text,
 }
 
 /// Resolves a plain scalar.
-pub(super) fn resolve(text: &str) -> Plain {
+pub(super) fn resolve(text: &str) -> PlainScalar {
     if let Some(flag) = boolean(text) {
-        return Plain::Boolean(flag);
+        return PlainScalar::Boolean(flag);
     }
     match integer(text) {
-        Some(digits) => Plain::Integer(digits),
-        None if is_fraction(text) => Plain::Fraction,
-        None => Plain::Text,
+        Some(digits) => PlainScalar::Integer(digits),
+        None if is_fraction(text) => PlainScalar::Fraction,
+        None => PlainScalar::Text,
     }
 }
 
-/// Words in lower case, in upper case or with a capital.
+/// Parses the words for booleans in lower case, in upper case or capitalised.
 fn boolean(text: &str) -> Option<bool> {
     const WORDS: [(&str, bool); 6] =
         [("true", true), ("yes", true), ("on", true), ("false", false), ("no", false), ("off", false)];
@@ -49,7 +49,7 @@ fn sign(text: &str) -> (&str, &str) {
 }
 
 fn integer(text: &str) -> Option<String> {
-    if text.len() > MOST_DIGITS {
+    if text.len() > MAX_DIGITS {
         return None;
     }
     let (sign, magnitude) = sign(text);
@@ -75,7 +75,7 @@ fn whole(text: &str) -> Option<String> {
     Some(decimal(digits.into_iter().map(|digit| (radix, digit))))
 }
 
-/// Digits to the base 60, of which the first may be larger.
+/// Parses a number to the base 60, whose first digit may be larger.
 fn sexagesimal(first: &str, rest: &str) -> Option<String> {
     if !first.starts_with(|digit: char| matches!(digit, '1'..='9')) {
         return None;
@@ -90,7 +90,7 @@ fn sexagesimal(first: &str, rest: &str) -> Option<String> {
     Some(decimal(first.chain(rest)))
 }
 
-/// Decimal digits of a number that is multiplied by a base and increased, step by step.
+/// Returns the decimal digits of a number that each step multiplies by a base and increases.
 fn decimal(steps: impl Iterator<Item = (u32, u32)>) -> String {
     let mut digits = vec![0];
     for (base, value) in steps {
@@ -136,12 +136,12 @@ fn is_fraction(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn integer(digits: &str) -> Plain {
-        Plain::Integer(digits.to_owned())
+    fn integer(digits: &str) -> PlainScalar {
+        PlainScalar::Integer(digits.to_owned())
     }
 
     #[test]
-    fn whole_numbers_have_the_forms_of_yaml_1_1() {
+    fn integers_have_yaml_1_1_forms() {
         for text in [
             "1000",
             "+1000",
@@ -169,40 +169,40 @@ mod tests {
         ] {
             assert_eq!(resolve(text), integer(digits), "{text}");
         }
-        assert_eq!(resolve(&"1".repeat(MOST_DIGITS + 1)), Plain::Text, "too long to be a number");
+        assert_eq!(resolve(&"1".repeat(MAX_DIGITS + 1)), PlainScalar::Text, "too long to be a number");
     }
 
     #[test]
-    fn other_texts_are_no_whole_numbers() {
+    fn other_texts_are_not_integers() {
         for text in [
             "", "-", "_1", "089", "0x", "0b2", "0xg", "1:60", "0:10", "1:", ":1", "1:100", "1 000", "--1",
             "1-2", "::1",
         ] {
-            assert_eq!(resolve(text), Plain::Text, "{text}");
+            assert_eq!(resolve(text), PlainScalar::Text, "{text}");
         }
     }
 
     #[test]
-    fn words_for_yes_and_no_are_booleans() {
+    fn yes_and_no_words_are_booleans() {
         for text in ["true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON"] {
-            assert_eq!(resolve(text), Plain::Boolean(true), "{text}");
+            assert_eq!(resolve(text), PlainScalar::Boolean(true), "{text}");
         }
         for text in ["false", "No", "OFF"] {
-            assert_eq!(resolve(text), Plain::Boolean(false), "{text}");
+            assert_eq!(resolve(text), PlainScalar::Boolean(false), "{text}");
         }
         for text in ["y", "n", "tRUE", "yEs", "oN", "yes "] {
-            assert_eq!(resolve(text), Plain::Text, "{text}");
+            assert_eq!(resolve(text), PlainScalar::Text, "{text}");
         }
     }
 
     #[test]
-    fn fractions_are_told_apart_from_addresses_and_versions() {
+    fn fractions_differ_from_addresses_and_versions() {
         for text in ["1.5", "1.", ".5", "-1_0.5", "1e3", "1.5E-3", "685.230_15e+03", ".inf", "-.INF", ".NaN"]
         {
-            assert_eq!(resolve(text), Plain::Fraction, "{text}");
+            assert_eq!(resolve(text), PlainScalar::Fraction, "{text}");
         }
         for text in ["1.2.3", "10.0.0.1", ".", "e3", "1e", "1e+", "._5", "1.5x", ".nAn"] {
-            assert_eq!(resolve(text), Plain::Text, "{text}");
+            assert_eq!(resolve(text), PlainScalar::Text, "{text}");
         }
     }
 }

@@ -1,10 +1,12 @@
+//! Tests of the import of the Java service's configuration.
+
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-use bulkhead_pow::Algorithm;
+use bulkhead_pow::PowAlgorithm;
 
 use super::*;
 use crate::config::{
-    Auth, Captcha, Database, KeySet,
+    Auth, Captcha, Database, KeySetLocation,
     management::{Endpoint, Management},
 };
 use crate::configured::{loaded, refused, table};
@@ -50,11 +52,11 @@ captcha.source-address-window-seconds: 60
 "#;
 
 fn import(text: &str) -> Imported {
-    import_application(text, Format::Yaml).unwrap()
+    import_application(text, ApplicationFormat::Yaml).unwrap()
 }
 
 fn import_properties(text: &str) -> Imported {
-    import_application(text, Format::Properties).unwrap()
+    import_application(text, ApplicationFormat::Properties).unwrap()
 }
 
 fn assert_noted(imported: &Imported, expected: &str) {
@@ -63,7 +65,7 @@ fn assert_noted(imported: &Imported, expected: &str) {
 }
 
 #[test]
-fn what_comes_out_loads_and_means_the_same() {
+fn converted_configuration_loads() {
     let imported = import(APPLICATION);
     let loaded = loaded(&imported.toml, &[]);
     let config = loaded.config;
@@ -76,7 +78,7 @@ fn what_comes_out_loads_and_means_the_same() {
     assert_eq!(url.expose(), "postgres://admin:p%40ss@db:5432/captcha");
     let site = &captcha.sites["my.site"];
     assert!(site.compat);
-    assert_eq!(site.algorithm, Algorithm::Sha256);
+    assert_eq!(site.algorithm, PowAlgorithm::Sha256);
     assert_eq!(site.secrets[0].expose(), "12345");
     assert_eq!(site.max_verifies_per_payload, 2);
     assert_eq!(site.difficulty_map.len(), 2);
@@ -89,7 +91,7 @@ fn what_comes_out_loads_and_means_the_same() {
 }
 
 #[test]
-fn what_does_not_come_out_is_told() {
+fn dropped_settings_are_noted() {
     let notes = import(APPLICATION).notes;
     for expected in [
         "line 3: spring.application.name is not carried over",
@@ -126,7 +128,7 @@ fn token_checks_are_kept() {
 }
 
 #[test]
-fn sites_may_share_what_they_have_in_common() {
+fn sites_may_share_yaml_anchors() {
     let imported = import(
         "captcha:\n  sites:\n    a: &common\n      site-secret: one\n      max-verifies-per-payload: 3\n    b:\n      <<: *common\n      site-secret: two\n",
     );
@@ -136,7 +138,7 @@ fn sites_may_share_what_they_have_in_common() {
 }
 
 #[test]
-fn a_site_key_in_quotes_or_brackets_may_have_dots() {
+fn quoted_site_key_may_have_dots() {
     let sites = [
         "captcha:\n  sites:\n    \"a.b\": {secret: s}\n",
         "captcha:\n  sites:\n    'a.b':\n      secret: s\n",
@@ -158,22 +160,22 @@ fn a_site_key_in_quotes_or_brackets_may_have_dots() {
 }
 
 #[test]
-fn broken_yaml_has_its_line() {
+fn malformed_yaml_names_its_line() {
     let cases = [
         ("a: b\nc: [1\n", "not valid YAML"),
         ("a: &x [*x]\n", "line 1: an alias is inside of its own anchor"),
         ("? [a]\n: b\n", "a name must be plain text"),
     ];
     for (text, words) in cases {
-        let error = import_application(text, Format::Yaml).unwrap_err().to_string();
+        let error = import_application(text, ApplicationFormat::Yaml).unwrap_err().to_string();
         assert!(error.starts_with("line ") && error.contains(words), "{error}");
     }
     let deep = "[".repeat(200);
-    assert!(import_application(&deep, Format::Yaml).is_err());
+    assert!(import_application(&deep, ApplicationFormat::Yaml).is_err());
     assert!(loaded(&import("").toml, &[]).warnings.is_empty());
 }
 
-/// What the Java service's own profile for development has: numbers of YAML 1.1 and placeholders.
+/// The Java service's own profile for development: numbers of YAML 1.1 and placeholders.
 const LOCAL: &str = r"
 server:
   port: 39146
@@ -212,12 +214,12 @@ fn numbers_of_yaml_1_1_are_numbers() {
         captcha.sites["test"].difficulty_map.iter().map(|step| (step.min_visits, step.cost)).collect();
     assert_eq!(ladder, [(0, 1000), (4, 5000), (9, 10_000)]);
     let Auth::Jwt(jwt) = captcha.auth else { panic!("no JWT") };
-    assert_eq!(jwt.key_set, KeySet::Url("http://localhost:8100/realms/local_realm/certs".to_owned()));
+    assert_eq!(jwt.key_set, KeySetLocation::Url("http://localhost:8100/realms/local_realm/certs".to_owned()));
     assert_eq!(jwt.audiences, ["local"]);
 }
 
 #[test]
-fn secrets_without_quotes_are_what_java_prints() {
+fn unquoted_secrets_are_what_java_prints() {
     let sites = ["1_000", "yes", "0x10", "'0x10'", "1.50"].map(|secret| {
         let text = format!("captcha.sites.a.secret: {secret}\ncaptcha.hmac-key: k\n");
         let imported = import(&text);
@@ -232,7 +234,7 @@ fn secrets_without_quotes_are_what_java_prints() {
 }
 
 #[test]
-fn properties_mean_what_the_same_yaml_means() {
+fn properties_and_yaml_convert_alike() {
     let properties = "\
 # The same in Java's other format.
 server.port = 39146
@@ -261,7 +263,7 @@ captcha.hmac-key=other
 }
 
 #[test]
-fn a_context_path_becomes_the_path_prefix() {
+fn context_path_becomes_path_prefix() {
     for (path, prefix) in [("/captcha", "/captcha"), ("/", ""), ("/a/b", "/a/b")] {
         let imported = import(&format!("server.servlet.context-path: {path}\n"));
         assert_eq!(loaded(&imported.toml, &[]).config.services.get("captcha").path_prefix, prefix);
@@ -269,7 +271,7 @@ fn a_context_path_becomes_the_path_prefix() {
 }
 
 #[test]
-fn tls_that_would_be_lost_is_named() {
+fn dropped_tls_settings_are_noted() {
     let imported = import("server:\n  ssl:\n    key-store: /k.p12\n    key-store-password: x\n");
     let [note] = imported.notes.iter().filter(|note| note.contains("TLS")).collect::<Vec<_>>()[..] else {
         panic!("{:?}", imported.notes)
@@ -281,7 +283,7 @@ fn tls_that_would_be_lost_is_named() {
 }
 
 #[test]
-fn a_site_without_a_secret_is_named_and_starts_no_host() {
+fn site_without_secret_is_noted() {
     for text in ["captcha.sites.a.max-verifies-per-payload: 2\n", "captcha.sites.a.secret: ${SECRET}\n"] {
         let imported = import(text);
         assert_noted(
@@ -298,7 +300,7 @@ fn a_site_without_a_secret_is_named_and_starts_no_host() {
 }
 
 #[test]
-fn scraping_keeps_the_path_that_the_java_service_has() {
+fn scraping_keeps_its_path() {
     let exposed = |text: &str| {
         let imported = import(text);
         Vec::from_iter(table::<Management>(&imported.toml, &[]).exposed)

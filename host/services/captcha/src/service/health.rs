@@ -1,4 +1,4 @@
-//! What the host's health sees of the ledger, and what the operational endpoints show of the host's health.
+//! Health checks of the ledger, and the host's health for the actuator endpoints.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use bulkhead_service::{Close, DatabaseState, HostHealth, WatchedDatabase};
 use futures_util::future::{BoxFuture, LocalBoxFuture};
 use serde_json::{Map, json};
 
-use crate::actuator::{Component, Health, Status};
+use crate::actuator::{HealthComponent, HealthSource, HealthStatus};
 
-/// The ledger as long as it is open.
+/// The open ledger, which the host watches and closes.
 #[derive(Debug)]
 pub(super) struct OpenLedger(pub(super) Ledger);
 
@@ -48,22 +48,26 @@ impl Close for OpenLedger {
     }
 }
 
-/// The host's health in the terms of the operational endpoints.
+/// The host's health in the terms of the actuator endpoints.
 pub(super) struct ActuatorHealth(pub(super) Arc<HostHealth>);
 
-impl Health for ActuatorHealth {
-    fn liveness(&self) -> Status {
-        Status::Up
+impl HealthSource for ActuatorHealth {
+    fn liveness(&self) -> HealthStatus {
+        HealthStatus::Up
     }
 
-    fn readiness(&self) -> Status {
-        if self.0.report().is_ready() { Status::Up } else { Status::OutOfService }
+    fn readiness(&self) -> HealthStatus {
+        if self.0.report().is_ready() { HealthStatus::Up } else { HealthStatus::OutOfService }
     }
 
-    fn components(&self) -> Vec<Component> {
+    fn components(&self) -> Vec<HealthComponent> {
         let component = |DatabaseState { name, answers }| {
             let details = Map::from_iter([("database".to_owned(), json!(name))]);
-            Component { name: "db", status: if answers { Status::Up } else { Status::Down }, details }
+            HealthComponent {
+                name: "db",
+                status: if answers { HealthStatus::Up } else { HealthStatus::Down },
+                details,
+            }
         };
         self.0.databases().into_iter().map(component).collect()
     }

@@ -1,8 +1,8 @@
-//! `spring.datasource.*` as a PostgreSQL URL.
+//! Translates `spring.datasource.*` into a PostgreSQL URL.
 
 use url::Url;
 
-/// What the Java service knows of its database.
+/// The Java service's settings of its database.
 #[derive(Debug, Default)]
 pub(crate) struct Datasource {
     pub(crate) url: Option<String>,
@@ -10,7 +10,7 @@ pub(crate) struct Datasource {
     pub(crate) password: Option<String>,
 }
 
-/// A URL for our driver, and the parameters of the Java driver that have no counterpart.
+/// A PostgreSQL URL, and the parameters of the Java driver that have no counterpart.
 #[derive(Debug)]
 pub(crate) struct Translated {
     pub(crate) url: String,
@@ -18,7 +18,7 @@ pub(crate) struct Translated {
 }
 
 impl Datasource {
-    /// The field that a property's last word names.
+    /// Returns the field that a property's last word names.
     pub(crate) fn field(&mut self, name: &str) -> Option<&mut Option<String>> {
         match name.to_ascii_lowercase().as_str() {
             "url" => Some(&mut self.url),
@@ -28,7 +28,7 @@ impl Datasource {
         }
     }
 
-    /// Translates; `None` without a URL. Errors say what the JDBC URL must be and never show it.
+    /// Translates the settings; `None` without a URL. Errors describe a valid JDBC URL and never show the given one.
     pub(crate) fn translate(self) -> Option<Result<Translated, String>> {
         let jdbc = self.url.as_deref()?;
         let wrong = || {
@@ -67,7 +67,7 @@ impl Datasource {
     }
 }
 
-/// The forms of a JDBC URL, with the driver's default host where it leaves the host out.
+/// Parses a JDBC URL, with the driver's default host where it has none.
 fn parse(jdbc: &str) -> Option<Url> {
     let rest = jdbc.strip_prefix("jdbc:postgresql:")?;
     let url = match rest.strip_prefix("//") {

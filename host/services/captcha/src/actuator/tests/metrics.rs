@@ -1,17 +1,19 @@
+//! Tests of the metrics endpoints.
+
 use std::{sync::Arc, time::Duration};
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use super::{V3, get, get_as, well};
+use super::{V3, get, get_as, healthy_state};
 use crate::{
     actuator::ActuatorState,
-    metrics::{CaptchaMetrics, Client, Event, Table},
+    metrics::{CaptchaMetrics, ClientLabels, Event, LedgerTable},
 };
 
 #[tokio::test]
-async fn metrics_are_json_unless_text_is_asked_for() {
-    let state = well();
+async fn metrics_are_json_unless_text_is_preferred() {
+    let state = healthy_state();
     let reply = get(&state, "/actuator/metrics").await;
     assert_eq!(reply.content_type(), V3);
     let body = reply.json();
@@ -28,7 +30,7 @@ async fn metrics_are_json_unless_text_is_asked_for() {
 
 #[tokio::test]
 async fn scrapes_are_text_or_openmetrics() {
-    let state = well();
+    let state = healthy_state();
     for path in ["/actuator/scrape", "/actuator/prometheus", "/actuator/metrics"] {
         let accept = "application/openmetrics-text;version=1.0.0,text/plain;q=0.5";
         let reply = get_as(&state, path, accept).await;
@@ -43,7 +45,7 @@ async fn scrapes_are_text_or_openmetrics() {
     assert_eq!(families, ["bulkhead_compile_cache_total counter", "system_cpu_count gauge"]);
 }
 
-/// The value of each statistic of a meter.
+/// Returns the value of each statistic of a meter.
 async fn measured(state: &ActuatorState, query: &str) -> Vec<(String, f64)> {
     let reply = get(state, &format!("/actuator/metrics/{query}")).await;
     assert_eq!(reply.status, StatusCode::OK, "{query}");
@@ -57,19 +59,20 @@ fn statistic(name: &str, value: f64) -> (String, f64) {
     (name.to_owned(), value)
 }
 
-const CLIENT: Client<'_> = Client { site: "test_site", cost: 1_000, whitelisted: false, visits: 1 };
+const CLIENT: ClientLabels<'_> =
+    ClientLabels { site: "test_site", cost: 1_000, whitelisted: false, visits: 1 };
 
 fn captcha() -> (ActuatorState, Arc<CaptchaMetrics>) {
-    let state = well();
+    let state = healthy_state();
     let captcha = state.metrics.set::<CaptchaMetrics>().unwrap();
-    captcha.know_sites(["test_site"], &[], &[]);
+    captcha.set_sites(["test_site"], &[], &[]);
     (state, captcha)
 }
 
 #[tokio::test]
-async fn fact_8_an_allow_listed_client() {
+async fn fact_8_allow_listed_client_has_label() {
     let (state, captcha) = captcha();
-    let client = Client { cost: 1, whitelisted: true, ..CLIENT };
+    let client = ClientLabels { cost: 1, whitelisted: true, ..CLIENT };
     captcha.event(&client, Event::ChallengeRequest);
     let tags = "tag=difficulty:1&tag=site_key:test_site&tag=same_source_address_request_count:1\
          &tag=is_whitelisted:true&tag=event_type:challenge_request";
@@ -80,10 +83,10 @@ async fn fact_8_an_allow_listed_client() {
 }
 
 #[tokio::test]
-async fn fact_9_repeated_challenges_with_bucketed_counts() {
+async fn fact_9_visit_counts_are_bucketed() {
     let (state, captcha) = captcha();
     for visits in 1..=12 {
-        captcha.event(&Client { visits, ..CLIENT }, Event::ChallengeRequest);
+        captcha.event(&ClientLabels { visits, ..CLIENT }, Event::ChallengeRequest);
     }
     let all = "captcha.events?tag=event_type:challenge_request&tag=difficulty:1000";
     assert_eq!(measured(&state, all).await, [statistic("COUNT", 12.0)]);
@@ -100,7 +103,7 @@ async fn fact_9_repeated_challenges_with_bucketed_counts() {
 }
 
 #[tokio::test]
-async fn fact_10_successes_and_their_solve_times() {
+async fn fact_10_successes_have_solve_times() {
     let (state, captcha) = captcha();
     for _ in 0..3 {
         captcha.event(&CLIENT, Event::VerifySuccess);
@@ -116,7 +119,7 @@ async fn fact_10_successes_and_their_solve_times() {
 }
 
 #[tokio::test]
-async fn facts_11_and_12_failures_and_errors() {
+async fn facts_11_and_12_failures_are_counted() {
     let (state, captcha) = captcha();
     for (event, times) in [(Event::VerifyFailure, 2), (Event::VerifyError, 3)] {
         for _ in 0..times {
@@ -128,21 +131,21 @@ async fn facts_11_and_12_failures_and_errors() {
 }
 
 #[tokio::test]
-async fn fact_13_invalidated_payloads() {
+async fn fact_13_invalidated_payloads_are_counted() {
     let (state, captcha) = captcha();
     for rows in [1, 0] {
-        captcha.set_rows(Table::InvalidatedPayload, Some(rows));
+        captcha.set_rows(LedgerTable::InvalidatedPayload, Some(rows));
         let measured = measured(&state, "captcha.invalidated.payloads").await;
         assert_eq!(measured, [statistic("VALUE", rows as f64)]);
     }
-    captcha.set_rows(Table::InvalidatedPayload, None);
+    captcha.set_rows(LedgerTable::InvalidatedPayload, None);
     let body = get(&state, "/actuator/metrics/captcha.invalidated.payloads").await.json();
     assert_eq!(body["measurements"][0]["value"], "NaN");
 }
 
 #[tokio::test]
-async fn statistics_by_kind() {
-    let state = well();
+async fn statistics_depend_on_metric_kind() {
+    let state = healthy_state();
     state.metrics.compiled(Duration::from_millis(250));
     let _request = state.metrics.http.begin();
     let histogram = measured(&state, "bulkhead.compile").await;
@@ -159,7 +162,7 @@ async fn statistics_by_kind() {
 }
 
 #[tokio::test]
-async fn tags_are_a_list_or_repeated() {
+async fn tags_are_listed_or_repeated() {
     let (state, captcha) = captcha();
     captcha.event(&CLIENT, Event::VerifySuccess);
     captcha.event(&CLIENT, Event::VerifyFailure);
@@ -180,8 +183,8 @@ async fn tags_are_a_list_or_repeated() {
 }
 
 #[tokio::test]
-async fn wrong_names_and_tags() {
-    let state = well();
+async fn wrong_names_and_tags_are_refused() {
+    let state = healthy_state();
     for name in ["none.such", "jvm_memory_used_bytes", "jvm.memory.used?tag=area:attic", "%ff"] {
         let reply = get(&state, &format!("/actuator/metrics/{name}")).await;
         assert_eq!((reply.status, reply.body.as_str()), (StatusCode::NOT_FOUND, ""), "{name}");

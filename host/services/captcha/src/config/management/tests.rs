@@ -1,3 +1,5 @@
+//! Tests of `[management]`.
+
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use super::*;
@@ -8,14 +10,14 @@ fn read(toml: &str) -> Management {
 }
 
 #[test]
-fn nothing_written_gives_the_defaults() {
+fn empty_configuration_has_the_defaults() {
     let management = read("");
     assert_eq!(management.base_path, "/actuator");
     assert_eq!(management.exposed.len(), 5);
 }
 
 #[test]
-fn the_listener_may_not_clash() {
+fn taken_listener_address_is_refused() {
     each_refused(&[(
         "[management.server]\nport = 9901",
         "management.server.port: 127.0.0.1:9901 is taken by server.admin_listen",
@@ -42,7 +44,7 @@ fn exposure_follows_spring() {
 }
 
 #[test]
-fn unknown_endpoints_are_warned_about() {
+fn unknown_endpoints_give_warnings() {
     let toml = "[management.endpoints.web.exposure]\ninclude = ['health', 'sbom']";
     let loaded = loaded(toml, &[]);
     assert_eq!(loaded.warnings.len(), 1);
@@ -64,7 +66,7 @@ fn management_settings_are_read() {
     assert_eq!(management.listen.unwrap().to_string(), "10.0.0.1:9000");
 
     let same = read("[management.server]\nport = 8080");
-    assert_eq!(same.listen, None, "the public port is no listener of its own");
+    assert_eq!(same.listen, None, "the public port needs no separate listener");
     let off = read("[management.server]\nport = -1");
     assert!(off.exposed.is_empty() && off.listen.is_none());
     let follows = "[services.captcha]\nlisten = '10.0.0.2:80'\n[management.server]\nport = 81";

@@ -17,19 +17,18 @@ use tokio::sync::Mutex;
 use tracing::warn;
 
 use super::AuthError;
-use crate::config::KeySet as Location;
+use crate::config::KeySetLocation;
 
-/// A fetched set is renewed when it is older.
-const FRESH: Duration = Duration::from_secs(5 * 60);
+/// Age from which a fetched key set is refreshed.
+const REFRESH_AGE: Duration = Duration::from_secs(5 * 60);
 
-/// A set that cannot be renewed is used this long: an outage of the issuer stops nobody at once, and
-/// a withdrawn key does not live on.
-const USABLE: Duration = Duration::from_secs(60 * 60);
+/// Greatest age of a key set in use: calls survive a short outage of the issuer, and a withdrawn key expires.
+const MAX_AGE: Duration = Duration::from_secs(60 * 60);
 
-/// Seconds between two attempts to fetch, whatever asks for them.
+/// Least time between two fetches, seconds.
 pub const RETRY_SECONDS: u32 = 10;
 
-/// Connecting and fetching together.
+/// Timeout of a fetch, connecting included.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Largest key set, bytes.
@@ -44,7 +43,7 @@ pub struct PublicKey {
 }
 
 impl PublicKey {
-    /// Whether a token that names `algorithm` and perhaps a key id is this key's to check.
+    /// Checks whether this key applies to a token with this algorithm and key id.
     pub fn fits(&self, algorithm: Algorithm, id: Option<&str>) -> bool {
         let named = id.is_none() || self.id.as_deref() == id;
         named && self.algorithms.contains(&algorithm)
@@ -60,7 +59,7 @@ impl PublicKey {
     }
 }
 
-/// The algorithm that a key declares, or those that its type allows. Symmetric ones never: whoever can
+/// Returns the algorithm that a key declares, or those that its type allows. Never a symmetric one: everyone who can
 /// read a published secret could sign with it.
 fn algorithms(jwk: &Jwk) -> Vec<Algorithm> {
     let allowed: &[Algorithm] = match &jwk.algorithm {
@@ -78,6 +77,7 @@ fn algorithms(jwk: &Jwk) -> Vec<Algorithm> {
     allowed.iter().copied().filter(declares).collect()
 }
 
+/// Checks whether a key is for signatures.
 fn checks_signatures(jwk: &Jwk) -> bool {
     let by_use = jwk.common.public_key_use.as_ref();
     let by_operations = jwk.common.key_operations.as_ref();
@@ -85,7 +85,7 @@ fn checks_signatures(jwk: &Jwk) -> bool {
         && by_operations.is_none_or(|operations| operations.contains(&KeyOperations::Verify))
 }
 
-/// Reads a key set; keys that cannot check signatures are left out.
+/// Parses a key set; leaves out keys that cannot check signatures.
 pub fn parse(json: &[u8]) -> Result<Vec<PublicKey>, AuthError> {
     #[derive(Deserialize)]
     struct KeySet {
@@ -101,28 +101,28 @@ pub fn parse(json: &[u8]) -> Result<Vec<PublicKey>, AuthError> {
     }
 }
 
-/// Gives the keys that hold now.
+/// The source of the keys.
 pub enum KeySource {
     /// Read once.
     Fixed(Arc<Vec<PublicKey>>),
-    /// Fetched when first needed, then renewed.
-    Remote(Box<Remote>),
+    /// Fetched when first needed, then refreshed.
+    Remote(Box<RemoteKeySet>),
 }
 
 impl KeySource {
-    /// A source as configured, whose keys age by `clock`.
-    pub fn new(location: &Location, clock: &HostClock) -> Result<Self, AuthError> {
+    /// Returns the source for a configuration; `clock` measures the age of keys.
+    pub fn new(location: &KeySetLocation, clock: &HostClock) -> Result<Self, AuthError> {
         match location {
-            Location::File(path) => {
+            KeySetLocation::File(path) => {
                 let read = files::read_settings(path);
                 let json = read.map_err(|source| AuthError::Read { path: path.clone(), source })?;
                 Ok(Self::Fixed(Arc::new(parse(&json)?)))
             }
-            Location::Url(url) => Ok(Self::Remote(Box::new(Remote::new(url, clock)?))),
+            KeySetLocation::Url(url) => Ok(Self::Remote(Box::new(RemoteKeySet::new(url, clock)?))),
         }
     }
 
-    /// The present keys; none when they never came or are too old.
+    /// Returns the current keys; `None` when they were never fetched or are too old.
     pub async fn keys(&self) -> Option<Arc<Vec<PublicKey>>> {
         match self {
             Self::Fixed(keys) => Some(keys.clone()),
@@ -130,38 +130,39 @@ impl KeySource {
         }
     }
 
-    /// The keys after one more look at the source: a token names a key that is not among them.
-    pub async fn renewed(&self) -> Option<Arc<Vec<PublicKey>>> {
+    /// Refreshes the keys and returns them: for a token whose key is not among them.
+    pub async fn refreshed(&self) -> Option<Arc<Vec<PublicKey>>> {
         if let Self::Remote(remote) = self {
-            remote.renew(&mut *remote.attempted.lock().await).await;
+            remote.refresh(&mut *remote.last_attempt.lock().await).await;
         }
         self.keys().await
     }
 }
 
-/// A key set behind a URL.
-pub struct Remote {
+/// A key set at a URL, with a cache.
+pub struct RemoteKeySet {
     client: reqwest::Client,
     url: String,
-    held: ArcSwapOption<Held>,
+    cached: ArcSwapOption<CachedKeys>,
     clock: HostClock,
-    /// When a fetch was last tried; whoever holds the lock fetches.
-    attempted: Mutex<Option<Instant>>,
+    /// Time of the last fetch. The holder of the lock fetches.
+    last_attempt: Mutex<Option<Instant>>,
 }
 
-struct Held {
+/// Fetched keys.
+struct CachedKeys {
     keys: Arc<Vec<PublicKey>>,
     fetched: Instant,
 }
 
-impl Remote {
+impl RemoteKeySet {
     fn new(url: &str, clock: &HostClock) -> Result<Self, AuthError> {
         let client = reqwest::Client::builder()
             .timeout(FETCH_TIMEOUT)
             .redirect(reqwest::redirect::Policy::none())
             .build()?;
-        let held = ArcSwapOption::empty();
-        Ok(Self { client, url: url.to_owned(), held, clock: clock.clone(), attempted: Mutex::default() })
+        let cached = ArcSwapOption::empty();
+        Ok(Self { client, url: url.to_owned(), cached, clock: clock.clone(), last_attempt: Mutex::default() })
     }
 
     fn age(&self, since: Instant) -> Duration {
@@ -170,32 +171,33 @@ impl Remote {
 
     async fn keys(&self) -> Option<Arc<Vec<PublicKey>>> {
         match self.usable() {
-            Some(held) if self.age(held.fetched) < FRESH => return Some(held.keys.clone()),
-            // Old keys serve everybody but the one call that renews them.
+            Some(cached) if self.age(cached.fetched) < REFRESH_AGE => return Some(cached.keys.clone()),
+            // Only one call waits for the refresh; others use the old keys.
             Some(_) => {
-                if let Ok(mut attempted) = self.attempted.try_lock() {
-                    self.renew(&mut attempted).await;
+                if let Ok(mut last_attempt) = self.last_attempt.try_lock() {
+                    self.refresh(&mut last_attempt).await;
                 }
             }
-            None => self.renew(&mut *self.attempted.lock().await).await,
+            None => self.refresh(&mut *self.last_attempt.lock().await).await,
         }
-        self.usable().map(|held| held.keys.clone())
+        self.usable().map(|cached| cached.keys.clone())
     }
 
-    fn usable(&self) -> Option<Arc<Held>> {
-        self.held.load_full().filter(|held| self.age(held.fetched) < USABLE)
+    fn usable(&self) -> Option<Arc<CachedKeys>> {
+        self.cached.load_full().filter(|cached| self.age(cached.fetched) < MAX_AGE)
     }
 
-    async fn renew(&self, attempted: &mut Option<Instant>) {
-        let pause = Duration::from_secs(RETRY_SECONDS.into());
-        if attempted.is_some_and(|at| self.age(at) < pause) {
+    /// Fetches the keys, unless the last fetch was too recent.
+    async fn refresh(&self, last_attempt: &mut Option<Instant>) {
+        let min_interval = Duration::from_secs(RETRY_SECONDS.into());
+        if last_attempt.is_some_and(|at| self.age(at) < min_interval) {
             return;
         }
-        *attempted = Some(self.clock.instant());
+        *last_attempt = Some(self.clock.instant());
         match self.fetch().await {
             Ok(keys) => {
-                let held = Held { keys: Arc::new(keys), fetched: self.clock.instant() };
-                self.held.store(Some(Arc::new(held)));
+                let cached = CachedKeys { keys: Arc::new(keys), fetched: self.clock.instant() };
+                self.cached.store(Some(Arc::new(cached)));
             }
             Err(error) => {
                 warn!(url = %self.url, %error, "cannot fetch the captcha service's key set")
@@ -237,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn only_asymmetric_signature_keys_count() {
+    fn only_asymmetric_signature_keys_are_used() {
         assert_eq!(usable(json!([ed25519(json!({}))])), 1);
         assert_eq!(usable(json!([ed25519(json!({"alg": "EdDSA", "use": "sig"}))])), 1);
         assert_eq!(usable(json!([ed25519(json!({"key_ops": ["verify"]}))])), 1);
@@ -254,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn rsa_keys_check_what_they_declare() {
+    fn rsa_keys_check_declared_algorithms() {
         let key = |alg: Option<&str>| {
             let mut key = json!({"kty": "RSA", "n": "AQAB", "e": "AQAB", "kid": "k"});
             if let Some(alg) = alg {
@@ -271,11 +273,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_set_is_an_error() {
+    fn malformed_key_set_is_an_error() {
         for json in ["", "{}", "[]", r#"{"keys":[]}"#, r#"{"keys":{}}"#] {
             assert!(parse(json.as_bytes()).is_err(), "{json}");
         }
-        let missing = Location::File("/nonexistent/jwks.json".into());
+        let missing = KeySetLocation::File("/nonexistent/jwks.json".into());
         assert!(matches!(KeySource::new(&missing, &HostClock::system()), Err(AuthError::Read { .. })));
     }
 }

@@ -5,28 +5,28 @@ use jsonwebtoken::{Header, Validation, decode, decode_header};
 use serde::Deserialize;
 
 use super::{
-    AuthError, Denied,
+    AuthError, AuthRefusal,
     jwks::{KeySource, PublicKey},
 };
 use crate::config::Jwt;
 
-/// Clocks of issuer and host may differ by this many seconds.
+/// Tolerated difference between the clocks of issuer and host, seconds.
 const LEEWAY_SECONDS: f64 = 60.0;
 
-/// When a token holds, Unix seconds.
+/// The claims that limit a token's validity, Unix seconds.
 #[derive(Deserialize)]
-struct Times {
+struct ValidityClaims {
     exp: f64,
     nbf: Option<f64>,
 }
 
-impl Times {
-    fn hold_at(&self, now: f64) -> bool {
+impl ValidityClaims {
+    fn are_valid_at(&self, now: f64) -> bool {
         self.exp >= now - LEEWAY_SECONDS && self.nbf.is_none_or(|nbf| nbf <= now + LEEWAY_SECONDS)
     }
 }
 
-/// What a token must satisfy.
+/// Checks tokens.
 pub struct JwtCheck {
     source: KeySource,
     issuer: Option<String>,
@@ -35,7 +35,7 @@ pub struct JwtCheck {
 }
 
 impl JwtCheck {
-    /// A check as configured, which tells the time by `clock`.
+    /// Returns the check for a configuration; `clock` gives the time.
     pub fn new(settings: &Jwt, clock: &HostClock) -> Result<Self, AuthError> {
         Ok(Self {
             source: KeySource::new(&settings.key_set, clock)?,
@@ -45,32 +45,33 @@ impl JwtCheck {
         })
     }
 
-    /// Lets a token's holder in. A token of an unknown key has the key set looked up once more.
-    pub async fn admit(&self, token: &str) -> Result<(), Denied> {
-        let header = decode_header(token).map_err(|_| Denied::Invalid)?;
-        // RFC 7515, section 4.1.11: what is critical must be understood, and no extension is.
+    /// Checks a token. A token of an unknown key triggers a refresh of the key set.
+    pub async fn admit(&self, token: &str) -> Result<(), AuthRefusal> {
+        let header = decode_header(token).map_err(|_| AuthRefusal::Invalid)?;
+        // RFC 7515, section 4.1.11: critical extensions must be understood, and none is supported.
         if header.crit.is_some() {
-            return Err(Denied::Invalid);
+            return Err(AuthRefusal::Invalid);
         }
         let fits = |key: &&PublicKey| key.fits(header.alg, header.kid.as_deref());
-        let mut keys = self.source.keys().await.ok_or(Denied::Unavailable)?;
+        let mut keys = self.source.keys().await.ok_or(AuthRefusal::Unavailable)?;
         if !keys.iter().any(|key| fits(&key)) {
-            keys = self.source.renewed().await.ok_or(Denied::Unavailable)?;
+            keys = self.source.refreshed().await.ok_or(AuthRefusal::Unavailable)?;
         }
         let validation = self.validation(&header);
         let now = self.clock.unix().as_secs_f64();
-        let holds = |key: &PublicKey| {
-            decode::<Times>(token, &key.key, &validation).is_ok_and(|token| token.claims.hold_at(now))
+        let accepts = |key: &PublicKey| {
+            decode::<ValidityClaims>(token, &key.key, &validation)
+                .is_ok_and(|token| token.claims.are_valid_at(now))
         };
-        match keys.iter().filter(fits).any(holds) {
+        match keys.iter().filter(fits).any(accepts) {
             true => Ok(()),
-            false => Err(Denied::Invalid),
+            false => Err(AuthRefusal::Invalid),
         }
     }
 
     fn validation(&self, header: &Header) -> Validation {
         let mut validation = Validation::new(header.alg);
-        // Checked by the host's clock instead.
+        // Checked with the host's clock instead.
         validation.validate_exp = false;
         let mut required = vec!["exp"];
         if let Some(issuer) = &self.issuer {
@@ -99,7 +100,7 @@ mod tests {
 
     use super::{super::jwks, *};
 
-    /// An Ed25519 private key in PKCS#8 (RFC 8410) from 32 random bytes.
+    /// Generates an Ed25519 private key in PKCS#8 (RFC 8410) from 32 random bytes.
     fn new_key() -> EncodingKey {
         let mut der = hex::decode("302e020100300506032b657004220420").unwrap();
         let mut seed = [0; 32];
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn good_tokens_pass() {
+    async fn valid_tokens_pass() {
         let key = new_key();
         let (check, _) = check(&key);
         for (kid, changes) in [
@@ -171,12 +172,12 @@ mod tests {
             json!({"aud": null}),
         ] {
             let token = sign(&key, Some("k1"), &claims(changes.clone()));
-            assert_eq!(check.admit(&token).await, Err(Denied::Invalid), "{changes}");
+            assert_eq!(check.admit(&token).await, Err(AuthRefusal::Invalid), "{changes}");
         }
     }
 
     #[tokio::test]
-    async fn times_are_checked_by_the_host_s_clock() {
+    async fn validity_is_checked_with_host_clock() {
         let key = new_key();
         let (mut check, _) = check(&key);
         let (clock, hands) = HostClock::movable();
@@ -185,13 +186,13 @@ mod tests {
         let token = sign(&key, Some("k1"), &claims(json!({"nbf": now - 1, "exp": now + 600})));
         assert_eq!(check.admit(&token).await, Ok(()));
         let minute = std::time::Duration::from_secs(60);
-        for (minutes, holds) in [(10, true), (12, false)] {
+        for (minutes, is_valid) in [(10, true), (12, false)] {
             hands.set_ahead(minutes * minute);
-            assert_eq!(check.admit(&token).await.is_ok(), holds, "{minutes} minutes later");
+            assert_eq!(check.admit(&token).await.is_ok(), is_valid, "{minutes} minutes later");
             hands.set_back(minutes * minute);
         }
         hands.set_back(2 * minute);
-        assert_eq!(check.admit(&token).await, Err(Denied::Invalid), "before it holds");
+        assert_eq!(check.admit(&token).await, Err(AuthRefusal::Invalid), "before nbf");
     }
 
     #[tokio::test]
@@ -216,12 +217,12 @@ mod tests {
             "a.b.c".into(),
             "x".into(),
         ] {
-            assert_eq!(check.admit(&token).await, Err(Denied::Invalid), "{token}");
+            assert_eq!(check.admit(&token).await, Err(AuthRefusal::Invalid), "{token}");
         }
     }
 
     #[tokio::test]
-    async fn what_a_token_calls_critical_is_not_understood() {
+    async fn critical_extensions_are_refused() {
         let key = new_key();
         let (check, _) = check(&key);
         let token =
@@ -229,7 +230,7 @@ mod tests {
         assert_eq!(check.admit(&token(None).unwrap()).await, Ok(()));
         for crit in [vec![], vec!["exp".to_owned()], vec!["urn:example:unknown".to_owned()]] {
             let refused = check.admit(&token(Some(crit.clone())).unwrap()).await;
-            assert_eq!(refused, Err(Denied::Invalid), "{crit:?}");
+            assert_eq!(refused, Err(AuthRefusal::Invalid), "{crit:?}");
         }
     }
 

@@ -1,5 +1,5 @@
-//! Answers of `siteverify` that are given again: the same idempotency key with the same response has the same answer
-//! for a while, so that a back end may ask again after it has lost an answer.
+//! Caches answers of `siteverify`: the same idempotency key with the same response has the same answer for a while, so
+//! that a back end can retry after it has lost an answer.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -10,64 +10,65 @@ use std::{
 use sha2::{Digest as _, Sha256};
 use tokio::sync::OnceCell;
 
-/// How long an answer is given again, from when it was first asked for.
-const LIFE: Duration = Duration::from_secs(600);
-/// Most answers a secret; for a further one the oldest is forgotten.
-const ANSWERS: usize = 10_000;
+/// Lifetime of an answer, from its first request.
+const LIFETIME: Duration = Duration::from_secs(600);
+/// Most answers per secret; a further one evicts the oldest.
+const MAX_ANSWERS: usize = 10_000;
 
 /// A digest, since neither secrets nor responses are kept.
-type Id = [u8; 32];
+type AnswerId = [u8; 32];
 
-/// An answer that is there, or will be once the call for it has ended.
-pub type Cell<T> = Arc<OnceCell<T>>;
+/// An answer, which is set when its call ends.
+pub type CachedAnswer<T> = Arc<OnceCell<T>>;
 
 /// Answers by secret, idempotency key and response.
-pub struct Answers<T>(Mutex<HashMap<Id, OfSecret<T>>>);
+pub struct AnswerCache<T>(Mutex<HashMap<AnswerId, SecretAnswers<T>>>);
 
-struct OfSecret<T> {
-    cells: HashMap<Id, Cell<T>>,
-    /// The oldest first.
-    ids: VecDeque<(Instant, Id)>,
+/// The answers of one secret.
+struct SecretAnswers<T> {
+    cells: HashMap<AnswerId, CachedAnswer<T>>,
+    /// Ids with their time of insertion, oldest first.
+    ids: VecDeque<(Instant, AnswerId)>,
 }
 
-impl<T> Default for Answers<T> {
+impl<T> Default for AnswerCache<T> {
     fn default() -> Self {
         Self(Mutex::default())
     }
 }
 
-impl<T> Answers<T> {
-    /// The answer to a question, which may have to be found still. `secret` must be a site's: only as many as there are
-    /// sites take up room.
-    pub fn of(&self, secret: &str, key: &str, response: &str, now: Instant) -> Cell<T> {
+impl<T> AnswerCache<T> {
+    /// Returns the cell of an answer, which is empty for a new request. `secret` must belong to a site, so that the
+    /// number of sites bounds the cache.
+    pub fn get_or_insert(&self, secret: &str, key: &str, response: &str, now: Instant) -> CachedAnswer<T> {
         let mut secrets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        secrets.retain(|_, answers| answers.forget(now, usize::MAX));
+        secrets.retain(|_, answers| answers.evict(now, usize::MAX));
         let answers = secrets.entry(Sha256::digest(secret).into()).or_default();
-        // A key has no line break.
-        let id: Id =
+        // Keys have no line breaks, so the input is unambiguous.
+        let id: AnswerId =
             Sha256::new().chain_update(key).chain_update("\n").chain_update(response).finalize().into();
         if let Some(cell) = answers.cells.get(&id) {
             return Arc::clone(cell);
         }
-        answers.forget(now, ANSWERS - 1);
-        let cell = Cell::default();
+        answers.evict(now, MAX_ANSWERS - 1);
+        let cell = CachedAnswer::default();
         answers.cells.insert(id, Arc::clone(&cell));
         answers.ids.push_back((now, id));
         cell
     }
 }
 
-impl<T> Default for OfSecret<T> {
+impl<T> Default for SecretAnswers<T> {
     fn default() -> Self {
         Self { cells: HashMap::new(), ids: VecDeque::new() }
     }
 }
 
-impl<T> OfSecret<T> {
-    /// Forgets what is too old, and the oldest beyond `most`. Returns whether anything is left.
-    fn forget(&mut self, now: Instant, most: usize) -> bool {
+impl<T> SecretAnswers<T> {
+    /// Removes expired answers, and the oldest beyond `most`. Returns whether any answer is left.
+    fn evict(&mut self, now: Instant, most: usize) -> bool {
         while let Some((since, id)) = self.ids.front().copied() {
-            if now.saturating_duration_since(since) < LIFE && self.ids.len() <= most {
+            if now.saturating_duration_since(since) < LIFETIME && self.ids.len() <= most {
                 break;
             }
             self.ids.pop_front();
@@ -83,45 +84,57 @@ mod tests {
 
     use super::*;
 
-    fn same<T>(left: &Cell<T>, right: &Cell<T>) -> bool {
+    fn same<T>(left: &CachedAnswer<T>, right: &CachedAnswer<T>) -> bool {
         Arc::ptr_eq(left, right)
     }
 
     #[test]
-    fn secret_key_and_response_make_an_answer() {
-        let (answers, now) = (Answers::<()>::default(), Instant::now());
-        let first = answers.of("secret", "key", "response", now);
-        assert!(same(&first, &answers.of("secret", "key", "response", now)));
+    fn answer_depends_on_secret_key_and_response() {
+        let (answers, now) = (AnswerCache::<()>::default(), Instant::now());
+        let first = answers.get_or_insert("secret", "key", "response", now);
+        assert!(same(&first, &answers.get_or_insert("secret", "key", "response", now)));
         for (secret, key, response) in
             [("other", "key", "response"), ("secret", "other", "response"), ("secret", "key", "other")]
         {
-            assert!(!same(&first, &answers.of(secret, key, response, now)), "{secret} {key} {response}");
+            assert!(
+                !same(&first, &answers.get_or_insert(secret, key, response, now)),
+                "{secret} {key} {response}"
+            );
         }
     }
 
     #[test]
-    fn an_answer_is_forgotten_after_its_life() {
-        let (answers, now) = (Answers::<()>::default(), Instant::now());
-        let first = answers.of("secret", "key", "response", now);
-        let almost = now + LIFE - Duration::from_millis(1);
-        assert!(same(&first, &answers.of("secret", "key", "response", almost)));
-        answers.of("other", "key", "response", now + LIFE);
+    fn answer_expires_after_its_lifetime() {
+        let (answers, now) = (AnswerCache::<()>::default(), Instant::now());
+        let first = answers.get_or_insert("secret", "key", "response", now);
+        let almost = now + LIFETIME - Duration::from_millis(1);
+        assert!(same(&first, &answers.get_or_insert("secret", "key", "response", almost)));
+        answers.get_or_insert("other", "key", "response", now + LIFETIME);
         assert_eq!(answers.0.lock().unwrap().len(), 1, "nothing is left of the first secret");
-        assert!(!same(&first, &answers.of("secret", "key", "response", now + LIFE)));
+        assert!(!same(&first, &answers.get_or_insert("secret", "key", "response", now + LIFETIME)));
     }
 
     #[test]
-    fn each_secret_has_so_many_answers() {
-        let (answers, now) = (Answers::<()>::default(), Instant::now());
-        let kept = answers.of("other", "key", "response", now);
-        let first = answers.of("secret", "0", "response", now);
-        for key in 1..ANSWERS {
-            answers.of("secret", &key.to_string(), "response", now);
+    fn answers_per_secret_are_bounded() {
+        let (answers, now) = (AnswerCache::<()>::default(), Instant::now());
+        let kept = answers.get_or_insert("other", "key", "response", now);
+        let first = answers.get_or_insert("secret", "0", "response", now);
+        for key in 1..MAX_ANSWERS {
+            answers.get_or_insert("secret", &key.to_string(), "response", now);
         }
-        assert!(same(&first, &answers.of("secret", "0", "response", now)), "there is room for so many");
-        answers.of("secret", "one more", "response", now);
-        assert!(!same(&first, &answers.of("secret", "0", "response", now)));
-        assert!(same(&kept, &answers.of("other", "key", "response", now)), "another secret's answers stay");
-        assert_eq!(answers.0.lock().unwrap().values().map(|of| of.cells.len()).max(), Some(ANSWERS));
+        assert!(
+            same(&first, &answers.get_or_insert("secret", "0", "response", now)),
+            "the limit is not reached"
+        );
+        answers.get_or_insert("secret", "one more", "response", now);
+        assert!(!same(&first, &answers.get_or_insert("secret", "0", "response", now)));
+        assert!(
+            same(&kept, &answers.get_or_insert("other", "key", "response", now)),
+            "another secret's answers stay"
+        );
+        assert_eq!(
+            answers.0.lock().unwrap().values().map(|answers| answers.cells.len()).max(),
+            Some(MAX_ANSWERS)
+        );
     }
 }

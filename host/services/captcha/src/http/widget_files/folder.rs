@@ -1,4 +1,4 @@
-//! The widget's files, read once from their folder with what browsers check them by.
+//! Reads the widget's files from their folder, with integrity hashes and entity tags.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,81 +15,81 @@ use thiserror::Error;
 
 use crate::config::Captcha;
 
-/// Most bytes of all files together; the package has 5 MB.
-const MOST_BYTES: usize = 32 << 20;
+/// Greatest size of all files together, bytes; the package has 5 MB.
+const MAX_BYTES: usize = 32 << 20;
 /// Most files; the package has about 300.
-const MOST_FILES: usize = 4096;
-/// Most names of files that are left out that a warning has.
-const MOST_NAMED: usize = 5;
+const MAX_FILES: usize = 4096;
+/// Most names of skipped files in a warning.
+const MAX_NAMED: usize = 5;
 
 /// Why a folder cannot be served.
 #[derive(Debug, Error)]
 pub enum WidgetFilesError {
-    /// It cannot be read, or something in it.
+    /// The folder, or a file in it, cannot be read.
     #[error("cannot read {}: {source}; check captcha.widget_dir", path.display())]
     Read {
-        /// The folder or file.
+        /// Path of the folder or file.
         path: PathBuf,
-        /// The operating system's reason.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// A symbolic link leads out of it.
+    /// A symbolic link leads out of the folder.
     #[error("{} leads out of captcha.widget_dir; put the file itself there", .0.display())]
     Outside(PathBuf),
-    /// There is more than a widget has.
+    /// The folder is larger than a widget.
     #[error(
-        "captcha.widget_dir has more than {MOST_FILES} files or {MOST_BYTES} bytes; name the widget's folder only"
+        "captcha.widget_dir has more than {MAX_FILES} files or {MAX_BYTES} bytes; name the widget's folder only"
     )]
-    TooMuch,
-    /// There is nothing to serve.
+    TooLarge,
+    /// The folder has no file to serve.
     #[error(
         "captcha.widget_dir has no file that can be served; put the files of the npm package altcha there"
     )]
     Empty,
 }
 
-/// A file as it is served.
+/// A file of the widget.
 #[derive(Debug)]
 pub struct WidgetFile {
-    /// The media type, by the name's ending.
+    /// The media type, by file extension.
     pub content_type: &'static str,
-    /// What it holds.
+    /// The content.
     pub bytes: Bytes,
-    /// For the attribute `integrity` (W3C Subresource Integrity).
+    /// The value of the attribute `integrity` (W3C Subresource Integrity).
     pub integrity: String,
-    /// Names this state of the file; weak, since it is also sent compressed.
+    /// The entity tag; weak, since the file is also sent compressed.
     pub etag: HeaderValue,
 }
 
-/// The files of a folder by their paths in it, with `/` between names.
+/// The files of a folder by their paths in it, with `/` as separator.
 #[derive(Debug)]
 pub struct WidgetFiles {
     release: String,
     files: BTreeMap<String, WidgetFile>,
-    skipped: Skipped,
+    skipped: SkippedFiles,
 }
 
 impl WidgetFiles {
-    /// The files of the configured folder, where there is one.
+    /// Reads the configured folder, if there is one.
     ///
     /// # Errors
-    /// When something in it cannot be served.
+    /// Fails when the folder cannot be served.
     pub fn configured(captcha: &Captcha) -> Result<Option<Self>, WidgetFilesError> {
         captcha.widget_dir.as_deref().map(Self::read).transpose()
     }
 
-    /// Reads a folder and those below it. Names that begin with a dot are left out, and so are those that would have to be
-    /// written in another way in a URL, of which [`WidgetFiles::warning`] tells.
+    /// Reads a folder and those below it. Skips names that begin with a dot, and names that a URL would have to escape,
+    /// which [`WidgetFiles::warning`] lists.
     ///
     /// # Errors
-    /// When something in it cannot be served.
+    /// Fails when the folder cannot be served.
     fn read(folder: &Path) -> Result<Self, WidgetFilesError> {
-        let mut reading = Reading {
-            root: real(folder)?,
+        let mut reading = FolderReader {
+            root: real_path(folder)?,
             seen: BTreeSet::new(),
             bytes: 0,
             files: BTreeMap::new(),
-            skipped: Skipped::default(),
+            skipped: SkippedFiles::default(),
         };
         reading.folder(&reading.root.clone(), "")?;
         let (files, skipped) = (reading.files, reading.skipped);
@@ -104,102 +104,103 @@ impl WidgetFiles {
         Ok(Self { release, files, skipped })
     }
 
-    /// What the operator should know: which files and folders are not served because of their names.
+    /// Returns a warning about files and folders that are not served because of their names.
     pub fn warning(&self) -> Option<String> {
-        let Skipped { count, names } = &self.skipped;
+        let SkippedFiles { count, names } = &self.skipped;
         let more = count - names.len();
         let names = names.iter().cloned().collect::<Vec<_>>().join(", ");
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
         (*count > 0).then(|| {
             format!(
-                "captcha.widget_dir: not served, for their names have other characters than A-Z a-z 0-9 . _ - @ +: \
-                 {names}{more}; rename what pages are to load"
+                "captcha.widget_dir: not served, since their names have other characters than A-Z a-z 0-9 . _ - @ +: \
+                 {names}{more}; rename the files that pages load"
             )
         })
     }
 
-    /// Names this state of the folder: 16 hex digits.
+    /// Returns the digest of the folder: 16 hex digits.
     pub fn release(&self) -> &str {
         &self.release
     }
 
-    /// Every file with its path, sorted.
+    /// Returns every file with its path, sorted.
     pub fn files(&self) -> impl Iterator<Item = (&str, &WidgetFile)> {
         self.files.iter().map(|(path, file)| (path.as_str(), file))
     }
 
-    /// The file at a path.
+    /// Returns the file at a path.
     pub fn file(&self, path: &str) -> Option<&WidgetFile> {
         self.files.get(path)
     }
 }
 
-/// Files and folders whose names would be written in another way in a URL.
+/// Files and folders whose names a URL would have to escape.
 #[derive(Debug, Default)]
-struct Skipped {
+struct SkippedFiles {
     count: usize,
-    /// The first of them in alphabetical order, quoted.
+    /// The first names in alphabetical order, quoted.
     names: BTreeSet<String>,
 }
 
-impl Skipped {
+impl SkippedFiles {
     fn add(&mut self, name: String) {
         self.count += 1;
         self.names.insert(name);
-        if self.names.len() > MOST_NAMED {
+        if self.names.len() > MAX_NAMED {
             self.names.pop_last();
         }
     }
 }
 
-struct Reading {
+/// Reads a folder recursively.
+struct FolderReader {
     root: PathBuf,
-    /// Folders, since a link may lead to one that is above it.
+    /// Folders that were read: a link may lead to a parent folder.
     seen: BTreeSet<PathBuf>,
     bytes: usize,
     files: BTreeMap<String, WidgetFile>,
-    skipped: Skipped,
+    skipped: SkippedFiles,
 }
 
-impl Reading {
+impl FolderReader {
     fn folder(&mut self, folder: &Path, prefix: &str) -> Result<(), WidgetFilesError> {
         if !self.seen.insert(folder.to_owned()) {
             return Ok(());
         }
         for entry in fs::read_dir(folder).map_err(unreadable(folder))? {
             let entry = entry.map_err(unreadable(folder))?;
-            let shown = entry.path();
+            let entry_path = entry.path();
             let name = entry.file_name();
             if name.as_encoded_bytes().starts_with(b".") {
                 continue;
             }
             let Some(plain) = name.to_str().filter(|name| is_plain(name)) else {
                 let name = Path::new(prefix).join(&name);
-                // Quoted, so that it has no commands for terminals.
+                // Quoted, so that it has no escape sequences for terminals.
                 self.skipped.add(format!("{name:?}"));
                 continue;
             };
             let path = format!("{prefix}{plain}");
-            let found = real(&shown)?;
-            if !found.starts_with(&self.root) {
-                return Err(WidgetFilesError::Outside(shown));
+            let target = real_path(&entry_path)?;
+            if !target.starts_with(&self.root) {
+                return Err(WidgetFilesError::Outside(entry_path));
             }
-            match found.is_dir() {
-                true => self.folder(&found, &format!("{path}/"))?,
-                false => self.file(&found, path)?,
+            match target.is_dir() {
+                true => self.folder(&target, &format!("{path}/"))?,
+                false => self.file(&target, path)?,
             }
         }
         Ok(())
     }
 
-    fn file(&mut self, found: &Path, path: String) -> Result<(), WidgetFilesError> {
-        let bytes = files::read(found, MOST_BYTES - self.bytes).map_err(|source| match source.kind() {
-            io::ErrorKind::FileTooLarge => WidgetFilesError::TooMuch,
-            _ => unreadable(found)(source),
+    fn file(&mut self, target: &Path, path: String) -> Result<(), WidgetFilesError> {
+        let bytes = files::read(target, MAX_BYTES - self.bytes).map_err(|source| match source.kind() {
+            io::ErrorKind::FileTooLarge => WidgetFilesError::TooLarge,
+            _ => unreadable(target)(source),
         })?;
         self.bytes += bytes.len();
-        if self.files.len() == MOST_FILES {
-            return Err(WidgetFilesError::TooMuch);
+        if self.files.len() == MAX_FILES {
+            return Err(WidgetFilesError::TooLarge);
         }
         let content_type = content_type(Path::new(&path).extension());
         let integrity = format!("sha384-{}", BASE64_STANDARD.encode(Sha384::digest(&bytes)));
@@ -211,7 +212,7 @@ impl Reading {
     }
 }
 
-fn real(path: &Path) -> Result<PathBuf, WidgetFilesError> {
+fn real_path(path: &Path) -> Result<PathBuf, WidgetFilesError> {
     fs::canonicalize(path).map_err(unreadable(path))
 }
 
@@ -219,7 +220,7 @@ fn unreadable(path: &Path) -> impl Fn(io::Error) -> WidgetFilesError {
     move |source| WidgetFilesError::Read { path: path.to_owned(), source }
 }
 
-/// Whether a name is the same in a URL.
+/// Checks whether a URL can hold a name without escapes.
 fn is_plain(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-@+".contains(&byte))
 }
@@ -279,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_release_follows_names_and_contents() {
+    fn release_depends_on_names_and_contents() {
         let release = |files| WidgetFiles::read(folder(files).path()).unwrap().release().to_owned();
         let first = release(&[("a.js", "1")]);
         assert_eq!(first, release(&[("a.js", "1")]));
@@ -310,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_names_are_left_out_with_a_warning() {
+    fn odd_names_are_skipped_with_a_warning() {
         let odd = [
             ("a.js", "1"),
             ("main/b.js", "2"),
@@ -350,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn endings_have_their_types() {
+    fn extensions_map_to_media_types() {
         for (name, kind) in [
             ("a.min.js", "text/javascript; charset=utf-8"),
             ("a.umd.cjs", "text/javascript; charset=utf-8"),

@@ -1,4 +1,4 @@
-//! What a back end asks at `siteverify`: fields of a query, a form, a multipart form or a JSON object.
+//! Parses requests to `siteverify`: fields of a query, a form, a multipart form or a JSON object.
 
 use std::{collections::BTreeSet, net::IpAddr};
 
@@ -8,10 +8,10 @@ use super::{
     super::{
         address,
         envelope::nfc,
-        error::ApiError,
-        members::Members,
+        error::CaptchaApiError,
+        members::CaptchaMembers,
         multipart,
-        request::{AnyText, Format, Parameters},
+        request::{AnyText, BodyFormat, UrlParameters},
     },
     ErrorCode,
 };
@@ -24,34 +24,34 @@ const IDEMPOTENCY_KEY_CHARS: usize = 64;
 /// The client that the back end names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RemoteIp {
-    /// None is given.
+    /// The request names none.
     Absent,
     /// An address.
     Address(IpAddr),
-    /// Something that is no address, such as `None` of a back end that does not know it.
+    /// Text that is not an address, such as `None` of a back end that does not know it.
     Unreadable,
 }
 
-/// A question for a verdict.
+/// A request to verify a response.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Question {
+pub struct SiteverifyRequest {
     /// The site's secret, in NFC.
     pub secret: String,
-    /// What the widget put into the form.
+    /// The response that the widget put into the form.
     pub response: String,
     /// The client.
     pub remote_ip: RemoteIp,
-    /// The site that the back end means, in NFC.
+    /// The site's public key, in NFC.
     pub site_key: Option<String>,
-    /// Names the question, so that it can be asked again.
+    /// Identifies the request for retries.
     pub idempotency_key: Option<String>,
 }
 
-impl Question {
-    /// Reads a request.
-    pub fn parse(asked: &AnyText) -> Result<Self, BTreeSet<ErrorCode>> {
+impl SiteverifyRequest {
+    /// Parses a request.
+    pub fn parse(text: &AnyText) -> Result<Self, BTreeSet<ErrorCode>> {
         let bad_request = || BTreeSet::from([ErrorCode::BadRequest]);
-        let fields = fields(asked).map_err(|_| bad_request())?;
+        let fields = fields(text).map_err(|_| bad_request())?;
         // An empty field counts as absent.
         let field = |name| fields.get(name).filter(|text| !text.is_empty()).map(str::to_owned);
         let idempotency_key = field("idempotency_key");
@@ -79,31 +79,32 @@ impl Question {
     }
 }
 
-/// An address, which may have a port or brackets: back ends send what their framework or their proxy calls the client.
+/// Parses an address with or without port or brackets: back ends send the client in the form of their framework or
+/// proxy.
 fn remote_address(text: &str) -> Option<IpAddr> {
     address::parse(text).or_else(|| forwarded::node(text))
 }
 
-/// 1 to 64 visible ASCII characters.
+/// Checks an idempotency key: 1 to 64 visible ASCII characters.
 fn is_idempotency_key(key: &str) -> bool {
     (1..=IDEMPOTENCY_KEY_CHARS).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// The fields of query and body together; none may come twice.
-fn fields(asked: &AnyText) -> Result<Parameters, ApiError> {
-    let mut fields = Parameters::parse(&asked.query)?;
-    let Some((format, text)) = &asked.body else {
+/// Returns the fields of query and body together. Duplicate fields are errors.
+fn fields(request: &AnyText) -> Result<UrlParameters, CaptchaApiError> {
+    let mut fields = UrlParameters::parse(&request.query)?;
+    let Some((format, text)) = &request.body else {
         return Ok(fields);
     };
     match format {
-        Format::Form => fields.add_encoded(text)?,
-        Format::Multipart(boundary) => {
+        BodyFormat::Form => fields.add_encoded(text)?,
+        BodyFormat::Multipart(boundary) => {
             for (name, value) in multipart::fields(text, boundary)? {
                 fields.add(name, value)?;
             }
         }
-        Format::Json => {
-            let members = Members::of_body(text)?;
+        BodyFormat::Json => {
+            let members = CaptchaMembers::of_body(text)?;
             for name in NAMES {
                 if let Some(value) = members.optional(name)? {
                     fields.add(name, value)?;
@@ -124,8 +125,8 @@ mod tests {
 
     const BOUNDARY: &str = "b";
 
-    fn parse(query: &str, format: Format, text: &str) -> Result<Question, BTreeSet<ErrorCode>> {
-        Question::parse(&AnyText { query: query.to_owned(), body: Some((format, text.to_owned())) })
+    fn parse(query: &str, format: BodyFormat, text: &str) -> Result<SiteverifyRequest, BTreeSet<ErrorCode>> {
+        SiteverifyRequest::parse(&AnyText { query: query.to_owned(), body: Some((format, text.to_owned())) })
     }
 
     fn multipart(fields: &[(&str, &str)]) -> String {
@@ -136,8 +137,8 @@ mod tests {
     }
 
     #[test]
-    fn every_format_asks_the_same() {
-        let question = Question {
+    fn every_format_yields_the_same_request() {
+        let request = SiteverifyRequest {
             secret: "caf\u{e9}".into(),
             response: "ab+/=".into(),
             remote_ip: RemoteIp::Address([192, 0, 2, 1].into()),
@@ -154,22 +155,22 @@ mod tests {
             ("idempotency_key", "key-1"),
         ];
         let json = json!(std::collections::BTreeMap::from(fields)).to_string();
-        assert_eq!(parse("", Format::Form, form).as_ref(), Ok(&question));
-        assert_eq!(parse("", Format::Json, &json).as_ref(), Ok(&question));
+        assert_eq!(parse("", BodyFormat::Form, form).as_ref(), Ok(&request));
+        assert_eq!(parse("", BodyFormat::Json, &json).as_ref(), Ok(&request));
         assert_eq!(
-            parse("", Format::Multipart(BOUNDARY.into()), &multipart(&fields)).as_ref(),
-            Ok(&question)
+            parse("", BodyFormat::Multipart(BOUNDARY.into()), &multipart(&fields)).as_ref(),
+            Ok(&request)
         );
-        let query = Question::parse(&AnyText { query: form.into(), body: None });
-        assert_eq!(query.as_ref(), Ok(&question));
+        let query = SiteverifyRequest::parse(&AnyText { query: form.into(), body: None });
+        assert_eq!(query.as_ref(), Ok(&request));
         let (secret, others) = form.split_once('&').unwrap();
-        assert_eq!(parse(secret, Format::Form, others).as_ref(), Ok(&question));
+        assert_eq!(parse(secret, BodyFormat::Form, others).as_ref(), Ok(&request));
     }
 
     #[test]
-    fn a_remote_ip_may_have_a_port_and_need_not_be_an_address() {
+    fn remote_ip_may_have_port_or_brackets() {
         let remote_ip = |text: &str| {
-            parse("", Format::Form, &format!("secret=s&response=x&remoteip={text}")).unwrap().remote_ip
+            parse("", BodyFormat::Form, &format!("secret=s&response=x&remoteip={text}")).unwrap().remote_ip
         };
         assert_eq!(remote_ip(""), RemoteIp::Absent);
         assert_eq!(remote_ip("+192.0.2.1+"), RemoteIp::Address([192, 0, 2, 1].into()));
@@ -203,23 +204,23 @@ mod tests {
     }
 
     #[test]
-    fn missing_and_malformed_fields_are_named() {
+    fn missing_and_malformed_fields_have_codes() {
         use ErrorCode::{BadRequest, MissingInputResponse, MissingInputSecret};
         let long_key = format!("secret=s&response=x&idempotency_key={}", "k".repeat(65));
         for (query, format, text, errors) in [
-            ("", Format::Form, "", vec![MissingInputSecret, MissingInputResponse]),
-            ("", Format::Form, "secret=&response=x", vec![MissingInputSecret]),
-            ("", Format::Form, "secret=s", vec![MissingInputResponse]),
-            ("", Format::Form, "secret=s&secret=t&response=x", vec![BadRequest]),
-            ("secret=s", Format::Form, "secret=s&response=x", vec![BadRequest]),
-            ("", Format::Form, "secret=s&response=x&idempotency_key=a+b", vec![BadRequest]),
-            ("", Format::Form, &*long_key, vec![BadRequest]),
-            ("", Format::Json, "{}", vec![MissingInputSecret, MissingInputResponse]),
-            ("", Format::Json, r#"{"secret":"s","response":null}"#, vec![MissingInputResponse]),
-            ("", Format::Json, r#"{"secret":1,"response":"x"}"#, vec![BadRequest]),
-            ("response=x", Format::Json, r#"{"secret":"s","response":"x"}"#, vec![BadRequest]),
-            ("", Format::Json, "secret=s", vec![BadRequest]),
-            ("", Format::Multipart(BOUNDARY.into()), "secret=s&response=x", vec![BadRequest]),
+            ("", BodyFormat::Form, "", vec![MissingInputSecret, MissingInputResponse]),
+            ("", BodyFormat::Form, "secret=&response=x", vec![MissingInputSecret]),
+            ("", BodyFormat::Form, "secret=s", vec![MissingInputResponse]),
+            ("", BodyFormat::Form, "secret=s&secret=t&response=x", vec![BadRequest]),
+            ("secret=s", BodyFormat::Form, "secret=s&response=x", vec![BadRequest]),
+            ("", BodyFormat::Form, "secret=s&response=x&idempotency_key=a+b", vec![BadRequest]),
+            ("", BodyFormat::Form, &*long_key, vec![BadRequest]),
+            ("", BodyFormat::Json, "{}", vec![MissingInputSecret, MissingInputResponse]),
+            ("", BodyFormat::Json, r#"{"secret":"s","response":null}"#, vec![MissingInputResponse]),
+            ("", BodyFormat::Json, r#"{"secret":1,"response":"x"}"#, vec![BadRequest]),
+            ("response=x", BodyFormat::Json, r#"{"secret":"s","response":"x"}"#, vec![BadRequest]),
+            ("", BodyFormat::Json, "secret=s", vec![BadRequest]),
+            ("", BodyFormat::Multipart(BOUNDARY.into()), "secret=s&response=x", vec![BadRequest]),
         ] {
             assert_eq!(parse(query, format, text), Err(BTreeSet::from_iter(errors)), "{query} {text}");
         }
