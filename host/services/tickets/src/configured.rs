@@ -2,17 +2,19 @@
 
 #![allow(clippy::unwrap_used)]
 
-use bulkhead_config::{HostSpec, Loaded, Problems};
+use bulkhead_config::{HostSpec, Loaded, Problems, tables::TableSpec};
+use bulkhead_models::config::Embedding;
 use bulkhead_service::Service as _;
 
 use crate::service::TicketsPlugin;
 
-/// Returns what a configuration of a host with this service alone is read for.
+/// Returns what a configuration of a host with this service alone is read for. The classifier is one of `[embedding]`.
 fn spec() -> HostSpec {
+    let tables = [TableSpec::of::<Embedding>()].into_iter().chain(TicketsPlugin.tables().iter().copied());
     HostSpec {
         services: vec![TicketsPlugin.spec()],
         interfaces: Vec::new(),
-        tables: TicketsPlugin.tables().to_vec(),
+        tables: tables.collect(),
         aliases: vec![TicketsPlugin.aliases()],
     }
 }

@@ -247,7 +247,7 @@ async fn earlier_signatures_count() {
     let wasm = fs::read(written("status.wasm")).unwrap();
     let (status, error) = operator.try_push_signed(wasm, &text(&written("status.wasm.minisig"))).await;
     assert_eq!((status, error["error"].as_str()), (422, Some("refused")), "{error}");
-    assert!(error["message"].as_str().unwrap().contains("an old signature that comes as new"), "{error}");
+    assert!(error["message"].as_str().unwrap().contains("an old signature in a new push"), "{error}");
     host.stop().await;
 
     let host = start_with(&folder, &config.replace(key, &Signer::new().key()), None).await;

@@ -174,7 +174,12 @@ async fn compare(model: &mut Model, process: &mut Process) -> Result<(), String>
     }
     match model.is_kept() {
         // A rollback that the host makes is written a moment after it counts.
-        Some(true) if !is_kept => eventually("the state is kept", async || process.see().await.is_kept).await,
+        Some(true) if !is_kept => {
+            let kept = async || process.see().await.is_kept;
+            let waited = AssertUnwindSafe(eventually("the state is kept", kept)).catch_unwind().await;
+            waited
+                .map_err(|_| format!("the host has not written {state:#?}\nand the model is {model:#?}"))?;
+        }
         Some(false) if is_kept => return Err("the host has written what it cannot have written".to_owned()),
         None if is_kept => model.note_kept(),
         _ => {}

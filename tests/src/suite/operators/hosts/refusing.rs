@@ -86,7 +86,7 @@ async fn other_bytes_in_the_database_are_not_taken() {
     let hex = hex::encode(component('C'));
     postgres.sql(&format!("UPDATE bulkhead_component SET wasm = decode('{hex}', 'hex')"));
     let second = hosting(&postgres.url()).start().await;
-    behind(&second, "not those of its digest").await;
+    behind(&second, "do not match its digest").await;
     assert_eq!((letter(&first, 1).await, letter(&second, 1).await), ('B', 'A'));
     for host in [first, second] {
         host.stop().await;
