@@ -31,7 +31,9 @@ use crate::{
         tls::Certificates,
     },
     registry::Registries,
-    service::{self, Close, Context, Extensions, HostHealth, SECRETS, ServedAt, ServiceList, Started},
+    service::{
+        self, Close, Extensions, HostHealth, SECRETS_DIR, ServedAt, ServiceContext, ServiceList, Started,
+    },
     telemetry::{Metrics, exposition::Format},
 };
 
@@ -71,14 +73,14 @@ fn context(
     loaded: &Loaded,
     source: Option<ConfigSource>,
     lifecycle: Lifecycle,
-) -> anyhow::Result<Context> {
+) -> anyhow::Result<ServiceContext> {
     let (services, config) = (distribution.services, &loaded.config);
     let metrics = Arc::new(Metrics::new(config.data_dir.clone(), config.slots.ids())?);
     distribution.register_metrics(&metrics)?;
     observe::connections(&metrics);
     let built_in = config.slots.each().filter_map(|slot| Some((slot.id(), slot.spec.component?)));
     let store = LocalStore::new(config.data_dir.join(SLOTS))
-        .with_key(config.data_dir.join(SECRETS).join(HOST_KEY))
+        .with_key(config.data_dir.join(SECRETS_DIR).join(HOST_KEY))
         .with_built_in(built_in);
     let deployments = DeploymentRegistry::new(Arc::new(store), sharing::shared(services, config, &metrics)?);
     let deployments = Arc::new(deployments.with_expected(config.slots.ids()));
@@ -91,7 +93,7 @@ fn context(
     let reloader = Arc::new(Reloader::new(loaded, source, Arc::clone(&deployments)));
     let config = config.clone();
     let extensions = Extensions::default();
-    let context = Context {
+    let context = ServiceContext {
         config,
         slot_context,
         metrics,
@@ -158,7 +160,7 @@ impl Host {
         } else {
             tracing::warn!(admin = admin_url, version, "serving, but not ready; /health/ready says why");
         }
-        let Context { health, reloader, .. } = context;
+        let ServiceContext { health, reloader, .. } = context;
         Ok(Self { addresses, lifecycle, servers, open, health, reloader, admin })
     }
 
@@ -166,8 +168,8 @@ impl Host {
     /// compilation, linking and its self-test. Nothing is served and nothing is written.
     ///
     /// # Errors
-    /// Everything that is wrong with it, and what mends it, as [`MayNotAnswer`](service::MayNotAnswer); else why it
-    /// cannot be checked.
+    /// Everything that is wrong with it, and what mends it, as [`ComponentCheckError`](service::ComponentCheckError); else
+    /// why it cannot be checked.
     pub async fn check_component(
         distribution: &Distribution,
         mut config: Config,
@@ -235,7 +237,7 @@ fn data_folder(path: &Path) -> anyhow::Result<()> {
 }
 
 /// Compiles what rollbacks go back to, now that all that answers has been compiled, and loads it where a watch goes on.
-fn precompile(context: &Context, mut stopping: Stopping) -> impl Future<Output = ()> + use<> {
+fn precompile(context: &ServiceContext, mut stopping: Stopping) -> impl Future<Output = ()> + use<> {
     let (compiler, deployments) =
         (Arc::clone(&context.slot_context.compiler), Arc::clone(&context.deployments));
     let store = Arc::clone(deployments.store());
@@ -256,7 +258,7 @@ fn precompile(context: &Context, mut stopping: Stopping) -> impl Future<Output =
     }
 }
 
-fn admin_sources(context: &Context) -> AdminSources {
+fn admin_sources(context: &ServiceContext) -> AdminSources {
     let (health, metrics) = (Arc::clone(&context.health), Arc::clone(&context.metrics));
     let text = move |accept: Option<&str>| {
         let format = Format::negotiate(accept).unwrap_or(Format::Text);
@@ -278,7 +280,10 @@ fn admin_sources(context: &Context) -> AdminSources {
 }
 
 /// Starts every service that is on, and returns what is to be closed.
-async fn start_services(context: &Context, listeners: &mut Listeners) -> anyhow::Result<Vec<Box<dyn Close>>> {
+async fn start_services(
+    context: &ServiceContext,
+    listeners: &mut Listeners,
+) -> anyhow::Result<Vec<Box<dyn Close>>> {
     let mut opened = Vec::new();
     for service in context.services {
         // Closed after the service whose database it is in.
@@ -302,7 +307,7 @@ async fn start_services(context: &Context, listeners: &mut Listeners) -> anyhow:
 
 /// Has `servers` serve every listener, and returns the address of the shared one.
 fn serve(
-    context: &Context,
+    context: &ServiceContext,
     listeners: Listeners,
     lifecycle: &Lifecycle,
     servers: &mut JoinSet<()>,

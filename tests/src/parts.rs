@@ -18,7 +18,7 @@ use bulkhead::{
         lifecycle::Lifecycle,
         listen,
     },
-    inference::{Gate, metrics::InferenceMetrics},
+    inference::{SlotModelAccess, metrics::InferenceMetrics},
     pow::Pow,
     services::list,
     slots::SlotContext,
@@ -62,7 +62,7 @@ impl Parts {
         let (settings, figures) = (self.slot(slot), self.metrics.set::<InferenceMetrics>().unwrap());
         let mut resources = SlotResources::new(settings, Arc::clone(&self.metrics));
         resources.insert(Arc::clone(&self.pow));
-        resources.insert(Arc::new(Gate::new(settings, None, figures.slot(slot))));
+        resources.insert(Arc::new(SlotModelAccess::new(settings, None, figures.slot(slot))));
         resources
     }
 

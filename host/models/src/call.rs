@@ -1,14 +1,14 @@
-//! The state of a call as a type of this crate, which may implement the traits of bindings that the runtime generates.
+//! The state of a call as a type of this crate, which can implement traits of bindings that the runtime generates.
 
 use bulkhead_runtime::capabilities::Capabilities;
 use wasmtime::component::HasData;
 
 /// The capabilities of the call that imports a function.
-pub(crate) struct Call<'a>(pub &'a mut Capabilities);
+pub(crate) struct ModelCall<'a>(pub &'a mut Capabilities);
 
-/// What the linker borrows of a store: a [`Call`].
-pub(crate) struct CallData;
+/// The linker's view of a store: a [`ModelCall`].
+pub(crate) struct ModelCallData;
 
-impl HasData for CallData {
-    type Data<'a> = Call<'a>;
+impl HasData for ModelCallData {
+    type Data<'a> = ModelCall<'a>;
 }

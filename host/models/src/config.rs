@@ -11,31 +11,31 @@ use bulkhead_config::{
 };
 use bulkhead_inference::{encoder::Dtype, kernels::Kernel};
 
-/// The models that the first command leaves in place: about a hundred languages, and English in microseconds.
+/// The default models: one for about a hundred languages, and one that embeds English in microseconds.
 pub const MODELS: [&str; 2] = ["intfloat/multilingual-e5-small", "minishlab/potion-base-8M"];
-/// The replaced server's.
+/// The default of the replaced server.
 pub const MODEL_OWNER: &str = "minishlab";
-/// The replaced server's: larger batches gain nothing.
+/// The default of the replaced server; larger batches are not faster.
 pub const MAX_BATCH_SIZE: usize = 256;
-/// Room for the largest batch of whole documents; held in memory.
+/// Bytes for the largest batch of whole documents; held in memory.
 pub const BODY_BYTES: usize = 32 << 20;
-/// The replaced server's: covers waiting and computing.
+/// The default of the replaced server, for waiting and computing.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
-/// Seconds of work, not minutes: whoever waits longer has gone.
+/// Seconds of work, not minutes: no caller waits longer.
 pub const QUEUE_TEXTS: usize = 8192;
 
 /// `[embedding]`.
 #[derive(Clone, Debug)]
-pub struct Embedding {
-    /// Ids or folders, in order.
+pub struct EmbeddingSettings {
+    /// Ids or folders, the default first.
     pub models: Vec<String>,
-    /// One of them; absent: the first.
+    /// One of `models`; absent: the first.
     pub default_model: Option<String>,
-    /// Model (as configured, or its id) and its alias, in order.
+    /// Pairs of a model (as configured, or its id) and its alias, in order.
     pub aliases: Vec<(String, String)>,
     /// `owned_by` of every model.
     pub model_owner: String,
-    /// Prompt put before texts when a caller names none, by model.
+    /// Name of the prompt for callers that name none, by model.
     pub default_prompts: BTreeMap<String, String>,
     /// Files of linear heads, which classify a model's vectors, by the name of their graph.
     pub heads: BTreeMap<String, String>,
@@ -45,9 +45,9 @@ pub struct Embedding {
     pub index_url: Option<String>,
     /// Folder of pulled models; absent: `models` in the data folder.
     pub models_dir: Option<PathBuf>,
-    /// What encoders calculate with.
+    /// The number type that encoders calculate with.
     pub dtype: Dtype,
-    /// The kernel that is forced; absent: the best that the processor runs.
+    /// The forced kernel; absent: the best that the processor supports.
     pub kernel: Option<Kernel>,
     /// Inference threads; 0 for one a processor.
     pub threads: usize,
@@ -57,17 +57,17 @@ pub struct Embedding {
     pub max_batch_size: usize,
     /// Most tokens of a text; absent: the model's own limit.
     pub max_input_length: Option<usize>,
-    /// Bearer keys; none: everybody may call.
+    /// Bearer keys; empty: everybody may call.
     pub api_keys: Vec<Secret>,
-    /// Pages that may call from a browser; `*`: all; none: no page but the host's own.
+    /// Origins of pages that may call from a browser; `*`: all; empty: only the host's own pages.
     pub cors_origins: Vec<HeaderValue>,
-    /// Time for waiting and computing.
+    /// Timeout of a request, for waiting and computing.
     pub request_timeout: Duration,
     /// Largest request body, bytes.
     pub body_bytes: usize,
 }
 
-impl ServiceTable for Embedding {
+impl ServiceTable for EmbeddingSettings {
     const NAME: &'static str = "embedding";
     const CHOSEN_NAMES: &'static [&'static str] =
         &["embedding.default_prompts", "embedding.heads", "embedding.graphs"];
@@ -131,6 +131,7 @@ impl ServiceTable for Embedding {
     }
 }
 
+/// Reads the models, of which there must be one.
 fn read_models(r: &mut Reader) -> Vec<String> {
     let key = r.key("models", "Models, the default first: ids of known models, or folders");
     let models = key.default_text("intfloat/multilingual-e5-small, minishlab/potion-base-8M");
@@ -148,13 +149,14 @@ fn read_models(r: &mut Reader) -> Vec<String> {
     }
 }
 
-/// Keys; a file may hold several, one a line.
+/// Reads the keys; a file may hold several, one per line.
 fn read_keys(r: &mut Reader) -> Vec<Secret> {
     let keys = r.key("api_keys", "Bearer keys of the embedding service; none: everybody may call").secrets(1);
     let lines = keys.iter().flat_map(|key| key.expose().lines()).map(str::trim);
     lines.filter(|key| !key.is_empty()).map(Secret::new).collect()
 }
 
+/// Parses `MODEL=ALIAS`.
 fn alias(text: &str) -> Result<(String, String), String> {
     let pair = text.split_once('=').map(|(key, alias)| (key.trim(), alias.trim()));
     match pair {
@@ -168,11 +170,13 @@ fn alias(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// Parses the origin of a page.
 fn origin(text: &str) -> Result<HeaderValue, String> {
     let origin = formats::web_origin(text)?;
     HeaderValue::from_str(&origin).map_err(|_| format!("must be an origin, not `{text}`"))
 }
 
+/// Parses the name of a kernel that the processor supports.
 fn kernel(text: &str) -> Result<Kernel, String> {
     let known = || Kernel::available().into_iter().map(Kernel::name).collect::<Vec<_>>().join(", ");
     let kernel: Kernel = text.parse().map_err(|_| format!("must be one of {}, not `{text}`", known()))?;

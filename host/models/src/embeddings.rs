@@ -9,13 +9,13 @@ use bulkhead_runtime::capabilities::{
     bindings::bulkhead::host::embeddings::{self, Description, Error, Options, Truncation},
 };
 
-use crate::call::{Call, CallData};
-use crate::{Choice, Denied, Gate, Refusal, ServedModel};
+use crate::call::{ModelCall, ModelCallData};
+use crate::{EmbedParameters, InferenceError, ModelAccessError, ServedModel, SlotModelAccess};
 
-/// Seconds after which an overload is worth another try.
+/// Seconds after which a caller may retry after an overload.
 const RETRY_AFTER: u32 = 1;
 
-/// `bulkhead:host/embeddings`, over the slot's [`Gate`].
+/// `bulkhead:host/embeddings`, over the slot's [`SlotModelAccess`].
 #[derive(Clone, Copy, Debug)]
 pub struct EmbeddingsCapability;
 
@@ -25,37 +25,39 @@ impl Capability for EmbeddingsCapability {
     }
 }
 
-/// Embedding and describing.
+/// The functions that embed texts and describe models.
 const EMBEDDINGS: Interface = Interface {
     name: "bulkhead:host/embeddings",
     version: "0.1.0",
     is_general: false,
     functions: &[("embed", Read), ("describe", Read)],
     add_to_linker: |instance| {
-        embeddings::add_to_linker_instance::<_, CallData>(instance, |guest| Call(&mut guest.capabilities))
+        embeddings::add_to_linker_instance::<_, ModelCallData>(instance, |guest| {
+            ModelCall(&mut guest.capabilities)
+        })
     },
 };
 
-impl From<Denied> for Error {
-    fn from(denied: Denied) -> Self {
-        Self::UnknownModel(denied.to_string())
+impl From<ModelAccessError> for Error {
+    fn from(error: ModelAccessError) -> Self {
+        Self::UnknownModel(error.to_string())
     }
 }
 
-impl From<Refusal> for Error {
-    fn from(refusal: Refusal) -> Self {
-        match refusal {
-            Refusal::Invalid(reason) => Self::Invalid(reason),
-            Refusal::Overloaded => Self::Busy(RETRY_AFTER),
-            Refusal::Quota { retry_after } => Self::Busy(retry_after),
-            refusal @ (Refusal::Deadline | Refusal::Stopped | Refusal::Internal) => {
-                Self::Failed(refusal.to_string())
+impl From<InferenceError> for Error {
+    fn from(error: InferenceError) -> Self {
+        match error {
+            InferenceError::Invalid(reason) => Self::Invalid(reason),
+            InferenceError::Overloaded => Self::Busy(RETRY_AFTER),
+            InferenceError::Quota { retry_after } => Self::Busy(retry_after),
+            error @ (InferenceError::Deadline | InferenceError::Stopped | InferenceError::Internal) => {
+                Self::Failed(error.to_string())
             }
         }
     }
 }
 
-impl From<Options> for Choice {
+impl From<Options> for EmbedParameters {
     fn from(options: Options) -> Self {
         Self {
             prompt_name: options.prompt_name,
@@ -71,22 +73,25 @@ impl From<Options> for Choice {
     }
 }
 
-fn gate(resources: &SlotResources) -> Result<&Gate, Error> {
+/// Returns the slot's access to the models.
+fn model_access(resources: &SlotResources) -> Result<&SlotModelAccess, Error> {
     resources.get().ok_or_else(|| Error::UnknownModel("this slot's service uses no models".to_owned()))
 }
 
+/// Embeds `texts`, one vector each.
 async fn vectors(
     resources: &SlotResources,
     model: &str,
     texts: Vec<String>,
     options: Options,
 ) -> Result<Vec<Vec<f32>>, Error> {
-    let gate = gate(resources)?;
-    let model = gate.model(model)?;
-    let embedded = gate.embed(&model, texts, &options.into()).await?;
+    let access = model_access(resources)?;
+    let model = access.model(model)?;
+    let embedded = access.embed(&model, texts, &options.into()).await?;
     Ok(embedded.vectors.chunks_exact(embedded.dims.max(1)).map(<[f32]>::to_vec).collect())
 }
 
+/// Describes a model in the terms of the WIT.
 fn description(model: &ServedModel) -> Description {
     let about = model.model.description();
     let number = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
@@ -101,7 +106,7 @@ fn description(model: &ServedModel) -> Description {
     }
 }
 
-impl embeddings::Host for Call<'_> {
+impl embeddings::Host for ModelCall<'_> {
     async fn embed(
         &mut self,
         model: String,
@@ -113,7 +118,7 @@ impl embeddings::Host for Call<'_> {
     }
 
     async fn describe(&mut self, model: String) -> wasmtime::Result<Result<Description, Error>> {
-        let model = gate(&self.0.resources).and_then(|gate| Ok(gate.model(&model)?));
+        let model = model_access(&self.0.resources).and_then(|access| Ok(access.model(&model)?));
         Ok(model.map(|model| description(&model)))
     }
 }

@@ -1,4 +1,4 @@
-//! Graphs beside the models: linear heads, which classify a loaded model's vectors, and ONNX models.
+//! Graphs besides the models: linear heads, which classify a loaded model's vectors, and ONNX models.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
@@ -8,7 +8,7 @@ use bulkhead_inference::{
     onnx::OnnxGraph,
 };
 
-use super::{ServedModel, config::Embedding};
+use super::{ServedModel, config::EmbeddingSettings};
 
 /// The setting that names heads.
 const HEADS: &str = "embedding.heads";
@@ -18,7 +18,7 @@ const HEADS: &str = "embedding.heads";
 pub struct NamedHead {
     /// The name.
     pub name: String,
-    /// What classifies.
+    /// The classifier.
     pub head: Head,
 }
 
@@ -27,15 +27,15 @@ pub struct NamedHead {
 pub struct NamedOnnx {
     /// The name.
     pub name: String,
-    /// What computes.
+    /// The loaded ONNX model.
     pub graph: OnnxGraph,
 }
 
 /// Why a graph cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum GraphError {
-    /// Its file.
-    #[error("the graph `{name}` cannot be loaded: {error}; mend the file, or leave it out of {key}")]
+    /// Its file cannot be loaded.
+    #[error("the graph `{name}` cannot be loaded: {error}; fix the file, or remove it from {key}")]
     Load {
         /// The graph.
         name: String,
@@ -44,7 +44,7 @@ pub enum GraphError {
         /// What is wrong with its file.
         error: LoadError,
     },
-    /// A head's model.
+    /// A head does not match its model.
     #[error("the head `{name}` does not fit: {mismatch}")]
     Mismatch {
         /// The head.
@@ -52,8 +52,8 @@ pub enum GraphError {
         /// What differs.
         mismatch: Mismatch,
     },
-    /// Its name.
-    #[error("{key} has a graph `{name}`, as something else is called; call the graph otherwise")]
+    /// Its name is taken.
+    #[error("{key} names a graph `{name}`, but another graph or model has this name; rename the graph")]
     Name {
         /// The setting.
         key: &'static str,
@@ -62,7 +62,7 @@ pub enum GraphError {
     },
 }
 
-/// Loads every head and compares it with its model, where that is loaded.
+/// Loads every head, and checks it against its model where that is loaded.
 pub(super) fn heads(
     files: &BTreeMap<String, String>,
     models: &[Arc<ServedModel>],
@@ -75,7 +75,7 @@ pub(super) fn heads(
     files.iter().map(head).collect()
 }
 
-/// A head under a name that no model has, compared with its model, where that is loaded.
+/// Checks that no model has the name of a head, and that the head matches its model where that is loaded.
 pub(super) fn checked(name: &str, head: Head, models: &[Arc<ServedModel>]) -> Result<NamedHead, GraphError> {
     if is_model(name, models) {
         return Err(GraphError::Name { key: HEADS, name: name.to_owned() });
@@ -90,7 +90,7 @@ pub(super) fn checked(name: &str, head: Head, models: &[Arc<ServedModel>]) -> Re
 
 /// Loads every ONNX model.
 pub(super) fn onnx(
-    settings: &Embedding,
+    settings: &EmbeddingSettings,
     models: &[Arc<ServedModel>],
 ) -> Result<Vec<Arc<NamedOnnx>>, GraphError> {
     let key = "embedding.graphs";
@@ -105,6 +105,7 @@ pub(super) fn onnx(
     settings.graphs.iter().map(graph).collect()
 }
 
+/// Checks whether a model has this id or path name.
 fn is_model(name: &str, models: &[Arc<ServedModel>]) -> bool {
     models.iter().any(|model| model.id == name || model.path_name == name)
 }

@@ -1,17 +1,16 @@
-//! The models that are loaded and the threads that embed with them: one registry and one queue for HTTP and for
-//! guests alike.
+//! The loaded models and the threads that embed with them: one registry and one queue for HTTP and for guests.
 
-mod additions;
+mod access;
 mod call;
 pub mod config;
 pub mod embeddings;
-mod gate;
 mod graphs;
+mod load_hooks;
 pub mod metrics;
 mod model;
+mod model_ref;
 mod names;
 pub mod nn;
-mod wanted;
 
 use std::{path::Path, sync::Arc, time::Instant};
 
@@ -23,31 +22,31 @@ use bulkhead_inference::{
 };
 
 pub use self::{
-    additions::{AdditionError, Additions},
-    gate::{Denied, Gate, Graph},
+    access::{ModelAccessError, NamedGraph, SlotModelAccess},
     graphs::{GraphError, NamedHead, NamedOnnx},
-    model::{Choice, Refusal, ServedModel},
+    load_hooks::{LoadHookError, LoadHooks},
+    model::{EmbedParameters, InferenceError, ServedModel},
+    model_ref::{load_options, models_dir, packed_dir},
     names::NameError,
-    wanted::{load_options, models_dir, packed_dir},
 };
 use self::{
-    config::Embedding,
-    metrics::{InferenceMetrics, Spent},
-    wanted::Wanted,
+    config::EmbeddingSettings,
+    metrics::{InferenceMetrics, InferenceUsage},
+    model_ref::ModelRef,
 };
 
-/// Why there is no inference.
+/// Why inference cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// A model's files are not what they should be.
-    #[error("model `{id}` cannot be loaded: {error}; mend or remove it, or leave it out of --model")]
+    /// The files of a model are broken.
+    #[error("model `{id}` cannot be loaded: {error}; fix or remove it, or leave it out of --model")]
     Load {
         /// The model.
         id: String,
         /// What is wrong with it.
         error: LoadError,
     },
-    /// A limit that no text fits in.
+    /// The token limit leaves no room for text.
     #[error("a limit of {limit} tokens leaves model `{id}` no room for text; raise --max-input-length")]
     NoRoom {
         /// The model.
@@ -55,23 +54,23 @@ pub enum StartError {
         /// The most tokens of a text.
         limit: usize,
     },
-    /// Names that clash or name nothing.
+    /// Names collide or name no model.
     #[error(transparent)]
     Names(#[from] NameError),
-    /// A head or an ONNX graph.
+    /// A head or an ONNX graph cannot be used.
     #[error(transparent)]
     Graph(#[from] GraphError),
-    /// The operating system gives no threads.
+    /// The operating system cannot start the threads.
     #[error("cannot start the inference threads: {0}; lower embedding.threads")]
     Threads(std::io::Error),
 }
 
-/// A model that is configured and cannot be had.
+/// A model that is configured but not available.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingModel {
     /// Canonical id.
     pub id: String,
-    /// How to get it; for operators.
+    /// How an operator can get it.
     pub remedy: String,
 }
 
@@ -95,23 +94,23 @@ impl std::fmt::Debug for Inference {
 }
 
 impl Inference {
-    /// Loads the models, one thread each, and starts the inference threads. A model that is not there is left out
+    /// Loads the models, one thread each, and starts the inference threads. Models that are not available are left out
     /// and reported by [`Self::missing`].
     ///
     /// # Errors
-    /// When a model that is there is broken, names clash, or there are no threads.
+    /// When an available model is broken, names collide, or the threads cannot start.
     pub fn start(
-        settings: &Embedding,
+        settings: &EmbeddingSettings,
         models_dir: &Path,
         metrics: Arc<InferenceMetrics>,
     ) -> Result<Self, StartError> {
         let (present, missing) = load(settings, models_dir)?;
-        let configured: Vec<names::Configured<'_>> = present
+        let configured: Vec<names::ConfiguredModel<'_>> = present
             .iter()
-            .map(|(wanted, _)| names::Configured { value: &wanted.value, id: &wanted.id })
+            .map(|(model_ref, _)| names::ConfiguredModel { value: &model_ref.value, id: &model_ref.id })
             .collect();
-        let absent: Vec<names::Configured<'_>> =
-            missing.iter().map(|(value, model)| names::Configured { value, id: &model.id }).collect();
+        let absent: Vec<names::ConfiguredModel<'_>> =
+            missing.iter().map(|(value, model)| names::ConfiguredModel { value, id: &model.id }).collect();
         let path_names = names::path_names(&configured, &absent, &settings.aliases)?;
         let default_id =
             names::default_id(settings.default_model.as_deref(), &settings.models, &configured, &absent)?;
@@ -129,14 +128,14 @@ impl Inference {
         let models: Vec<Arc<ServedModel>> = present
             .into_iter()
             .zip(path_names)
-            .map(|((wanted, model), path_name)| {
+            .map(|((model_ref, model), path_name)| {
                 let prompts = &settings.default_prompts;
-                let prompt = prompts.get(&wanted.id).or(prompts.get(&path_name));
-                Arc::new(ServedModel::new(wanted, path_name, model, prompt.map(String::as_str)))
+                let prompt = prompts.get(&model_ref.id).or(prompts.get(&path_name));
+                Arc::new(ServedModel::new(model_ref, path_name, model, prompt.map(String::as_str)))
             })
             .collect();
         for model in &models {
-            metrics.know_model(&model.id);
+            metrics.init_model(&model.id);
         }
         Ok(Self {
             heads: graphs::heads(&settings.heads, &models)?,
@@ -151,59 +150,59 @@ impl Inference {
         })
     }
 
-    /// The served models in configured order, the default first.
+    /// Returns the served models in configured order, the default first.
     pub fn models(&self) -> impl Iterator<Item = &ServedModel> {
         let default = self.default_model();
         let others = self.models.iter().filter(|model| model.id != self.default_id);
         default.into_iter().chain(others.map(Arc::as_ref))
     }
 
-    /// Models that are configured and cannot be had.
+    /// Returns the models that are configured but not available.
     pub fn missing(&self) -> &[MissingModel] {
         &self.missing
     }
 
-    /// Canonical id of the default model, loaded or not.
+    /// Returns the canonical id of the default model, loaded or not.
     pub fn default_id(&self) -> &str {
         &self.default_id
     }
 
-    /// The default model, if it is loaded. No other steps in: vectors of different models do not compare.
+    /// Returns the default model, if it is loaded. Another model cannot replace it: its vectors would not be comparable.
     pub fn default_model(&self) -> Option<&ServedModel> {
         self.models.iter().find(|model| model.id == self.default_id).map(Arc::as_ref)
     }
 
-    /// The model with this segment in `/tei/{model_id}`.
+    /// Returns the model with this segment in `/tei/{model_id}`.
     pub fn by_path_name(&self, name: &str) -> Option<&ServedModel> {
         self.models.iter().find(|model| model.path_name == name).map(Arc::as_ref)
     }
 
-    /// The model with this canonical id, or this alias.
+    /// Returns the model with this canonical id or alias.
     pub fn by_id(&self, id: &str) -> Option<&ServedModel> {
         self.named(id).map(Arc::as_ref)
     }
 
-    /// The same, for whoever keeps it.
+    /// Returns a shared reference to the model with this canonical id or alias.
     pub fn shared(&self, id: &str) -> Option<Arc<ServedModel>> {
         self.named(id).cloned()
     }
 
-    /// The head with this name.
+    /// Returns the head with this name.
     pub fn head(&self, name: &str) -> Option<&Arc<NamedHead>> {
         self.heads.iter().find(|head| head.name == name)
     }
 
-    /// Serves another head, under a name that nothing else has.
+    /// Adds a head under a name that is free.
     ///
     /// # Errors
-    /// When something else has the name, or the head is another model's.
+    /// When a model has the name, or the head belongs to another model.
     pub fn add_head(&mut self, name: &str, head: Head) -> Result<(), GraphError> {
         let head = graphs::checked(name, head, &self.models)?;
         self.heads.push(Arc::new(head));
         Ok(())
     }
 
-    /// The ONNX graph with this name.
+    /// Returns the ONNX graph with this name.
     pub fn onnx(&self, name: &str) -> Option<&Arc<NamedOnnx>> {
         self.onnx.iter().find(|graph| graph.name == name)
     }
@@ -213,154 +212,162 @@ impl Inference {
         by_id.or_else(|| self.models.iter().find(|model| model.path_name == id))
     }
 
-    /// Most texts of a request.
+    /// Returns the maximum number of texts of a request.
     pub const fn max_batch_size(&self) -> usize {
         self.max_batch_size
     }
 
-    /// Texts that may wait for a thread.
+    /// Returns the number of texts that may wait for a thread.
     pub const fn queue_texts(&self) -> usize {
         self.queue_texts
     }
 
-    /// How many threads embed.
+    /// Returns the number of inference threads.
     pub fn threads(&self) -> usize {
         self.engine.threads()
     }
 
-    /// What the engine has done and has to do.
+    /// Returns the statistics of the engine.
     pub fn stats(&self) -> Stats {
         self.engine.stats()
     }
 
-    /// Embeds `texts` with `model`; dropping the future withdraws them.
+    /// Embeds `texts` with `model`. Dropping the future withdraws them.
     ///
     /// # Errors
-    /// See [`Refusal`].
+    /// See [`InferenceError`].
     pub async fn embed(
         &self,
         model: &ServedModel,
         texts: Vec<String>,
-        choice: &Choice,
+        parameters: &EmbedParameters,
         deadline: Instant,
-    ) -> Result<Embedded, Refusal> {
+    ) -> Result<Embedded, InferenceError> {
         self.check_texts(&texts)?;
-        self.run(model, texts.into_iter().map(Input::Text).collect(), choice, deadline).await
+        self.run(model, texts.into_iter().map(Input::Text).collect(), parameters, deadline).await
     }
 
-    /// The same for token ids that a caller made itself.
+    /// Embeds token ids that the caller made.
     ///
     /// # Errors
-    /// See [`Refusal`].
+    /// See [`InferenceError`].
     pub async fn embed_ids(
         &self,
         model: &ServedModel,
         ids: Vec<Vec<u32>>,
         deadline: Instant,
-    ) -> Result<Embedded, Refusal> {
+    ) -> Result<Embedded, InferenceError> {
         self.check_count(ids.len())?;
-        self.run(model, ids.into_iter().map(Input::Ids).collect(), &Choice::default(), deadline).await
+        self.run(model, ids.into_iter().map(Input::Ids).collect(), &EmbedParameters::default(), deadline)
+            .await
     }
 
     async fn run(
         &self,
         model: &ServedModel,
         texts: Vec<Input>,
-        choice: &Choice,
+        parameters: &EmbedParameters,
         deadline: Instant,
-    ) -> Result<Embedded, Refusal> {
-        let options = model.options(choice)?;
+    ) -> Result<Embedded, InferenceError> {
+        let options = model.options(parameters)?;
         let request = Request { texts, options, deadline };
-        let pending = self.engine.embed(&model.model, request).map_err(Refusal::from)?;
+        let pending = self.engine.embed(&model.model, request).map_err(InferenceError::from)?;
         let answer = tokio::time::timeout_at(deadline.into(), pending).await;
-        let embedded = answer.map_err(|_| Refusal::Deadline)?.map_err(Refusal::from)?;
-        self.metrics.embedded(&model.id, &Spent::of(&embedded));
+        let embedded = answer.map_err(|_| InferenceError::Deadline)?.map_err(InferenceError::from)?;
+        self.metrics.record_embedding(&model.id, &InferenceUsage::of(&embedded));
         Ok(embedded)
     }
 
-    /// What `work` makes of each of `texts`, which wait for the inference threads with those that are embedded; dropping the
-    /// future withdraws those that no thread has taken.
+    /// Runs `work` on each of `texts` in the inference threads, and returns its results. The texts share the queue with those
+    /// that are embedded; dropping the future withdraws those that no thread has taken.
     ///
     /// # Errors
-    /// See [`Refusal`].
+    /// See [`InferenceError`].
     pub async fn each<T: Send + 'static>(
         &self,
         texts: Vec<String>,
         deadline: Instant,
         work: impl Fn(&str) -> Result<T, TextError> + Send + Sync + 'static,
-    ) -> Result<Vec<T>, Refusal> {
-        let pending = self.engine.map_texts(texts, deadline, work).map_err(Refusal::from)?;
+    ) -> Result<Vec<T>, InferenceError> {
+        let pending = self.engine.map_texts(texts, deadline, work).map_err(InferenceError::from)?;
         let answer = tokio::time::timeout_at(deadline.into(), pending).await;
-        answer.map_err(|_| Refusal::Deadline)?.map_err(Refusal::from)
+        answer.map_err(|_| InferenceError::Deadline)?.map_err(InferenceError::from)
     }
 
-    /// Whether the texts can be embedded at all.
+    /// Checks the number of the texts, and that none is empty.
     ///
     /// # Errors
-    /// When there are none, too many, or one is empty.
-    pub fn check_texts(&self, texts: &[String]) -> Result<(), Refusal> {
+    /// When there are no texts, too many, or one is empty.
+    pub fn check_texts(&self, texts: &[String]) -> Result<(), InferenceError> {
         self.check_count(texts.len())?;
         match texts.iter().position(String::is_empty) {
-            Some(index) => Err(Refusal::Invalid(format!("input {index} is an empty string"))),
+            Some(index) => Err(InferenceError::Invalid(format!("input {index} is an empty string"))),
             None => Ok(()),
         }
     }
 
-    fn check_count(&self, count: usize) -> Result<(), Refusal> {
+    fn check_count(&self, count: usize) -> Result<(), InferenceError> {
         let limit = self.max_batch_size;
         if count == 0 {
-            return Err(Refusal::Invalid("the list of inputs is empty".to_owned()));
+            return Err(InferenceError::Invalid("the list of inputs is empty".to_owned()));
         }
         if count > limit {
             let fault = format!("{count} inputs are more than the maximum batch size of {limit}");
-            return Err(Refusal::Invalid(fault));
+            return Err(InferenceError::Invalid(fault));
         }
         Ok(())
     }
 }
 
-type Present = Vec<(Wanted, Arc<Model>)>;
-/// Each with the value that was configured.
-type Missing = Vec<(String, MissingModel)>;
+/// Loaded models, each with its reference.
+type PresentModels = Vec<(ModelRef, Arc<Model>)>;
+/// Missing models, each with its configured value.
+type MissingModels = Vec<(String, MissingModel)>;
 
-/// Loads every model at once: those that are there, and those that are not.
-fn load(settings: &Embedding, models_dir: &Path) -> Result<(Present, Missing), StartError> {
-    let wanted: Vec<Wanted> = settings.models.iter().map(|value| Wanted::find(value, models_dir)).collect();
+/// Loads every model, each in a thread of its own.
+fn load(
+    settings: &EmbeddingSettings,
+    models_dir: &Path,
+) -> Result<(PresentModels, MissingModels), StartError> {
+    let references = settings.models.iter().map(|value| ModelRef::resolve(value, models_dir));
+    let references: Vec<ModelRef> = references.collect();
     let options = load_options(settings, models_dir);
     let loaded = std::thread::scope(|scope| {
-        let load = |wanted: &Wanted| {
-            let (folder, options) = (wanted.folder.clone().ok(), options.clone());
+        let load = |model_ref: &ModelRef| {
+            let (folder, options) = (model_ref.folder.clone().ok(), options.clone());
             scope.spawn(move || folder.map(|folder| Model::load(&folder, &options)))
         };
-        let threads: Vec<_> = wanted.iter().map(load).collect();
+        let threads: Vec<_> = references.iter().map(load).collect();
         threads.into_iter().map(|thread| thread.join().ok()).collect::<Vec<_>>()
     });
     let (mut present, mut missing) = (Vec::new(), Vec::new());
-    for (wanted, loaded) in wanted.into_iter().zip(loaded) {
+    for (model_ref, loaded) in references.into_iter().zip(loaded) {
         match loaded {
             Some(Some(Ok(model))) => {
-                leaves_room(&wanted, &model)?;
-                present.push((wanted, Arc::new(model)));
+                check_room(&model_ref, &model)?;
+                present.push((model_ref, Arc::new(model)));
             }
-            Some(Some(Err(error))) => return Err(StartError::Load { id: wanted.id, error }),
+            Some(Some(Err(error))) => return Err(StartError::Load { id: model_ref.id, error }),
             Some(None) => {
-                let remedy = wanted.folder.err().unwrap_or_default();
-                missing.push((wanted.value, MissingModel { id: wanted.id, remedy }));
+                let remedy = model_ref.folder.err().unwrap_or_default();
+                missing.push((model_ref.value, MissingModel { id: model_ref.id, remedy }));
             }
             None => {
                 let remedy = "loading it panicked; the log says where".to_owned();
-                missing.push((wanted.value, MissingModel { id: wanted.id, remedy }));
+                missing.push((model_ref.value, MissingModel { id: model_ref.id, remedy }));
             }
         }
     }
     Ok((present, missing))
 }
 
-/// Whether one letter fits beside the model's special tokens: with a smaller limit every request would fail, or lose its
+/// Checks that one letter fits beside the model's special tokens. With a smaller limit every request would fail or lose its
 /// text.
-fn leaves_room(wanted: &Wanted, model: &Model) -> Result<(), StartError> {
+fn check_room(model_ref: &ModelRef, model: &Model) -> Result<(), StartError> {
     match model.tokenize("a", &EmbedOptions::default()) {
         Ok(tokens) if !tokens.truncated => Ok(()),
-        _ => Err(StartError::NoRoom { id: wanted.id.clone(), limit: model.description().max_input_length }),
+        _ => {
+            Err(StartError::NoRoom { id: model_ref.id.clone(), limit: model.description().max_input_length })
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! Figures of inference, by model, and by slot what guests use of it: their waiting and computing is charged here, not to
-//! their CPU budget.
+//! Metrics of inference by model, and of its use by guests by slot. Waiting and computing is counted here, not in the CPU
+//! budget of guests.
 
 use std::{fmt, time::Duration};
 
@@ -39,25 +39,25 @@ families! {
         "Texts waiting for an inference thread.";
 }
 
-/// What a request's texts took.
+/// The resources that a request used.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Spent {
-    /// Texts.
+pub struct InferenceUsage {
+    /// Number of texts.
     pub texts: usize,
-    /// Tokens, after cutting.
+    /// Number of tokens after truncation.
     pub tokens: usize,
-    /// Texts that were cut.
+    /// Number of truncated texts.
     pub truncated: usize,
-    /// Time until a thread took the request up.
+    /// Time until a thread took the request.
     pub queued: Duration,
     /// Processor time of tokenisation.
     pub tokenizing: Duration,
-    /// Time of its share of batches.
+    /// Its share of the time of batches.
     pub inference: Duration,
 }
 
-impl Spent {
-    /// Returns what these vectors took.
+impl InferenceUsage {
+    /// Returns the resources that these vectors used.
     pub fn of(embedded: &Embedded) -> Self {
         Self {
             texts: embedded.vectors.len() / embedded.dims.max(1),
@@ -70,20 +70,20 @@ impl Spent {
     }
 }
 
-/// Why a guest's embedding call was refused.
+/// Why a guest's embedding call was rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RefusedInference {
+pub enum RejectionReason {
     /// The slot has used its tokens of this second.
     TokensPerSecond,
     /// The model is not on the slot's list, or not loaded.
     Model,
-    /// The call asks for what cannot be.
+    /// The call is invalid.
     Invalid,
-    /// The queue is full, the deadline over, or inference failed.
+    /// The queue is full, the deadline has passed, or inference failed.
     Unavailable,
 }
 
-impl RefusedInference {
+impl RejectionReason {
     const ALL: [Self; 4] = [Self::TokensPerSecond, Self::Model, Self::Invalid, Self::Unavailable];
 
     const fn as_str(self) -> &'static str {
@@ -96,7 +96,7 @@ impl RefusedInference {
     }
 }
 
-/// Figures of inference: what each model does, and what the guests of each slot use of it.
+/// Metrics of inference by model, and of its use by guests by slot.
 pub struct InferenceMetrics {
     slot_tokens: Series<IntCounter, 2>,
     slot_queue: Series<Histogram, 1>,
@@ -139,13 +139,13 @@ impl MetricSet for InferenceMetrics {
 }
 
 impl InferenceMetrics {
-    /// Returns the figures of what a slot's guests use.
-    pub fn slot(&self, id: SlotId) -> SlotInference {
+    /// Returns the metrics of a slot's guests.
+    pub fn slot(&self, id: SlotId) -> SlotInferenceMetrics {
         let slot = id.as_str();
-        for reason in RefusedInference::ALL {
+        for reason in RejectionReason::ALL {
             self.slot_refused.get([slot, reason.as_str()]);
         }
-        SlotInference {
+        SlotInferenceMetrics {
             slot,
             tokens: self.slot_tokens.clone(),
             queue: self.slot_queue.get([slot]),
@@ -154,8 +154,8 @@ impl InferenceMetrics {
         }
     }
 
-    /// Names a model that is served: what its texts take begins at zero.
-    pub fn know_model(&self, model: &str) {
+    /// Creates the series of a served model, at zero.
+    pub fn init_model(&self, model: &str) {
         for counter in [&self.texts, &self.tokens, &self.truncated] {
             counter.get([model]);
         }
@@ -164,20 +164,20 @@ impl InferenceMetrics {
         }
     }
 
-    /// Counts what embedding a request's texts took.
-    pub fn embedded(&self, model: &str, spent: &Spent) {
-        self.texts.get([model]).inc_by(spent.texts as u64);
-        self.tokens.get([model]).inc_by(spent.tokens as u64);
-        self.truncated.get([model]).inc_by(spent.truncated as u64);
-        self.queue.get([model]).observe(spent.queued.as_secs_f64());
-        self.tokenize.get([model]).observe(spent.tokenizing.as_secs_f64());
-        self.inference.get([model]).observe(spent.inference.as_secs_f64());
+    /// Counts the resources that embedding a request used.
+    pub fn record_embedding(&self, model: &str, usage: &InferenceUsage) {
+        self.texts.get([model]).inc_by(usage.texts as u64);
+        self.tokens.get([model]).inc_by(usage.tokens as u64);
+        self.truncated.get([model]).inc_by(usage.truncated as u64);
+        self.queue.get([model]).observe(usage.queued.as_secs_f64());
+        self.tokenize.get([model]).observe(usage.tokenizing.as_secs_f64());
+        self.inference.get([model]).observe(usage.inference.as_secs_f64());
     }
 }
 
-/// What one slot's guests use of inference. Clones share the figures.
+/// Metrics of the use of inference by a slot's guests. Clones share the series.
 #[derive(Clone)]
-pub struct SlotInference {
+pub struct SlotInferenceMetrics {
     slot: &'static str,
     tokens: Series<IntCounter, 2>,
     queue: Histogram,
@@ -185,27 +185,27 @@ pub struct SlotInference {
     refused: Series<IntCounter, 2>,
 }
 
-impl fmt::Debug for SlotInference {
+impl fmt::Debug for SlotInferenceMetrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SlotInference").field("slot", &self.slot).finish_non_exhaustive()
+        f.debug_struct("SlotInferenceMetrics").field("slot", &self.slot).finish_non_exhaustive()
     }
 }
 
-impl SlotInference {
-    /// Names a model that the slot may use: its tokens begin at zero.
-    pub fn know_model(&self, model: &str) {
+impl SlotInferenceMetrics {
+    /// Creates the series of a model that the slot may use, at zero.
+    pub fn init_model(&self, model: &str) {
         self.tokens.get([self.slot, model]);
     }
 
-    /// Counts what a call took.
-    pub fn spent(&self, model: &str, spent: &Spent) {
-        self.tokens.get([self.slot, model]).inc_by(spent.tokens as u64);
-        self.queue.observe(spent.queued.as_secs_f64());
-        self.compute.observe((spent.tokenizing + spent.inference).as_secs_f64());
+    /// Counts the resources that a call used.
+    pub fn record_usage(&self, model: &str, usage: &InferenceUsage) {
+        self.tokens.get([self.slot, model]).inc_by(usage.tokens as u64);
+        self.queue.observe(usage.queued.as_secs_f64());
+        self.compute.observe((usage.tokenizing + usage.inference).as_secs_f64());
     }
 
-    /// Counts a call that was refused.
-    pub fn refused(&self, reason: RefusedInference) {
+    /// Counts a rejected call.
+    pub fn record_rejection(&self, reason: RejectionReason) {
         self.refused.get([self.slot, reason.as_str()]).inc();
     }
 }

@@ -1,4 +1,4 @@
-//! One loaded model under its names, and what a caller may choose of it.
+//! A loaded model under its names, and the parameters of a call.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use bulkhead_inference::{
 };
 use bulkhead_telemetry::quoted;
 
-use super::wanted::Wanted;
+use super::model_ref::ModelRef;
 
 /// Fewest characters of a weights digest that name a revision.
 const REVISION_CHARS: usize = 8;
@@ -19,48 +19,48 @@ pub struct ServedModel {
     pub id: String,
     /// Its segment in `/tei/{model_id}`.
     pub path_name: String,
-    /// What embeds.
+    /// The loaded weights and tokeniser.
     pub model: Arc<Model>,
-    /// Put before texts when a caller names no prompt.
+    /// The prompt for callers that name none.
     default_prompt: Option<Arc<str>>,
 }
 
-/// What a caller may choose.
+/// The parameters of an embedding call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Choice {
+pub struct EmbedParameters {
     /// Name of one of the model's prompts.
     pub prompt_name: Option<String>,
-    /// `Some(false)` refuses texts that are too long, anything else cuts them.
+    /// `Some(false)` rejects texts that are too long; anything else truncates them.
     pub truncate: Option<bool>,
-    /// Where they are cut.
+    /// The side that is truncated.
     pub side: TruncationSide,
-    /// Scale vectors to length 1; absent: as the model says.
+    /// Whether vectors are scaled to length 1; absent: the model's default.
     pub normalize: Option<bool>,
-    /// Keep only the first numbers of each vector.
+    /// Number of leading dimensions to keep.
     pub dimensions: Option<u64>,
-    /// Vectors of the tokens too, where the model makes them.
+    /// Whether token vectors are returned too, where the model has them.
     pub token_vectors: bool,
 }
 
 /// Why there are no vectors.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// The request asks for what cannot be; the text says what.
+pub enum InferenceError {
+    /// The request is invalid; the text says why.
     #[error("{0}")]
     Invalid(String),
     /// Too many texts wait.
     #[error("too many texts are waiting; ask again")]
     Overloaded,
-    /// The caller has used up its share of this second.
+    /// The slot has used its tokens of this second.
     #[error("the tokens of this second are used up; ask again in {retry_after} s")]
     Quota {
-        /// Seconds until it may ask again.
+        /// Seconds until the caller may retry.
         retry_after: u32,
     },
-    /// It took too long.
-    #[error("the time for it is over")]
+    /// The deadline has passed.
+    #[error("the deadline has passed")]
     Deadline,
-    /// The host ends.
+    /// The host is stopping.
     #[error("the host is stopping")]
     Stopped,
     /// Inference failed; the reason is in the log.
@@ -76,26 +76,26 @@ impl std::fmt::Debug for ServedModel {
 
 impl ServedModel {
     pub(super) fn new(
-        wanted: Wanted,
+        model_ref: ModelRef,
         path_name: String,
         model: Arc<Model>,
         prompt_name: Option<&str>,
     ) -> Self {
         let prompt = prompt_name.and_then(|name| model.description().prompts.get(name));
         let default_prompt = prompt.map(|text| Arc::from(text.as_str()));
-        Self { id: wanted.id, path_name, model, default_prompt }
+        Self { id: model_ref.id, path_name, model, default_prompt }
     }
 
-    /// Whether `revision` names the loaded weights: the first characters, at least eight, of their SHA-256.
+    /// Checks whether `revision` is a prefix, of at least eight characters, of the SHA-256 of the loaded weights.
     pub fn is_revision(&self, revision: &str) -> bool {
         revision.len() >= REVISION_CHARS && self.model.description().weights_sha256.starts_with(revision)
     }
 
-    /// The text of a prompt; without a name the configured default's.
+    /// Returns the text of a prompt, without a name that of the configured default.
     ///
     /// # Errors
     /// When the model has no prompt of this name.
-    pub fn prompt(&self, name: Option<&str>) -> Result<Option<Arc<str>>, Refusal> {
+    pub fn prompt(&self, name: Option<&str>) -> Result<Option<Arc<str>>, InferenceError> {
         let Some(name) = name else { return Ok(self.default_prompt.clone()) };
         let prompts = &self.model.description().prompts;
         match prompts.get(name) {
@@ -103,7 +103,7 @@ impl ServedModel {
             None => {
                 let known: Vec<&str> = prompts.keys().map(String::as_str).collect();
                 let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                Err(Refusal::Invalid(format!(
+                Err(InferenceError::Invalid(format!(
                     "prompt_name `{}` is not one of this model's prompts: {known}",
                     quoted(name)
                 )))
@@ -111,30 +111,33 @@ impl ServedModel {
         }
     }
 
-    pub(super) fn options(&self, choice: &Choice) -> Result<EmbedOptions, Refusal> {
+    /// Checks the parameters and returns the options of the engine.
+    pub(super) fn options(&self, parameters: &EmbedParameters) -> Result<EmbedOptions, InferenceError> {
         let dims = self.model.dims();
-        let dimensions = match choice.dimensions {
+        let dimensions = match parameters.dimensions {
             None => None,
-            Some(wanted) => match usize::try_from(wanted).ok().filter(|wanted| (1..=dims).contains(wanted)) {
-                Some(wanted) => Some(wanted),
-                None => {
-                    let text = format!("dimensions must be from 1 to {dims}, not {wanted}");
-                    return Err(Refusal::Invalid(text));
+            Some(requested) => {
+                match usize::try_from(requested).ok().filter(|count| (1..=dims).contains(count)) {
+                    Some(count) => Some(count),
+                    None => {
+                        let text = format!("dimensions must be from 1 to {dims}, not {requested}");
+                        return Err(InferenceError::Invalid(text));
+                    }
                 }
-            },
+            }
         };
         Ok(EmbedOptions {
-            prompt: self.prompt(choice.prompt_name.as_deref())?,
-            refuse_long: choice.truncate == Some(false),
-            side: choice.side,
-            normalize: choice.normalize,
+            prompt: self.prompt(parameters.prompt_name.as_deref())?,
+            refuse_long: parameters.truncate == Some(false),
+            side: parameters.side,
+            normalize: parameters.normalize,
             dimensions,
-            token_vectors: choice.token_vectors,
+            token_vectors: parameters.token_vectors,
         })
     }
 }
 
-impl From<Failure> for Refusal {
+impl From<Failure> for InferenceError {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Overloaded { .. } => Self::Overloaded,

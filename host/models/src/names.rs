@@ -1,51 +1,54 @@
-//! The names of models: canonical ids, aliases, the segment of `/tei/{model_id}`, and which is the default.
+//! The names of models: canonical ids, aliases, segments of `/tei/{model_id}`, and the default model.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-/// Names that clash, or that name nothing. Each message names the flag that mends it.
+/// Names that collide or name no model. Each message names the flag to change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// Two models with one id.
     #[error("two models have the id `{0}`; give each --model once, or rename one of the folders")]
     DuplicateId(String),
-    /// An alias for nothing.
+    /// An alias for an unknown model.
     #[error("--model-alias `{0}` names no model; use a value of --model: {1}")]
-    UnknownKey(String, String),
+    UnknownAliasKey(String, String),
     /// One key twice.
     #[error("--model-alias `{0}` is given twice; give it once")]
-    DuplicateKey(String),
+    DuplicateAlias(String),
     /// One model with two aliases.
     #[error("model `{0}` has several aliases ({1}); give one --model-alias for it")]
     SeveralAliases(String, String),
     /// Two models under one path.
-    #[error("models `{0}` and `{1}` would both be served at /tei/{2}; tell them apart with --model-alias")]
+    #[error(
+        "models `{0}` and `{1}` would both be served at /tei/{2}; give one of them another --model-alias"
+    )]
     SamePath(String, String, String),
-    /// A default prompt for nothing.
+    /// A default prompt for an unknown model.
     #[error("embedding.default_prompts names `{0}`, which is no model; use a value of --model: {1}")]
-    PromptOfNothing(String, String),
+    PromptOfUnknownModel(String, String),
     /// A default prompt that the model does not have.
     #[error("embedding.default_prompts gives `{0}` the prompt `{1}`, which it does not have; it has {2}")]
     UnknownPrompt(String, String, String),
-    /// The default is none of the models.
-    #[error("--default-model `{0}` is none of the models; use a value of --model: {1}")]
+    /// The default names no model.
+    #[error("--default-model `{0}` names no model; use a value of --model: {1}")]
     UnknownDefault(String, String),
 }
 
-/// A model as it was configured, and its canonical id.
+/// A model's configured value and its canonical id.
 #[derive(Clone, Copy, Debug)]
-pub struct Configured<'a> {
+pub struct ConfiguredModel<'a> {
     pub value: &'a str,
     pub id: &'a str,
 }
 
-impl Configured<'_> {
-    /// Whether a setting means this model.
+impl ConfiguredModel<'_> {
+    /// Checks whether a setting names this model.
     fn is(&self, name: &str) -> bool {
         let bare = |path: &str| path.trim_start_matches("./").trim_end_matches('/').to_owned();
         self.id == name || bare(self.value) == bare(name)
     }
 }
 
+/// Joins values with commas.
 fn list<'a>(values: impl Iterator<Item = &'a str>) -> String {
     let mut text = String::new();
     for value in values {
@@ -54,14 +57,14 @@ fn list<'a>(values: impl Iterator<Item = &'a str>) -> String {
     text
 }
 
-/// The segment of each model in `/tei/{model_id}`: its alias, else what follows the last `/` of its id. `missing` are
-/// models that are configured and not loaded; an alias for one of them is kept for later.
+/// Returns the segment of each model in `/tei/{model_id}`: its alias, else the part of its id after the last `/`. `missing`
+/// are models that are configured but not loaded; aliases for them are accepted.
 ///
 /// # Errors
 /// See [`NameError`].
 pub fn path_names(
-    models: &[Configured<'_>],
-    missing: &[Configured<'_>],
+    models: &[ConfiguredModel<'_>],
+    missing: &[ConfiguredModel<'_>],
     aliases: &[(String, String)],
 ) -> Result<Vec<String>, NameError> {
     for (index, model) in models.iter().enumerate() {
@@ -72,7 +75,7 @@ pub fn path_names(
     let mut given: Vec<Vec<&str>> = vec![Vec::new(); models.len()];
     for (index, (key, alias)) in aliases.iter().enumerate() {
         if aliases.iter().take(index).any(|(other, _)| other == key) {
-            return Err(NameError::DuplicateKey(key.clone()));
+            return Err(NameError::DuplicateAlias(key.clone()));
         }
         let named = models.iter().position(|model| model.value == key);
         match named.or_else(|| models.iter().position(|model| model.is(key))) {
@@ -84,7 +87,7 @@ pub fn path_names(
             None if missing.iter().any(|model| model.is(key)) => {}
             None => {
                 let known = list(models.iter().chain(missing).map(|model| model.value));
-                return Err(NameError::UnknownKey(key.clone(), known));
+                return Err(NameError::UnknownAliasKey(key.clone(), known));
             }
         }
     }
@@ -107,15 +110,15 @@ pub fn path_names(
     Ok(names)
 }
 
-/// The default model's id: the one that is named, else the first that is configured, whether it is loaded or not.
+/// Returns the id of the default model: the named one, else the first configured one, loaded or not.
 ///
 /// # Errors
 /// When the named one is not configured.
 pub fn default_id(
     named: Option<&str>,
     values: &[String],
-    models: &[Configured<'_>],
-    missing: &[Configured<'_>],
+    models: &[ConfiguredModel<'_>],
+    missing: &[ConfiguredModel<'_>],
 ) -> Result<String, NameError> {
     let value = match named {
         Some(named) => named,
@@ -129,17 +132,17 @@ pub fn default_id(
     }
 }
 
-/// Whether every default prompt is one of its model's; `prompts` are those of each of `models`, in order. What is meant
-/// for a missing model is kept for later.
+/// Checks that every default prompt is a prompt of its model. `models` are each with its path name and prompts; default
+/// prompts of missing models are accepted.
 ///
 /// # Errors
 /// See [`NameError`].
 pub fn check_prompts(
-    wanted: &BTreeMap<String, String>,
-    models: &[(Configured<'_>, &str, Vec<&str>)],
-    missing: &[Configured<'_>],
+    default_prompts: &BTreeMap<String, String>,
+    models: &[(ConfiguredModel<'_>, &str, Vec<&str>)],
+    missing: &[ConfiguredModel<'_>],
 ) -> Result<(), NameError> {
-    for (name, prompt) in wanted {
+    for (name, prompt) in default_prompts {
         let model = models.iter().find(|(model, path_name, _)| model.is(name) || path_name == name);
         match model {
             Some((_, _, prompts)) if prompts.contains(&prompt.as_str()) => {}
@@ -151,7 +154,7 @@ pub fn check_prompts(
             None if missing.iter().any(|model| model.is(name)) => {}
             None => {
                 let known = list(models.iter().map(|(model, ..)| model.value));
-                return Err(NameError::PromptOfNothing(name.clone(), known));
+                return Err(NameError::PromptOfUnknownModel(name.clone(), known));
             }
         }
     }
@@ -164,35 +167,35 @@ mod tests {
 
     use super::*;
 
-    const LOADED: Configured<'_> = Configured { value: "/m/potion/", id: "minishlab/potion" };
-    const GONE: Configured<'_> = Configured { value: "/srv/gone", id: "gone" };
+    const LOADED: ConfiguredModel<'_> = ConfiguredModel { value: "/m/potion/", id: "minishlab/potion" };
+    const MISSING: ConfiguredModel<'_> = ConfiguredModel { value: "/srv/gone", id: "gone" };
 
     fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
         pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
     }
 
     #[test]
-    fn a_missing_model_is_known_by_what_was_configured_and_by_its_id() {
-        let values = [LOADED.value.to_owned(), GONE.value.to_owned()];
+    fn missing_model_matches_value_and_id() {
+        let values = [LOADED.value.to_owned(), MISSING.value.to_owned()];
         for name in ["/srv/gone", "/srv/gone/", "gone"] {
             let aliases = pairs(&[(name, "g")]);
-            assert_eq!(path_names(&[LOADED], &[GONE], &aliases).unwrap(), ["potion"], "{name}");
-            assert_eq!(default_id(Some(name), &values, &[LOADED], &[GONE]).unwrap(), "gone", "{name}");
+            assert_eq!(path_names(&[LOADED], &[MISSING], &aliases).unwrap(), ["potion"], "{name}");
+            assert_eq!(default_id(Some(name), &values, &[LOADED], &[MISSING]).unwrap(), "gone", "{name}");
         }
-        // Without a name the first counts, there or not, and never by its path.
-        let first_gone = [GONE.value.to_owned(), LOADED.value.to_owned()];
-        assert_eq!(default_id(None, &first_gone, &[LOADED], &[GONE]).unwrap(), "gone");
-        let unknown = default_id(Some("other"), &values, &[LOADED], &[GONE]).unwrap_err();
+        // Without a name the first model is the default, loaded or not, and its path is not shown.
+        let first_missing = [MISSING.value.to_owned(), LOADED.value.to_owned()];
+        assert_eq!(default_id(None, &first_missing, &[LOADED], &[MISSING]).unwrap(), "gone");
+        let unknown = default_id(Some("other"), &values, &[LOADED], &[MISSING]).unwrap_err();
         assert_eq!(unknown, NameError::UnknownDefault("other".into(), "/m/potion/, /srv/gone".into()));
-        let unknown = path_names(&[LOADED], &[GONE], &pairs(&[("other", "o")])).unwrap_err();
-        assert_eq!(unknown, NameError::UnknownKey("other".into(), "/m/potion/, /srv/gone".into()));
+        let unknown = path_names(&[LOADED], &[MISSING], &pairs(&[("other", "o")])).unwrap_err();
+        assert_eq!(unknown, NameError::UnknownAliasKey("other".into(), "/m/potion/, /srv/gone".into()));
     }
 
     #[test]
-    fn a_default_prompt_is_one_that_its_model_has() {
+    fn default_prompt_must_belong_to_its_model() {
         let models = [(LOADED, "p", vec!["passage", "query"])];
         let check = |model: &str, prompt: &str| {
-            check_prompts(&pairs(&[(model, prompt)]).into_iter().collect(), &models, &[GONE])
+            check_prompts(&pairs(&[(model, prompt)]).into_iter().collect(), &models, &[MISSING])
         };
         for model in ["minishlab/potion", "/m/potion", "p"] {
             assert_eq!(check(model, "query"), Ok(()), "{model}");
@@ -201,7 +204,7 @@ mod tests {
         let known = "passage, query".to_owned();
         let id = LOADED.id.to_owned();
         assert_eq!(check("p", "Query"), Err(NameError::UnknownPrompt(id, "Query".into(), known)));
-        let named = NameError::PromptOfNothing("nope".into(), "/m/potion/".into());
+        let named = NameError::PromptOfUnknownModel("nope".into(), "/m/potion/".into());
         assert_eq!(check("nope", "query"), Err(named));
     }
 }

@@ -1,5 +1,5 @@
-//! `wasi:nn`: the loaded models as named graphs. What a graph takes and gives stands in the WIT of
-//! `bulkhead:host/embeddings`; everything else of the interface is the standard's.
+//! `wasi:nn`: the loaded models as named graphs. The WIT of `bulkhead:host/embeddings` describes their inputs and outputs;
+//! everything else of the interface follows the standard.
 
 mod head;
 mod model;
@@ -17,9 +17,9 @@ use self::bindings::wasi::nn::{
     errors::{self, ErrorCode},
     graph, inference, tensor as wit,
 };
-use crate::{self as models, Denied, Gate, Refusal};
+use crate::{InferenceError, ModelAccessError, NamedGraph, SlotModelAccess};
 
-pub use self::tensor::Tensor;
+pub use self::tensor::NnTensor;
 
 /// Bindings of the standard's interfaces.
 #[allow(missing_docs)]
@@ -33,9 +33,9 @@ pub mod bindings {
         },
         with: {
             "wasi:nn/errors.error": super::NnError,
-            "wasi:nn/tensor.tensor": super::Tensor,
-            "wasi:nn/graph.graph": super::Graph,
-            "wasi:nn/inference.graph-execution-context": super::Context,
+            "wasi:nn/tensor.tensor": super::NnTensor,
+            "wasi:nn/graph.graph": super::NnGraph,
+            "wasi:nn/inference.graph-execution-context": super::NnContext,
         },
     });
 }
@@ -43,7 +43,7 @@ pub mod bindings {
 /// The version of all four interfaces.
 const VERSION: &str = "0.2.0-rc-2024-10-28";
 
-/// `wasi:nn`, over the slot's [`Gate`].
+/// `wasi:nn`, over the slot's [`SlotModelAccess`].
 #[derive(Clone, Copy, Debug)]
 pub struct NnCapability;
 
@@ -53,7 +53,7 @@ impl Capability for NnCapability {
     }
 }
 
-/// Errors and what they say.
+/// The functions of errors.
 const ERRORS: Interface = Interface {
     name: "wasi:nn/errors",
     version: VERSION,
@@ -64,7 +64,7 @@ const ERRORS: Interface = Interface {
     },
 };
 
-/// Tensors.
+/// The functions of tensors.
 const TENSOR: Interface = Interface {
     name: "wasi:nn/tensor",
     version: VERSION,
@@ -80,7 +80,7 @@ const TENSOR: Interface = Interface {
     },
 };
 
-/// Computing.
+/// The function that computes.
 const INFERENCE: Interface = Interface {
     name: "wasi:nn/inference",
     version: VERSION,
@@ -93,7 +93,7 @@ const INFERENCE: Interface = Interface {
     },
 };
 
-/// Finding a graph.
+/// The functions that find a graph.
 const GRAPH: Interface = Interface {
     name: "wasi:nn/graph",
     version: VERSION,
@@ -104,28 +104,28 @@ const GRAPH: Interface = Interface {
     },
 };
 
-/// A graph that a guest has found.
+/// A graph that a guest has loaded by name.
 #[derive(Clone, Debug)]
-pub struct Graph(models::Graph);
+pub struct NnGraph(NamedGraph);
 
-/// What a guest computes with: its graph, for calls keep nothing.
+/// An execution context: only its graph, because calls keep no state.
 #[derive(Debug)]
-pub struct Context(Graph);
+pub struct NnContext(NnGraph);
 
-/// An error that a guest can ask about.
+/// An error whose code and text a guest can read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NnError {
     code: ErrorCode,
     text: String,
 }
 
-impl HostResource for Graph {
+impl HostResource for NnGraph {
     fn bytes(&self) -> usize {
         size_of::<Self>()
     }
 }
 
-impl HostResource for Context {
+impl HostResource for NnContext {
     fn bytes(&self) -> usize {
         size_of::<Self>()
     }
@@ -142,64 +142,70 @@ impl NnError {
         Self { code, text: text.into() }
     }
 
-    /// What the guest handed over is not what the graph takes.
+    /// Returns the error for an input that the graph does not accept.
     fn invalid(text: impl Into<String>) -> Self {
         Self::new(ErrorCode::InvalidArgument, text)
     }
 }
 
-impl From<Denied> for NnError {
-    fn from(denied: Denied) -> Self {
-        let code = match denied {
-            Denied::NotAllowed { .. } => ErrorCode::Security,
-            Denied::NotLoaded { .. } => ErrorCode::NotFound,
+impl From<ModelAccessError> for NnError {
+    fn from(error: ModelAccessError) -> Self {
+        let code = match error {
+            ModelAccessError::NotAllowed { .. } => ErrorCode::Security,
+            ModelAccessError::NotLoaded { .. } => ErrorCode::NotFound,
         };
-        Self::new(code, denied.to_string())
+        Self::new(code, error.to_string())
     }
 }
 
-impl From<Refusal> for NnError {
-    fn from(refusal: Refusal) -> Self {
-        let code = match refusal {
-            Refusal::Invalid(_) => ErrorCode::InvalidArgument,
-            Refusal::Deadline => ErrorCode::Timeout,
-            Refusal::Overloaded | Refusal::Quota { .. } | Refusal::Stopped | Refusal::Internal => {
-                ErrorCode::RuntimeError
-            }
+impl From<InferenceError> for NnError {
+    fn from(error: InferenceError) -> Self {
+        let code = match error {
+            InferenceError::Invalid(_) => ErrorCode::InvalidArgument,
+            InferenceError::Deadline => ErrorCode::Timeout,
+            InferenceError::Overloaded
+            | InferenceError::Quota { .. }
+            | InferenceError::Stopped
+            | InferenceError::Internal => ErrorCode::RuntimeError,
         };
-        Self::new(code, refusal.to_string())
+        Self::new(code, error.to_string())
     }
 }
 
-/// What a graph gives, by name.
-type Outputs = Vec<(String, Tensor)>;
+/// The output tensors of a graph, by name.
+type Outputs = Vec<(String, NnTensor)>;
 
-/// A result as the guest sees it: an error becomes a resource.
-type Answer<T> = wasmtime::Result<Result<Resource<T>, Resource<NnError>>>;
+/// A result for the guest, whose value and error are resources.
+type NnResult<T> = wasmtime::Result<Result<Resource<T>, Resource<NnError>>>;
 
-fn answer<T: HostResource>(capabilities: &mut Capabilities, result: Result<T, NnError>) -> Answer<T> {
+/// Hands a value or an error to the guest as a resource.
+fn into_guest_result<T: HostResource>(
+    capabilities: &mut Capabilities,
+    result: Result<T, NnError>,
+) -> NnResult<T> {
     Ok(match result {
         Ok(value) => Ok(capabilities.push_resource(value)?),
         Err(error) => Err(capabilities.push_resource(error)?),
     })
 }
 
-fn gate(resources: &SlotResources) -> Result<&Gate, NnError> {
+/// Returns the slot's access to the models.
+fn model_access(resources: &SlotResources) -> Result<&SlotModelAccess, NnError> {
     let none = || NnError::new(ErrorCode::NotFound, "this slot's service uses no models");
     resources.get().ok_or_else(none)
 }
 
-/// Computes with a graph of the slot's.
+/// Computes with a graph that the slot may use.
 async fn compute(
     resources: &SlotResources,
-    graph: &models::Graph,
-    named: Vec<(String, Tensor)>,
+    graph: &NamedGraph,
+    named: Vec<(String, NnTensor)>,
 ) -> Result<Outputs, NnError> {
-    let gate = gate(resources)?;
+    let access = model_access(resources)?;
     match graph {
-        models::Graph::Model(model) => model::compute(gate, model, named).await,
-        models::Graph::Head(head) => head::compute(gate, head, named).await,
-        models::Graph::Onnx(graph) => onnx::compute(gate, graph, named).await,
+        NamedGraph::Model(model) => model::compute(access, model, named).await,
+        NamedGraph::Head(head) => head::compute(access, head, named).await,
+        NamedGraph::Onnx(graph) => onnx::compute(access, graph, named).await,
     }
 }
 
@@ -226,24 +232,24 @@ impl graph::Host for Capabilities {
         _builder: Vec<graph::GraphBuilder>,
         _encoding: graph::GraphEncoding,
         _target: graph::ExecutionTarget,
-    ) -> Answer<Graph> {
+    ) -> NnResult<NnGraph> {
         let text = "graphs are not loaded from bytes; use load-by-name";
-        answer(self, Err(NnError::new(ErrorCode::UnsupportedOperation, text)))
+        into_guest_result(self, Err(NnError::new(ErrorCode::UnsupportedOperation, text)))
     }
 
-    fn load_by_name(&mut self, name: String) -> Answer<Graph> {
-        let found = gate(&self.resources).and_then(|gate| Ok(Graph(gate.graph(&name)?)));
-        answer(self, found)
+    fn load_by_name(&mut self, name: String) -> NnResult<NnGraph> {
+        let found = model_access(&self.resources).and_then(|access| Ok(NnGraph(access.graph(&name)?)));
+        into_guest_result(self, found)
     }
 }
 
 impl graph::HostGraph for Capabilities {
-    fn init_execution_context(&mut self, graph: Resource<Graph>) -> Answer<Context> {
+    fn init_execution_context(&mut self, graph: Resource<NnGraph>) -> NnResult<NnContext> {
         let graph = self.resource(&graph)?.clone();
-        answer(self, Ok(Context(graph)))
+        into_guest_result(self, Ok(NnContext(graph)))
     }
 
-    fn drop(&mut self, graph: Resource<Graph>) -> wasmtime::Result<()> {
+    fn drop(&mut self, graph: Resource<NnGraph>) -> wasmtime::Result<()> {
         self.delete_resource(graph)?;
         Ok(())
     }
@@ -254,10 +260,10 @@ impl inference::Host for Capabilities {}
 impl inference::HostGraphExecutionContext for Capabilities {
     async fn compute(
         &mut self,
-        context: Resource<Context>,
+        context: Resource<NnContext>,
         inputs: Vec<inference::NamedTensor>,
     ) -> wasmtime::Result<Result<Vec<inference::NamedTensor>, Resource<NnError>>> {
-        let Context(graph) = self.resource(&context)?;
+        let NnContext(graph) = self.resource(&context)?;
         let graph = graph.clone();
         let mut named = Vec::with_capacity(inputs.len());
         for (name, tensor) in inputs {
@@ -275,7 +281,7 @@ impl inference::HostGraphExecutionContext for Capabilities {
         Ok(Ok(given))
     }
 
-    fn drop(&mut self, context: Resource<Context>) -> wasmtime::Result<()> {
+    fn drop(&mut self, context: Resource<NnContext>) -> wasmtime::Result<()> {
         self.delete_resource(context)?;
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Puts a component into its slot, or says why it may not answer.
+//! Checks a component and deploys it into its slot.
 
 use std::sync::Arc;
 
@@ -9,51 +9,55 @@ use bulkhead_rollout::{Deployment, EMBEDDED, Proof, read_configured};
 use bulkhead_runtime::invoke;
 use bulkhead_runtime::slots::{LoadError, Slot, Version, World};
 
-use super::context::Context;
+use super::context::ServiceContext;
 
-/// A component that may not answer, and everything that is wrong with it.
+/// Everything that is wrong with a component that a slot rejects.
 #[derive(Debug, thiserror::Error)]
-pub enum MayNotAnswer {
-    /// Found before it ran.
+pub enum ComponentCheckError {
+    /// It cannot be loaded.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// It has failed its own test.
+    /// Its self-test failed.
     #[error("the component's self-test failed: {0}")]
     SelfTest(String),
 }
 
-/// Runs every check that comes before a component's first answer.
+/// Runs every check that a component must pass before its first call, and returns it as a version of `slot`.
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub async fn try_out<W: World>(
+pub async fn check_component<W: World>(
     slot: &Slot<W>,
     wasm: Arc<[u8]>,
     source: &str,
-) -> Result<Arc<Version<W>>, MayNotAnswer> {
+) -> Result<Arc<Version<W>>, ComponentCheckError> {
     let version = slot.prepare(wasm, source).await?;
-    let trial = invoke::run_self_test(slot, &version).await;
-    trial.map_err(MayNotAnswer::SelfTest)?;
+    let self_test = invoke::run_self_test(slot, &version).await;
+    self_test.map_err(ComponentCheckError::SelfTest)?;
     Ok(version)
 }
 
-impl Context {
-    /// Puts into `slot` what answered last, or what the configuration names, or says in log and readiness why nothing
-    /// answers. From then on operators may change it.
-    pub async fn fill<W: World>(&self, slot: &Arc<Slot<W>>) {
+impl ServiceContext {
+    /// Deploys the version that answered last into `slot`, else the configured component. Reports in log and readiness why
+    /// the slot stays empty. Operators may change the slot afterwards.
+    pub async fn deploy<W: World>(&self, slot: &Arc<Slot<W>>) {
         let deployment = Deployment::new(
             Arc::clone(slot),
             Arc::clone(self.deployments.store()),
             self.deployments.shared().cloned(),
         );
         // The reason stays with the deployment, for readiness.
-        let configured = async { self.configured(slot).await.map_err(|error| format!("{error:#}")) };
+        let configured =
+            async { self.configured_component(slot).await.map_err(|error| format!("{error:#}")) };
         let _ = deployment.start(configured).await;
         self.deployments.add(deployment);
     }
 
-    /// Returns the bytes of the component that the configuration names, where they come from, and what speaks for them.
-    async fn configured<W: World>(&self, slot: &Slot<W>) -> anyhow::Result<(Arc<[u8]>, String, Proof)> {
+    /// Returns the bytes of the configured component, their source, and the proof of their origin.
+    async fn configured_component<W: World>(
+        &self,
+        slot: &Slot<W>,
+    ) -> anyhow::Result<(Arc<[u8]>, String, Proof)> {
         match &slot.settings().component {
             ComponentSource::Embedded => {
                 let built_in = self.deployments.store().built_in(slot.name());

@@ -1,4 +1,4 @@
-//! What a service is started with.
+//! The context that a host starts its services with.
 
 use std::sync::Arc;
 
@@ -16,31 +16,31 @@ use bulkhead_telemetry::Metrics;
 use super::{Extensions, HostHealth, ServiceList};
 
 /// Folder of generated secrets, in the data folder.
-pub const SECRETS: &str = "secrets";
+pub const SECRETS_DIR: &str = "secrets";
 
-/// What a host gives to its services.
-pub struct Context {
+/// The parts of a host that its services use.
+pub struct ServiceContext {
     /// The configuration that the host has started with.
     pub config: Config,
-    /// What all slots share: the engine, the compiler, the limits and the capabilities.
+    /// The parts that all slots share: the engine, the compiler, the limits and the capabilities.
     pub slot_context: SlotContext,
     /// The metrics of the host, and of its services as sets.
     pub metrics: Arc<Metrics>,
-    /// The health of the host, which looks at the databases of services.
+    /// The health of the host, which probes the databases of services.
     pub health: Arc<HostHealth>,
     /// The slots that operators see.
     pub deployments: Arc<DeploymentRegistry>,
-    /// Where components may be pulled from.
+    /// The registries that components may be pulled from.
     pub registries: Arc<Registries>,
-    /// Has services follow the configuration when it is read again.
+    /// Notifies services when the configuration is reloaded.
     pub reloader: Arc<Reloader>,
-    /// What services share with each other.
+    /// Values that services share with each other.
     pub extensions: Extensions,
     /// Every service of the host, also those that are off.
     pub services: ServiceList,
 }
 
-impl Context {
+impl ServiceContext {
     /// Returns the settings of a slot of this binary.
     ///
     /// # Errors
@@ -49,15 +49,15 @@ impl Context {
         self.config.slots.get(id).with_context(|| format!("this host has no slot {id}"))
     }
 
-    /// Returns a slot's resources with what services lend to the guests of all slots, before its own service has added
-    /// to them.
+    /// Returns a slot's resources with what every service provides to the guests of all slots. The slot's own service
+    /// adds more to them.
     ///
     /// # Errors
-    /// See [`Service::lend`](super::Service::lend).
+    /// See [`Service::provide`](super::Service::provide).
     pub fn resources(&self, settings: &SlotSettings) -> anyhow::Result<SlotResources> {
         let mut resources = SlotResources::new(settings, Arc::clone(&self.metrics));
         for service in self.services {
-            service.lend(self, settings, &mut resources)?;
+            service.provide(self, settings, &mut resources)?;
         }
         Ok(resources)
     }

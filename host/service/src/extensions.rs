@@ -1,4 +1,4 @@
-//! What services share with each other without knowing each other: one value a type.
+//! A map from types to values, by which services share values without knowing each other.
 
 use std::{
     any::{Any, TypeId},
@@ -8,7 +8,7 @@ use std::{
 
 type Values = BTreeMap<TypeId, Arc<dyn Any + Send + Sync>>;
 
-/// Values that one service puts in and others get by their types. The types belong to libraries that both use.
+/// Values that one service inserts and others get by their types. The types belong to libraries that both use.
 #[derive(Default)]
 pub struct Extensions(Mutex<Values>);
 
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn value_is_found_by_its_type() {
+    fn values_are_found_by_type() {
         let extensions = Extensions::default();
         assert_eq!(extensions.get::<u32>(), None);
         extensions.insert(Arc::new(7_u32));

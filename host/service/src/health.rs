@@ -1,4 +1,4 @@
-//! What is known of the host's health, kept up to date in the background so that nobody waits for it.
+//! The host's health. Background tasks probe its databases, so that no health check waits for one.
 
 use std::{
     fmt,
@@ -16,70 +16,70 @@ use tokio::task::JoinSet;
 
 use super::report::{Generations, ReadyReport};
 
-/// Time between two looks at a database.
-const EVERY: Duration = Duration::from_secs(2);
-/// While all is well, every so many looks something is written too: each costs a disk a flush.
-const LOOKS_A_WRITE: u32 = 5;
-/// A database may be away this long before the host stops asking for requests.
-const GRACE: Duration = Duration::from_secs(10);
+/// Time between two probes of a database.
+const PROBE_INTERVAL: Duration = Duration::from_secs(2);
+/// Of so many probes of a healthy database, one writes too: a write costs a disk flush.
+const PROBES_PER_WRITE: u32 = 5;
+/// Time for which a database may be unreachable before the host reports that it is not ready.
+const GRACE_PERIOD: Duration = Duration::from_secs(10);
 
-/// A database of a service, as the host's health sees it. Its methods that are not futures must not wait.
+/// A database of a service that the host's health monitors. Its methods that are not futures must not block.
 pub trait WatchedDatabase: fmt::Debug + Send + Sync + 'static {
-    /// Returns whether it has been reached since the start.
+    /// Checks whether the database has been reached since the start.
     fn has_been_reached(&self) -> bool;
 
-    /// Finds out whether it answers in time. The error's text is for the log.
+    /// Checks that the database answers in time. The error's text is for the log.
     fn ping(&self) -> BoxFuture<'_, Result<(), String>>;
 
-    /// Finds out whether it takes in time what is written. The error's text is for the log.
+    /// Checks that the database accepts a write in time. The error's text is for the log.
     fn probe(&self) -> BoxFuture<'_, Result<(), String>>;
 
-    /// Returns what is wrong with the host's clock beside the database's, if they differ.
+    /// Describes how the host's clock differs from the database's, if it does.
     fn clock_fault(&self) -> Option<String>;
 
-    /// Returns what calls that go on without it mean and which setting has them go on, where they do.
-    fn without(&self) -> Option<&'static str>;
+    /// Describes how calls are answered during an outage, and the setting that allows it; `None` when they fail.
+    fn outage_mode(&self) -> Option<&'static str>;
 }
 
-/// The state of a database when health looked at it last.
+/// The state of a database at its last probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatabaseState {
-    /// The name that health has for it.
+    /// Its name in health reports.
     pub name: &'static str,
-    /// Whether it answered and took what was written.
+    /// Whether it answered and accepted writes.
     pub answers: bool,
 }
 
-/// The host's health.
+/// The host's health, from its lifecycle, its slots and its databases.
 #[derive(Debug)]
 pub struct HostHealth {
     lifecycle: Lifecycle,
-    /// Tells which slots nothing answers for.
+    /// Knows which slots cannot answer, and why.
     deployments: Arc<DeploymentRegistry>,
-    databases: Mutex<Vec<Arc<Database>>>,
+    databases: Mutex<Vec<Arc<MonitoredDatabase>>>,
     watchers: Mutex<JoinSet<()>>,
 }
 
-/// A database and when it last answered and took what was written.
+/// A monitored database and the result of its last probes.
 #[derive(Debug)]
-struct Database {
+struct MonitoredDatabase {
     name: &'static str,
     answers: AtomicBool,
-    /// None before the first time.
-    last: Mutex<Option<Instant>>,
-    /// Tells of its clock, and whether calls go on without it.
+    /// When it last answered; `None` before the first answer.
+    last_answer: Mutex<Option<Instant>>,
+    /// The database itself.
     watched: Box<dyn WatchedDatabase>,
 }
 
-impl Database {
+impl MonitoredDatabase {
     async fn watch(self: Arc<Self>) {
         let (watched, mut clock_fault) = (&self.watched, None);
-        for look in 0_u32.. {
-            let reads = self.answers.load(Ordering::Relaxed) && look % LOOKS_A_WRITE != 0;
-            let answer = if reads { watched.ping().await } else { watched.probe().await };
+        for probe in 0_u32.. {
+            let only_ping = self.answers.load(Ordering::Relaxed) && probe % PROBES_PER_WRITE != 0;
+            let answer = if only_ping { watched.ping().await } else { watched.probe().await };
             let answers = answer.is_ok();
             if answers {
-                *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+                *self.last_answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
             }
             if self.answers.swap(answers, Ordering::Relaxed) != answers {
                 let error = answer.err();
@@ -90,21 +90,23 @@ impl Database {
                 tracing::warn!(database = self.name, fault, "the state of the host's clock has changed");
             }
             clock_fault = fault;
-            tokio::time::sleep(EVERY).await;
+            tokio::time::sleep(PROBE_INTERVAL).await;
         }
     }
 
-    fn lost(&self) -> bool {
-        let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        !self.answers.load(Ordering::Relaxed) && last.is_none_or(|last| last.elapsed() > GRACE)
+    /// Checks whether the outage has lasted longer than the grace period.
+    fn is_lost(&self) -> bool {
+        let last = *self.last_answer.lock().unwrap_or_else(PoisonError::into_inner);
+        !self.answers.load(Ordering::Relaxed) && last.is_none_or(|last| last.elapsed() > GRACE_PERIOD)
     }
 
+    /// Adds an outage and a clock difference to `report`.
     fn report(&self, report: &mut ReadyReport) {
         const LOST: &str = "the database does not answer or cannot be written";
         let name = self.name;
-        match (self.lost(), self.watched.without()) {
+        match (self.is_lost(), self.watched.outage_mode()) {
             (true, None) => report.fail(name, format!("{LOST}; see the log")),
-            (true, Some(without)) => report.degrade(name, format!("{LOST}; {without}")),
+            (true, Some(outage_mode)) => report.degrade(name, format!("{LOST}; {outage_mode}")),
             (false, _) => {}
         }
         if let Some(fault) = self.watched.clock_fault() {
@@ -119,16 +121,17 @@ impl HostHealth {
         Self { lifecycle, deployments, databases: Mutex::default(), watchers: Mutex::default() }
     }
 
-    /// Looks at a database from now on.
+    /// Starts to probe a database.
     pub fn watch(&self, name: &'static str, watched: Box<dyn WatchedDatabase>) {
         let answers = watched.has_been_reached();
-        let last = Mutex::new(answers.then(Instant::now));
-        let database = Arc::new(Database { name, answers: AtomicBool::new(answers), last, watched });
+        let last_answer = Mutex::new(answers.then(Instant::now));
+        let database =
+            Arc::new(MonitoredDatabase { name, answers: AtomicBool::new(answers), last_answer, watched });
         self.databases.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&database));
         self.watchers.lock().unwrap_or_else(PoisonError::into_inner).spawn(database.watch());
     }
 
-    /// Ends the looks at databases, and logs which slots' state is not written.
+    /// Stops the probes, and logs every slot whose state is not written.
     pub fn stop(&self) {
         for slot in self.deployments.all() {
             if let Some(reason) = slot.unsaved_reason() {
@@ -142,7 +145,7 @@ impl HostHealth {
         self.watchers.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
     }
 
-    /// Whether requests should be sent here, and if not, why.
+    /// Reports whether requests should be sent to this host, and if not, why.
     pub fn report(&self) -> ReadyReport {
         let mut report = ReadyReport::default();
         match self.lifecycle.phase() {
@@ -180,10 +183,10 @@ impl HostHealth {
         report
     }
 
-    /// Returns the state of every database.
+    /// Returns the state of every monitored database.
     pub fn databases(&self) -> Vec<DatabaseState> {
         let databases = self.databases.lock().unwrap_or_else(PoisonError::into_inner);
-        let state = |database: &Arc<Database>| DatabaseState {
+        let state = |database: &Arc<MonitoredDatabase>| DatabaseState {
             name: database.name,
             answers: database.answers.load(Ordering::Relaxed),
         };

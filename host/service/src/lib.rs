@@ -1,4 +1,4 @@
-//! What a service is to the host: the trait that it implements, and the context that it is started with.
+//! The trait that a service implements, and the context that a host starts it with.
 
 mod component;
 mod context;
@@ -6,7 +6,7 @@ mod extensions;
 mod health;
 mod registrar;
 mod report;
-pub mod shared_answer;
+pub mod single_flight;
 mod started;
 
 use std::sync::Arc;
@@ -23,20 +23,20 @@ use bulkhead_runtime::compile::ComponentDigest;
 use futures_util::future::LocalBoxFuture;
 
 pub use self::{
-    component::{MayNotAnswer, try_out},
-    context::{Context, SECRETS},
+    component::{ComponentCheckError, check_component},
+    context::{SECRETS_DIR, ServiceContext},
     extensions::Extensions,
     health::{DatabaseState, HostHealth, WatchedDatabase},
     registrar::MetricRegistrar,
-    report::{Failing, Generations, ReadyReport},
+    report::{FailedCheck, Generations, ReadyReport},
     started::{Close, ServedAt, Started},
 };
 
 /// The services of a binary, in the order in which they are started and listed.
 pub type ServiceList = &'static [&'static dyn Service];
 
-/// A step of the start of a service. It runs on the task that starts the host, so that it need not be `Send`.
-pub type Step<'a, T> = LocalBoxFuture<'a, anyhow::Result<T>>;
+/// The future of a method of [`Service`]. It runs on the task that starts the host, so it need not be `Send`.
+pub type ServiceFuture<'a, T> = LocalBoxFuture<'a, anyhow::Result<T>>;
 
 /// A database that a service offers for the state that hosts share.
 #[derive(Clone, Debug)]
@@ -47,17 +47,17 @@ pub struct SharedDatabase {
     pub setting: &'static str,
 }
 
-/// What the start page of `--demo` shows of a service, before the service starts and also where it is off.
+/// The entry of a service on the start page of `--demo`, which also lists services that are off.
 #[derive(Clone, Debug, Default)]
 pub struct PageEntry {
-    /// Stands before every path of the service, after the prefix of `[services.NAME]`; empty or `/something`.
+    /// Prefix of the service's paths, after that of `[services.NAME]`; empty or `/something`.
     pub base_path: String,
     /// Path of its API documentation, relative to both.
     pub docs: Option<&'static str>,
 }
 
-/// A service of a host. It is a value without state: what a running host has of it is in the [`Context`] or was given
-/// back by [`Service::start`].
+/// A service of a host. The value has no state: the state of a running service is in the [`ServiceContext`], or was returned
+/// by [`Service::start`].
 ///
 /// A host calls the methods in this order: [`add_demo`](Service::add_demo), [`prepare`](Service::prepare),
 /// [`load`](Service::load), [`start`](Service::start). Each of them is called for every service before the next one is
@@ -71,12 +71,12 @@ pub trait Service: Send + Sync {
         &[]
     }
 
-    /// Returns the names that the services which it replaces have for its keys.
+    /// Returns the names of its keys in the systems that it replaces.
     fn aliases(&self) -> Aliases {
         Aliases::NONE
     }
 
-    /// Returns its sets of metrics. They are registered also where the service is off.
+    /// Returns its sets of metrics, which are registered even where the service is off.
     fn metrics(&self) -> &'static [MetricRegistrar] {
         &[]
     }
@@ -90,12 +90,12 @@ pub trait Service: Send + Sync {
     /// the service is on. Returns warnings, each of which begins with its key.
     ///
     /// # Errors
-    /// Why the host would not start, and which setting mends it.
+    /// Why the host would not start, and which setting to change.
     fn check_files(&self, _config: &Config) -> anyhow::Result<Vec<String>> {
         Ok(Vec::new())
     }
 
-    /// Adds to the configuration what a demonstration has.
+    /// Adds the settings of `--demo` to the configuration.
     ///
     /// # Errors
     /// When the configuration was read without a table of the service.
@@ -103,68 +103,69 @@ pub trait Service: Send + Sync {
         Ok(())
     }
 
-    /// Returns its database for the state that hosts share, if the configuration names one that is fit for that.
+    /// Returns its database for the state that hosts share, if the configured one is suitable.
     fn shared_database(&self, _config: &Config) -> Option<SharedDatabase> {
         None
     }
 
-    /// Returns what the start page shows of it.
+    /// Returns its entry on the start page.
     fn page_entry(&self, _config: &Config) -> PageEntry {
         PageEntry::default()
     }
 
-    /// Puts into [`Context::extensions`] what other services need, before any of them loads. It is called also where
-    /// the service is off, and before a component is checked.
+    /// Inserts into [`ServiceContext::extensions`] what other services need, before any of them loads. It is called even
+    /// where the service is off, and before a component is checked.
     ///
     /// # Errors
-    /// Why the host cannot start, and which setting mends it.
-    fn prepare(&self, _context: &Context) -> anyhow::Result<()> {
+    /// The reason why the host cannot start, and the setting that fixes it.
+    fn prepare(&self, _context: &ServiceContext) -> anyhow::Result<()> {
         Ok(())
     }
 
-    /// Loads what takes time and other services need, such as models. It is called also where the service is off, and
-    /// not where a component is only checked.
+    /// Loads what other services need and takes time to load, such as models. It is called even where the service is off,
+    /// but not where a component is only checked.
     ///
     /// # Errors
-    /// Why the host cannot start, and which setting mends it.
-    fn load<'a>(&'a self, _context: &'a Context) -> Step<'a, ()> {
+    /// The reason why the host cannot start, and the setting that fixes it.
+    fn load<'a>(&'a self, _context: &'a ServiceContext) -> ServiceFuture<'a, ()> {
         Box::pin(async { Ok(()) })
     }
 
-    /// Adds to a slot's resources what it offers to the guests of every slot, those of other services among them.
+    /// Adds to a slot's resources what the service provides to the guests of every slot, including slots of other
+    /// services.
     ///
     /// # Errors
-    /// Only when a list of metric families is at fault.
-    fn lend(
+    /// When a metric family is wrong.
+    fn provide(
         &self,
-        _context: &Context,
+        _context: &ServiceContext,
         _settings: &SlotSettings,
         _resources: &mut SlotResources,
     ) -> anyhow::Result<()> {
         Ok(())
     }
 
-    /// Starts it. It is called only where the service is on.
+    /// Starts the service. It is called only where the service is on.
     ///
     /// # Errors
-    /// Why the host cannot start, and which setting mends it.
-    fn start<'a>(&'a self, context: &'a Context) -> Step<'a, Started>;
+    /// The reason why the host cannot start, and the setting that fixes it.
+    fn start<'a>(&'a self, context: &'a ServiceContext) -> ServiceFuture<'a, Started>;
 
     /// Checks a component of one of its slots without serving or writing anything.
     ///
     /// # Errors
-    /// Everything that is wrong with it as [`MayNotAnswer`]; else why it cannot be checked.
+    /// Everything that is wrong with it as [`ComponentCheckError`]; else the reason why it cannot be checked.
     fn check<'a>(
         &'a self,
-        _context: &'a Context,
+        _context: &'a ServiceContext,
         slot: SlotId,
         _wasm: Arc<[u8]>,
-    ) -> Step<'a, ComponentDigest> {
+    ) -> ServiceFuture<'a, ComponentDigest> {
         Box::pin(async move { Err(not_owned(slot)) })
     }
 }
 
-/// Returns the error of a check for a slot that no service has.
+/// Returns the error for a check of a slot that no service has.
 pub fn not_owned(slot: SlotId) -> anyhow::Error {
     anyhow::anyhow!("no service of this host owns the slot {slot}")
 }

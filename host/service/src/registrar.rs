@@ -1,4 +1,4 @@
-//! How the metrics of a service are registered.
+//! Registers the metrics of a service.
 
 use bulkhead_telemetry::{MetricSet, Metrics, family::Family};
 
@@ -19,7 +19,7 @@ impl MetricRegistrar {
     /// Registers the set.
     ///
     /// # Errors
-    /// Only when the families are at fault: a name is taken, or a number of labels is wrong.
+    /// When a family is wrong: its name is taken, or its number of labels differs.
     pub fn register(&self, metrics: &Metrics) -> prometheus::Result<()> {
         (self.register)(metrics)
     }

@@ -1,55 +1,55 @@
-//! What a host says of its readiness.
+//! The readiness report of a host.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// A check that does not hold.
+/// A failed check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Failing {
-    /// What was checked, such as `storage`.
+pub struct FailedCheck {
+    /// The name of the check, such as `storage`.
     pub check: String,
-    /// What is wrong, for people; holds no secrets.
+    /// The reason, for people; holds no secrets.
     pub reason: String,
 }
 
-/// Whether requests should be sent here: when nothing fails.
+/// Whether requests should be sent to this host: it is ready when no check fails.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadyReport {
-    /// The checks that do not hold.
-    pub failing: Vec<Failing>,
-    /// Those that do not hold and keep no request away.
-    pub degraded: Vec<Failing>,
+    /// Failed checks that make the host not ready.
+    pub failing: Vec<FailedCheck>,
+    /// Failed checks that leave the host ready.
+    pub degraded: Vec<FailedCheck>,
     /// Slots whose state this host shares with others.
     pub slots: BTreeMap<&'static str, Generations>,
 }
 
-/// The generation that all hosts should have, if it is known, and the one that answers here.
+/// The generations of a slot whose state hosts share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Generations {
-    /// What all should have.
+    /// The generation that all hosts should apply, if it is known.
     pub desired: Option<u64>,
-    /// What answers here.
+    /// The generation that this host has applied.
     pub applied: u64,
 }
 
 impl ReadyReport {
-    /// Adds a check that does not hold.
+    /// Adds a failed check that makes the host not ready.
     pub fn fail(&mut self, check: impl Into<String>, reason: impl Into<String>) {
-        self.failing.push(Failing { check: check.into(), reason: reason.into() });
+        self.failing.push(FailedCheck { check: check.into(), reason: reason.into() });
     }
 
-    /// Adds a check that does not hold and keeps no request away.
+    /// Adds a failed check that leaves the host ready.
     pub fn degrade(&mut self, check: impl Into<String>, reason: impl Into<String>) {
-        self.degraded.push(Failing { check: check.into(), reason: reason.into() });
+        self.degraded.push(FailedCheck { check: check.into(), reason: reason.into() });
     }
 
-    /// Whether such a check does not hold.
+    /// Checks whether `check` is reported as degraded.
     pub fn is_degraded(&self, check: &str) -> bool {
         self.degraded.iter().any(|degraded| degraded.check == check)
     }
 
-    /// Whether nothing fails.
+    /// Checks that no check fails.
     pub fn is_ready(&self) -> bool {
         self.failing.is_empty()
     }

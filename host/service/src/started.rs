@@ -1,4 +1,4 @@
-//! What a service gives to the host once it has started.
+//! The routers and open resources of a service that has started.
 
 use std::{fmt, net::SocketAddr};
 
@@ -8,18 +8,18 @@ use futures_util::future::LocalBoxFuture;
 /// The listener that a router is served by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServedAt {
-    /// The listener that `[services.NAME]` sets, below its path prefix.
+    /// The listener of `[services.NAME]`, below its path prefix.
     Service,
     /// A listener at an address of its own.
     Address {
         /// The address.
         address: SocketAddr,
-        /// The setting that has it, for errors and the log.
+        /// The setting that names the address, for errors and the log.
         setting: &'static str,
     },
 }
 
-/// What is open as long as a service runs, such as a database.
+/// A resource that is open while a service runs, such as a database.
 pub trait Close: fmt::Debug + Send + Sync {
     /// Closes it. Its errors go to the log.
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()>;
@@ -30,13 +30,13 @@ pub trait Close: fmt::Debug + Send + Sync {
 pub struct Started {
     /// Its routers, each with the listener that serves it.
     pub routers: Vec<(ServedAt, Router)>,
-    /// What is closed once the last request has ended, the last first. Services are closed in the reverse order of
-    /// their start.
+    /// Resources to close after the last request, in reverse order. Services are closed in the reverse order of their
+    /// start.
     pub open: Vec<Box<dyn Close>>,
 }
 
 impl Started {
-    /// Returns a service that has one router at its own listener, and nothing to close.
+    /// Returns a service with one router at its own listener, and nothing to close.
     pub fn with_router(router: Router) -> Self {
         Self { routers: vec![(ServedAt::Service, router)], open: Vec::new() }
     }

@@ -9,7 +9,7 @@ use crate::{
     appointments::{Clock, DatabaseLocation, Demo},
     config::Flag,
     distribution::{Distribution, ServiceCommand},
-    services::status::config::{AppointmentDatabase, Status, embedded_appointments},
+    services::status::config::{AppointmentDatabase, StatusSettings, embedded_appointments},
 };
 
 /// Make up data to try services with.
@@ -49,7 +49,7 @@ impl ServiceCommand for Command {
         let is_named = database.is_some();
         let database = database.map(|url| flag("--database", "status.database", url));
         let config = configuration.load(distribution, folder.into_iter().chain(database).collect())?.config;
-        let status: &Status = config.table()?;
+        let status: &StatusSettings = config.table()?;
         let place = match &status.database {
             _ if !is_named => {
                 DatabaseLocation::Sqlite(file.unwrap_or_else(|| embedded_appointments(&config)))

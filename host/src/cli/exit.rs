@@ -6,7 +6,7 @@ use super::client::Failure;
 use crate::{
     config::Problems,
     registry::{Fault, PullError},
-    service::MayNotAnswer,
+    service::ComponentCheckError,
 };
 
 /// Arguments, or variables that stand for them, that make no sense.
@@ -58,7 +58,7 @@ impl Exit {
         if error.is::<Misuse>() {
             return Self::Misused;
         }
-        if error.is::<MayNotAnswer>() || error.is::<Unsound>() {
+        if error.is::<ComponentCheckError>() || error.is::<Unsound>() {
             return Self::Refused;
         }
         if error.is::<CutOff>() {

@@ -19,7 +19,7 @@ use crate::{
     distribution::{Distribution, ServiceCommand},
     inference::{
         Inference, ServedModel,
-        config::{Embedding, MODELS},
+        config::{EmbeddingSettings, MODELS},
         models_dir,
     },
     services::tickets::config::knowledge_url,
@@ -96,7 +96,7 @@ async fn open(config: &Config, mode: Mode) -> anyhow::Result<KnowledgeBase> {
 /// One model, and threads to embed with; without a name the first that is configured.
 fn load_model(config: &Config, name: Option<&str>) -> anyhow::Result<(Arc<Inference>, Arc<ServedModel>)> {
     let [default, ..] = MODELS;
-    let embedding: &Embedding = config.table()?;
+    let embedding: &EmbeddingSettings = config.table()?;
     let first = embedding.default_model.as_deref().or(embedding.models.first().map(String::as_str));
     let mut settings = embedding.clone();
     let asked = name.or(first).unwrap_or(default);

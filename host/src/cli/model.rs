@@ -23,7 +23,7 @@ use crate::{
     config::{Config, Flag},
     distribution::{Distribution, ServiceCommand},
     inference::{
-        config::{Embedding, MODELS},
+        config::{EmbeddingSettings, MODELS},
         load_options, models_dir, packed_dir,
     },
 };
@@ -112,7 +112,7 @@ impl ServiceCommand for Command {
             Self::Pull { models, hub: true, .. } => fetch(&models)?,
             Self::Pull { place, models, from, index, .. } => {
                 let config = place.config(distribution)?;
-                let embedding: &Embedding = config.table()?;
+                let embedding: &EmbeddingSettings = config.table()?;
                 make_data_folder(&config.data_dir);
                 let index = index.or_else(|| embedding.index_url.clone());
                 pull(&models_dir(&config)?, models, from, index)?;

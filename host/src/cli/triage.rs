@@ -20,7 +20,7 @@ use crate::{
     config::{Config, Flag},
     distribution::{Distribution, ServiceCommand},
     inference::{
-        config::{Embedding, MODELS},
+        config::{EmbeddingSettings, MODELS},
         load_options, models_dir,
     },
     services::triage::Rules,
@@ -79,7 +79,7 @@ impl Place {
         });
         let config = self.configuration.load(distribution, flag.into_iter().collect())?.config;
         let models = models_dir(&config)?;
-        let embedding: &Embedding = config.table()?;
+        let embedding: &EmbeddingSettings = config.table()?;
         let [default, ..] = MODELS;
         let wanted = self.model.as_deref().or(embedding.models.first().map(String::as_str));
         let resolved = source::resolve(wanted.unwrap_or(default), &models)?;

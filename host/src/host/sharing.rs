@@ -8,7 +8,7 @@ use futures_util::future::LocalBoxFuture;
 use crate::{
     config::Config,
     deploy::SharedState,
-    service::{Close, Context, Service, ServiceList, SharedDatabase},
+    service::{Close, Service, ServiceContext, ServiceList, SharedDatabase},
     telemetry::Metrics,
 };
 
@@ -33,7 +33,7 @@ fn offered(services: ServiceList, config: &Config) -> Option<(&'static str, Shar
 }
 
 /// Begins to look at it, so that slots that start know what there is, and has every scrape say where they stand.
-pub(super) async fn start(context: &Context) {
+pub(super) async fn start(context: &ServiceContext) {
     let Some(shared) = context.deployments.shared() else { return };
     shared.start().await;
     let deployments = Arc::downgrade(&context.deployments);
@@ -48,7 +48,7 @@ pub(super) async fn start(context: &Context) {
 }
 
 /// Returns what closes the shared state, if that is in the database of `service`.
-pub(super) fn open(context: &Context, service: &dyn Service) -> Option<Box<dyn Close>> {
+pub(super) fn open(context: &ServiceContext, service: &dyn Service) -> Option<Box<dyn Close>> {
     let shared = context.deployments.shared()?;
     let (owner, _) = offered(context.services, &context.config)?;
     if owner != service.spec().name {

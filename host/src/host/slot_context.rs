@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{HOST_KEY, SECRETS};
+use super::{HOST_KEY, SECRETS_DIR};
 use crate::{
     capabilities::CapabilitySet,
     compile::{CacheSettings, Compiler},
@@ -28,7 +28,7 @@ pub(super) fn new(
     let used = config.slots.each().filter(|slot| config.services.uses(&slot.spec));
     let limits = used.map(|slot| &slot.limits);
     let engine = Arc::new(Engine::new(&config.sandbox, limits)?);
-    let key = || MasterKey::load_or_generate(&config.data_dir.join(SECRETS).join(HOST_KEY));
+    let key = || MasterKey::load_or_generate(&config.data_dir.join(SECRETS_DIR).join(HOST_KEY));
     let cache = config.sandbox.cache.then(key).transpose()?;
     let (folder, bytes) = (config.data_dir.join(COMPILED), config.sandbox.cache_bytes);
     let cache = cache.map(|key| CacheSettings { folder, key, bytes });

@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use crate::{
     config::Config,
     deploy::{Deploy, DeploymentRegistry},
-    service::{Context, PageEntry, Service},
+    service::{PageEntry, Service, ServiceContext},
 };
 
 /// The routes of what the page loads, where the configuration asks for the demonstration; `admin` is the base of the
 /// operators' listener.
-pub(super) fn router(context: &Context, admin: &str) -> Router {
+pub(super) fn router(context: &ServiceContext, admin: &str) -> Router {
     let config = &context.config;
     if !config.demo {
         return Router::new();

@@ -8,7 +8,9 @@ use bulkhead_config::{
     tables::TableSpec,
 };
 use bulkhead_runtime::{capabilities::CapabilitySet, compile::ComponentDigest, slots::Slot};
-use bulkhead_service::{Context, MetricRegistrar, Service, Started, Step, not_owned, try_out};
+use bulkhead_service::{
+    MetricRegistrar, Service, ServiceContext, ServiceFuture, Started, check_component, not_owned,
+};
 
 use crate::{
     capability::{Counter, CounterCapability},
@@ -56,30 +58,35 @@ impl Service for AdderPlugin {
         capabilities.with(CounterCapability)
     }
 
-    fn start<'a>(&'a self, context: &'a Context) -> Step<'a, Started> {
+    fn start<'a>(&'a self, context: &'a ServiceContext) -> ServiceFuture<'a, Started> {
         Box::pin(async move {
             let counter = Arc::new(Counter::default());
             let slot = empty_slot(context, Arc::clone(&counter))?;
-            context.fill(&slot).await;
+            context.deploy(&slot).await;
             let settings: &Settings = context.config.table()?;
             let (metrics, largest) = (context.metrics.set()?, settings.largest);
             Ok(Started::with_router(http::router(AdderState { slot, counter, metrics, largest })))
         })
     }
 
-    fn check<'a>(&'a self, context: &'a Context, slot: SlotId, wasm: Arc<[u8]>) -> Step<'a, ComponentDigest> {
+    fn check<'a>(
+        &'a self,
+        context: &'a ServiceContext,
+        slot: SlotId,
+        wasm: Arc<[u8]>,
+    ) -> ServiceFuture<'a, ComponentDigest> {
         Box::pin(async move {
             if slot != ADDER {
                 return Err(not_owned(slot));
             }
             let slot = empty_slot(context, Arc::default())?;
-            Ok(try_out(&slot, wasm, "check").await?.digest)
+            Ok(check_component(&slot, wasm, "check").await?.digest)
         })
     }
 }
 
 /// Returns the slot without a component.
-fn empty_slot(context: &Context, counter: Arc<Counter>) -> anyhow::Result<Arc<Slot<Adder>>> {
+fn empty_slot(context: &ServiceContext, counter: Arc<Counter>) -> anyhow::Result<Arc<Slot<Adder>>> {
     let settings = context.slot(ADDER)?;
     let mut resources = context.resources(settings)?;
     resources.insert(counter);

@@ -20,8 +20,8 @@ use bulkhead::services::captcha::{
     import::{ApplicationFormat, import_application},
 };
 use bulkhead::services::list::{self, ANSWER, CAPTCHA, STATUS, TRIAGE, load};
-use bulkhead::services::status::{Status, http::query::Wishes};
-use bulkhead::services::tickets::{http::request::Members, import::import_triage_yml, located};
+use bulkhead::services::status::{Status, http::query::StatusQuery};
+use bulkhead::services::tickets::{http::request::TicketBody, import::import_triage_yml, spanned_toml};
 use bulkhead::services::triage::{Rules, TriageWorld};
 use bulkhead::slots::{Contract, World, outline};
 use bulkhead_captcha::algorithm::Hash;
@@ -141,9 +141,8 @@ pub fn oci_manifest(data: &[u8]) -> Taken {
 /// The body of a request to the ticket service, declared as JSON and not.
 pub fn ticket_json(data: &[u8]) -> Taken {
     let read = |is_json| {
-        let asked = Members::read(is_json, data).and_then(|mut members| {
-            let (_, text, number) =
-                (members.session(), members.text("text"), members.whole_number("ticket_id"));
+        let asked = TicketBody::read(is_json, data).and_then(|mut members| {
+            let (_, text, number) = (members.session(), members.text("text"), members.integer("ticket_id"));
             members.check().map(|()| (text, number))
         });
         match asked {
@@ -294,8 +293,8 @@ pub fn gql(data: &[u8]) -> Taken {
     let escaped: String = data.iter().map(|byte| format!("%{byte:02X}")).collect();
     let read = |query: &str| {
         let Ok(uri) = format!("/status/?{query}").parse::<Uri>() else { return false };
-        match Wishes::read(&uri, &HeaderMap::new()) {
-            Ok(Wishes { selection: Some((selection, _)), .. }) => {
+        match StatusQuery::read(&uri, &HeaderMap::new()) {
+            Ok(StatusQuery { selection: Some((selection, _)), .. }) => {
                 let selected = selection.of(&payload).expect("a selection of an object");
                 let again = selection.of(&selected).expect("a selection of an object");
                 assert_eq!(selected.get(), again.get());
@@ -336,7 +335,7 @@ pub fn configuration(data: &[u8]) -> Taken {
     for imported in &imported {
         match imported {
             Ok(imported) => {
-                assert!(located::toml(&imported.toml).is_ok(), "{}", imported.toml);
+                assert!(spanned_toml::parse(&imported.toml).is_ok(), "{}", imported.toml);
                 imported.notes.iter().for_each(|note| one_line(note));
             }
             Err(error) => assert!(error.line <= lines, "{error}"),

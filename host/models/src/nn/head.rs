@@ -1,4 +1,4 @@
-//! Computing with a linear head: vectors in, probabilities out.
+//! Computes with a linear head: vectors in, probabilities out.
 
 use std::sync::Arc;
 
@@ -6,27 +6,27 @@ use bulkhead_inference::head::Csr;
 
 use super::{
     NnError, Outputs,
-    tensor::{Inputs, Tensor},
+    tensor::{NamedInputs, NnTensor},
 };
-use crate::{Gate, NamedHead};
+use crate::{NamedHead, SlotModelAccess};
 
-/// Everything that a head takes.
+/// The inputs of a head.
 const INPUTS: [&str; 4] = ["embedding", "indices", "values", "offsets"];
 
-/// Sparse features as they were handed over.
-struct Features {
+/// Sparse features of the rows, in the CSR format.
+struct SparseFeatures {
     indices: Vec<u32>,
     values: Vec<f32>,
     offsets: Vec<usize>,
 }
 
-/// The probabilities of each row in `named`, and the labels that they belong to.
+/// Returns the probabilities of each row of the inputs, and their labels.
 pub(super) async fn compute(
-    gate: &Gate,
+    access: &SlotModelAccess,
     head: &Arc<NamedHead>,
-    named: Vec<(String, Tensor)>,
+    named: Vec<(String, NnTensor)>,
 ) -> Result<Outputs, NnError> {
-    let mut inputs = Inputs::new(named, &INPUTS)?;
+    let mut inputs = NamedInputs::new(named, &INPUTS)?;
     let embedding = inputs.take("embedding", |tensor| tensor.float_matrix())?;
     let ([rows, dims], embedding) =
         embedding.ok_or_else(|| NnError::invalid("input \"embedding\" is missing"))?;
@@ -35,28 +35,29 @@ pub(super) async fn compute(
         let text = format!("input \"embedding\" has rows of {dims} numbers, the head takes {}", record.dims);
         return Err(NnError::invalid(text));
     }
-    if rows == 0 || rows > gate.max_batch_size() {
-        let text = format!("input \"embedding\" must have 1 to {} rows, not {rows}", gate.max_batch_size());
+    if rows == 0 || rows > access.max_batch_size() {
+        let text = format!("input \"embedding\" must have 1 to {} rows, not {rows}", access.max_batch_size());
         return Err(NnError::invalid(text));
     }
     let (features, labels) = (features(&mut inputs)?, head.head.labels().len());
     let names = head.head.labels().collect::<Vec<_>>().join("\n");
     let head = Arc::clone(head);
-    // A large head is milliseconds of work, which no async worker should do.
-    let predict = gate.compute(move || {
+    // A large head takes milliseconds, which would block an async worker.
+    let predict = access.compute(move || {
         let sparse = features.as_ref();
-        let sparse = sparse.map(|Features { indices, values, offsets }| Csr { indices, values, offsets });
+        let sparse =
+            sparse.map(|SparseFeatures { indices, values, offsets }| Csr { indices, values, offsets });
         head.head.predict(&embedding, sparse)
     });
     let probabilities = predict.await?.map_err(|error| NnError::invalid(error.to_string()))?;
     Ok(vec![
-        ("probabilities".to_owned(), Tensor::matrix(rows, labels, &probabilities)),
-        ("labels".to_owned(), Tensor::utf8(names)),
+        ("probabilities".to_owned(), NnTensor::matrix(rows, labels, &probabilities)),
+        ("labels".to_owned(), NnTensor::utf8(names)),
     ])
 }
 
-/// All three parts, or none.
-fn features(inputs: &mut Inputs) -> Result<Option<Features>, NnError> {
+/// Takes the three parts of sparse features, which come together or not at all.
+fn features(inputs: &mut NamedInputs) -> Result<Option<SparseFeatures>, NnError> {
     let indices = inputs.take("indices", |tensor| tensor.counts())?;
     let values = inputs.take("values", |tensor| tensor.floats())?;
     let offsets = inputs.take("offsets", |tensor| tensor.counts())?;
@@ -64,7 +65,7 @@ fn features(inputs: &mut Inputs) -> Result<Option<Features>, NnError> {
         (None, None, None) => Ok(None),
         (Some(indices), Some(values), Some(offsets)) => {
             let offsets = offsets.into_iter().map(|offset| offset as usize).collect();
-            Ok(Some(Features { indices, values, offsets }))
+            Ok(Some(SparseFeatures { indices, values, offsets }))
         }
         _ => Err(NnError::invalid(
             "inputs \"indices\", \"values\" and \"offsets\" come together or not at all",

@@ -1,51 +1,53 @@
-//! Computing with a model: texts in, vectors out.
+//! Computes with an embedding model: texts in, vectors out.
 
 use bulkhead_inference::engine::Embedded;
 
 use super::{
     NnError, Outputs,
-    tensor::{Inputs, Tensor},
+    tensor::{NamedInputs, NnTensor},
 };
-use crate::{Choice, Gate, ServedModel};
+use crate::{EmbedParameters, ServedModel, SlotModelAccess};
 
-/// Everything that a model takes.
+/// The inputs of a model.
 const INPUTS: [&str; 5] = ["text", "offsets", "prompt_name", "input_ids", "attention_mask"];
-/// What it gives.
+/// The output of a model.
 const OUTPUT: &str = "embedding";
 
-/// The vectors of the texts, or of the token ids, in `named`.
+/// Embeds the texts or token ids of the inputs.
 pub(super) async fn compute(
-    gate: &Gate,
+    access: &SlotModelAccess,
     model: &ServedModel,
-    named: Vec<(String, Tensor)>,
+    named: Vec<(String, NnTensor)>,
 ) -> Result<Outputs, NnError> {
-    let mut inputs = Inputs::new(named, &INPUTS)?;
+    let mut inputs = NamedInputs::new(named, &INPUTS)?;
     let ids = inputs.take("input_ids", |tensor| tensor.long_matrix())?;
     let mask = inputs.take("attention_mask", |tensor| tensor.long_matrix())?;
     if ids.is_some() || mask.is_some() {
-        inputs.nothing_else("`input_ids` and `attention_mask`")?;
+        inputs.reject_remaining("`input_ids` and `attention_mask`")?;
         let ids = ids.ok_or_else(|| NnError::invalid("input \"input_ids\" is missing"))?;
         let mask = mask.ok_or_else(|| NnError::invalid("input \"attention_mask\" is missing"))?;
-        return Ok(output(&gate.embed_ids(model, unpadded(ids, mask)?).await?));
+        return Ok(output(&access.embed_ids(model, unpadded(ids, mask)?).await?));
     }
     let offsets = inputs.take("offsets", |tensor| tensor.integers())?;
-    let prompt_name = inputs.take("prompt_name", Tensor::text)?;
-    let text = inputs.take("text", Tensor::text)?;
+    let prompt_name = inputs.take("prompt_name", NnTensor::text)?;
+    let text = inputs.take("text", NnTensor::text)?;
     let text = text.ok_or_else(|| NnError::invalid("input \"text\" is missing"))?;
     let texts = match offsets {
         None => vec![text],
-        Some(offsets) => cut(&text, &offsets)?,
+        Some(offsets) => split_at_offsets(&text, &offsets)?,
     };
-    let embedded = gate.embed(model, texts, &Choice { prompt_name, ..Choice::default() }).await?;
+    let embedded =
+        access.embed(model, texts, &EmbedParameters { prompt_name, ..EmbedParameters::default() }).await?;
     Ok(output(&embedded))
 }
 
+/// Returns the vectors as an output tensor.
 fn output(embedded: &Embedded) -> Outputs {
     let rows = embedded.vectors.len() / embedded.dims.max(1);
-    vec![(OUTPUT.to_owned(), Tensor::matrix(rows, embedded.dims, &embedded.vectors))]
+    vec![(OUTPUT.to_owned(), NnTensor::matrix(rows, embedded.dims, &embedded.vectors))]
 }
 
-/// The ids of each row where the mask is 1.
+/// Returns the ids of each row where the mask is 1.
 fn unpadded(
     (shape, ids): ([usize; 2], Vec<i64>),
     (mask_shape, mask): ([usize; 2], Vec<i64>),
@@ -62,25 +64,27 @@ fn unpadded(
     }
     let [rows, columns] = shape;
     let mut texts = vec![Vec::new(); if columns == 0 { 0 } else { rows }];
-    for (place, (id, mask)) in ids.iter().zip(&mask).enumerate() {
-        let Some(text) = texts.get_mut(place / columns) else { break };
+    for (position, (id, mask)) in ids.iter().zip(&mask).enumerate() {
+        let Some(text) = texts.get_mut(position / columns) else { break };
         if *mask == 1 {
             let id = u32::try_from(*id);
-            text.push(id.map_err(|_| invalid("input_ids", &format!("has no token id at place {place}")))?);
+            text.push(
+                id.map_err(|_| invalid("input_ids", &format!("has no token id at position {position}")))?,
+            );
         }
     }
     Ok(texts)
 }
 
-/// The texts between `offsets`, which begin at 0, do not fall, and end where `text` ends.
-fn cut(text: &str, offsets: &[i32]) -> Result<Vec<String>, NnError> {
+/// Splits `text` at `offsets`, which begin at 0, do not decrease, and end with the length of `text`.
+fn split_at_offsets(text: &str, offsets: &[i32]) -> Result<Vec<String>, NnError> {
     let invalid = |fault: String| NnError::invalid(format!("input \"offsets\" {fault}"));
-    let places: Option<Vec<usize>> = offsets.iter().map(|offset| usize::try_from(*offset).ok()).collect();
-    let places = places.ok_or_else(|| invalid("has a number below 0".to_owned()))?;
-    if places.first() != Some(&0) || places.last() != Some(&text.len()) {
+    let positions: Option<Vec<usize>> = offsets.iter().map(|offset| usize::try_from(*offset).ok()).collect();
+    let positions = positions.ok_or_else(|| invalid("has a number below 0".to_owned()))?;
+    if positions.first() != Some(&0) || positions.last() != Some(&text.len()) {
         return Err(invalid(format!("must begin with 0 and end with {}, the bytes of the text", text.len())));
     }
-    let ranges = places.windows(2).enumerate();
+    let ranges = positions.windows(2).enumerate();
     let texts = ranges.map(|(index, range)| {
         let piece = match *range {
             [start, end] if start <= end => text.get(start..end),
@@ -99,11 +103,11 @@ mod tests {
     use super::*;
 
     fn texts(text: &str, offsets: &[i32]) -> Result<Vec<String>, String> {
-        cut(text, offsets).map_err(|error| error.text)
+        split_at_offsets(text, offsets).map_err(|error| error.text)
     }
 
     #[test]
-    fn texts_lie_between_offsets() {
+    fn texts_are_split_at_offsets() {
         assert_eq!(texts("abc", &[0, 1, 3]), Ok(vec!["a".to_owned(), "bc".to_owned()]));
         assert_eq!(texts("abc", &[0, 0, 3]), Ok(vec![String::new(), "abc".to_owned()]));
         assert_eq!(texts("", &[0]), Ok(Vec::new()));
@@ -117,8 +121,8 @@ mod tests {
         for (ids, mask, fault) in [
             (([1, 1], vec![1]), ([1, 2], vec![1, 1]), "must have dimensions [1, 1], not [1, 2]"),
             (([1, 1], vec![1]), ([1, 1], vec![2]), "zeros and ones"),
-            (([1, 1], vec![-1]), ([1, 1], vec![1]), "no token id at place 0"),
-            (([1, 1], vec![1 << 40]), ([1, 1], vec![1]), "no token id at place 0"),
+            (([1, 1], vec![-1]), ([1, 1], vec![1]), "no token id at position 0"),
+            (([1, 1], vec![1 << 40]), ([1, 1], vec![1]), "no token id at position 0"),
         ] {
             let refused = unpadded(ids, mask);
             assert!(refused.as_ref().is_err_and(|error| error.text.contains(fault)), "{fault}: {refused:?}");
@@ -150,7 +154,7 @@ mod tests {
             ("one text", &|bytes| ("\u{e9}".repeat(bytes / 2), vec![0, end(bytes / 2 * 2)])),
         ];
         let test = concat!(module_path!(), "::text_steps_grow_with_offsets");
-        assert_linear(test, 1 << 20, &shapes, |(text, offsets)| cut(text, offsets).is_ok());
+        assert_linear(test, 1 << 20, &shapes, |(text, offsets)| split_at_offsets(text, offsets).is_ok());
     }
 
     #[test]

@@ -1,18 +1,18 @@
-//! Computing with an ONNX model: its own names, shapes and types.
+//! Computes with an ONNX model, with the names, shapes and types of its own inputs and outputs.
 
 use std::sync::Arc;
 
 use bulkhead_inference::onnx::OnnxError;
 use bulkhead_telemetry::quoted;
 
-use super::{NnError, Outputs, bindings::wasi::nn::errors::ErrorCode, tensor::Tensor};
-use crate::{Gate, NamedOnnx};
+use super::{NnError, Outputs, bindings::wasi::nn::errors::ErrorCode, tensor::NnTensor};
+use crate::{NamedOnnx, SlotModelAccess};
 
-/// Everything that the graph gives for what is in `named`.
+/// Runs the graph on the inputs and returns all of its outputs.
 pub(super) async fn compute(
-    gate: &Gate,
+    access: &SlotModelAccess,
     graph: &Arc<NamedOnnx>,
-    named: Vec<(String, Tensor)>,
+    named: Vec<(String, NnTensor)>,
 ) -> Result<Outputs, NnError> {
     let inputs = named.into_iter().map(|(name, tensor)| match tensor.value() {
         Ok(value) => Ok((name, value)),
@@ -20,12 +20,12 @@ pub(super) async fn compute(
     });
     let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
     let running = Arc::clone(graph);
-    let outputs = gate.compute(move || running.graph.run(inputs)).await?.map_err(|error| match error {
+    let outputs = access.compute(move || running.graph.run(inputs)).await?.map_err(|error| match error {
         OnnxError::Input(fault) => NnError::invalid(fault),
         OnnxError::Run(reason) => {
             tracing::error!(graph = graph.name, reason, "an ONNX graph failed");
             NnError::new(ErrorCode::RuntimeError, "the graph failed; the host's log has the reason")
         }
     })?;
-    Ok(outputs.into_iter().map(|(name, value)| (name, Tensor::of(value))).collect())
+    Ok(outputs.into_iter().map(|(name, value)| (name, NnTensor::from_value(value))).collect())
 }

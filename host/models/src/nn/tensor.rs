@@ -1,4 +1,4 @@
-//! Tensors: what a guest says of its bytes is believed only after it has been checked.
+//! Tensors of guests, whose dimensions and types are checked against their bytes.
 
 use bulkhead_inference::{
     onnx::{Numbers, Value},
@@ -13,15 +13,15 @@ use super::{
     wit::{self, TensorType},
 };
 
-/// Numbers of some shape, little-endian, row by row.
+/// A tensor: little-endian elements in row-major order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tensor {
+pub struct NnTensor {
     dimensions: Vec<u32>,
     kind: TensorType,
     data: Vec<u8>,
 }
 
-/// The standard's name of a type.
+/// Returns the standard's name of an element type.
 const fn type_name(kind: TensorType) -> &'static str {
     match kind {
         TensorType::Fp16 => "FP16",
@@ -34,7 +34,7 @@ const fn type_name(kind: TensorType) -> &'static str {
     }
 }
 
-/// Bytes of one element.
+/// Returns the bytes of one element.
 const fn element_bytes(kind: TensorType) -> usize {
     match kind {
         TensorType::U8 => 1,
@@ -44,14 +44,14 @@ const fn element_bytes(kind: TensorType) -> usize {
     }
 }
 
-impl HostResource for Tensor {
+impl HostResource for NnTensor {
     fn bytes(&self) -> usize {
         self.data.capacity() + self.dimensions.capacity() * size_of::<u32>() + size_of::<Self>()
     }
 }
 
-impl Tensor {
-    /// f32 numbers as `[rows, columns]`.
+impl NnTensor {
+    /// Returns an f32 tensor `[rows, columns]`.
     pub(super) fn matrix(rows: usize, columns: usize, values: &[f32]) -> Self {
         let size = |size: usize| u32::try_from(size).unwrap_or(u32::MAX);
         Self {
@@ -61,52 +61,53 @@ impl Tensor {
         }
     }
 
-    /// u8 `[bytes]`.
+    /// Returns a u8 tensor `[bytes]` with UTF-8 text.
     pub(super) fn utf8(text: String) -> Self {
         let bytes = u32::try_from(text.len()).unwrap_or(u32::MAX);
         Self { dimensions: vec![bytes], kind: TensorType::U8, data: text.into_bytes() }
     }
 
-    /// The sizes, once type, number of dimensions and length of the data fit one another.
+    /// Returns the dimensions, if type, number of dimensions and length of the data are consistent.
     fn shape<const N: usize>(&self, kind: TensorType) -> Result<[usize; N], String> {
         self.check_kind(kind)?;
         let shape = tensor_shape::shape(&self.dimensions, element_bytes(kind), self.data.len());
         shape.map_err(|fault| fault.to_string())
     }
 
+    /// Checks the element type.
     fn check_kind(&self, kind: TensorType) -> Result<(), String> {
-        let (wanted, found) = (type_name(kind), type_name(self.kind));
-        match wanted == found {
+        let (expected, found) = (type_name(kind), type_name(self.kind));
+        match expected == found {
             true => Ok(()),
-            false => Err(format!("must have elements of type {wanted}, not {found}")),
+            false => Err(format!("must have elements of type {expected}, not {found}")),
         }
     }
 
-    /// u8 `[bytes]` as UTF-8.
+    /// Returns the text of a u8 tensor `[bytes]`.
     pub(super) fn text(self) -> Result<String, String> {
         let [_] = self.shape(TensorType::U8)?;
         String::from_utf8(self.data).map_err(|error| format!("is not UTF-8: {}", error.utf8_error()))
     }
 
-    /// i32 `[n]`.
+    /// Returns the numbers of an i32 tensor `[n]`.
     pub(super) fn integers(&self) -> Result<Vec<i32>, String> {
         let [_] = self.shape(TensorType::I32)?;
         Ok(self.as_integers())
     }
 
-    /// i32 `[n]`, none below 0.
+    /// Returns the numbers of an i32 tensor `[n]`, none below 0.
     pub(super) fn counts(&self) -> Result<Vec<u32>, String> {
         let counts = self.integers()?.into_iter().map(u32::try_from).collect::<Result<_, _>>();
         counts.map_err(|_| "has a number below 0".to_owned())
     }
 
-    /// f32 `[n]`.
+    /// Returns the numbers of an f32 tensor `[n]`.
     pub(super) fn floats(&self) -> Result<Vec<f32>, String> {
         let [_] = self.shape(TensorType::Fp32)?;
         Ok(self.as_floats())
     }
 
-    /// f32 `[rows, columns]`.
+    /// Returns the dimensions and numbers of an f32 tensor `[rows, columns]`.
     pub(super) fn float_matrix(&self) -> Result<([usize; 2], Vec<f32>), String> {
         Ok((self.shape(TensorType::Fp32)?, self.as_floats()))
     }
@@ -115,7 +116,7 @@ impl Tensor {
         self.data.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
     }
 
-    /// As numbers that the ONNX runtime knows, which has integers of 32 bits.
+    /// Converts to a value of the ONNX runtime, whose integers have 32 bits.
     pub(super) fn value(&self) -> Result<Value, String> {
         let long = || {
             let numbers =
@@ -138,8 +139,8 @@ impl Tensor {
         Ok(Value { shape, numbers: numbers? })
     }
 
-    /// What the ONNX runtime gave.
-    pub(super) fn of(value: Value) -> Self {
+    /// Converts from a value of the ONNX runtime.
+    pub(super) fn from_value(value: Value) -> Self {
         let dimensions = value.shape.iter().map(|size| u32::try_from(*size).unwrap_or(u32::MAX)).collect();
         let (kind, data) = match value.numbers {
             Numbers::Floats(numbers) => {
@@ -157,19 +158,19 @@ impl Tensor {
         self.data.as_chunks().0.iter().map(|bytes| i32::from_le_bytes(*bytes)).collect()
     }
 
-    /// i64 `[rows, columns]`.
+    /// Returns the dimensions and numbers of an i64 tensor `[rows, columns]`.
     pub(super) fn long_matrix(&self) -> Result<([usize; 2], Vec<i64>), String> {
         let sizes = self.shape(TensorType::I64)?;
         Ok((sizes, self.data.as_chunks().0.iter().map(|bytes| i64::from_le_bytes(*bytes)).collect()))
     }
 }
 
-/// The tensors that a guest handed over, by name; each is taken once.
-pub(super) struct Inputs(Vec<(String, Tensor)>);
+/// The input tensors of a call, by name. Each is taken once.
+pub(super) struct NamedInputs(Vec<(String, NnTensor)>);
 
-impl Inputs {
-    /// Refuses names that are not among `known`, and any twice.
-    pub(super) fn new(named: Vec<(String, Tensor)>, known: &[&str]) -> Result<Self, NnError> {
+impl NamedInputs {
+    /// Rejects unknown and duplicate names.
+    pub(super) fn new(named: Vec<(String, NnTensor)>, known: &[&str]) -> Result<Self, NnError> {
         for (index, (name, _)) in named.iter().enumerate() {
             if !known.contains(&name.as_str()) {
                 let (name, known) = (quoted(name), known.join(", "));
@@ -182,8 +183,8 @@ impl Inputs {
         Ok(Self(named))
     }
 
-    /// Refuses what has not been taken, beside `these`.
-    pub(super) fn nothing_else(&self, these: &str) -> Result<(), NnError> {
+    /// Rejects inputs that have not been taken and do not go with `these`.
+    pub(super) fn reject_remaining(&self, these: &str) -> Result<(), NnError> {
         match self.0.first() {
             None => Ok(()),
             Some((name, _)) => {
@@ -192,11 +193,11 @@ impl Inputs {
         }
     }
 
-    /// What `read` makes of the tensor called `name`, if there is one.
+    /// Takes the tensor `name`, if there is one, and converts it with `read`.
     pub(super) fn take<T>(
         &mut self,
         name: &str,
-        read: impl FnOnce(Tensor) -> Result<T, String>,
+        read: impl FnOnce(NnTensor) -> Result<T, String>,
     ) -> Result<Option<T>, NnError> {
         let Some(at) = self.0.iter().position(|(known, _)| known == name) else { return Ok(None) };
         let (_, tensor) = self.0.swap_remove(at);
@@ -212,23 +213,23 @@ impl wit::HostTensor for Capabilities {
         dimensions: Vec<u32>,
         kind: TensorType,
         data: Vec<u8>,
-    ) -> wasmtime::Result<Resource<Tensor>> {
-        self.push_resource(Tensor { dimensions, kind, data })
+    ) -> wasmtime::Result<Resource<NnTensor>> {
+        self.push_resource(NnTensor { dimensions, kind, data })
     }
 
-    fn dimensions(&mut self, tensor: Resource<Tensor>) -> wasmtime::Result<Vec<u32>> {
+    fn dimensions(&mut self, tensor: Resource<NnTensor>) -> wasmtime::Result<Vec<u32>> {
         Ok(self.resource(&tensor)?.dimensions.clone())
     }
 
-    fn ty(&mut self, tensor: Resource<Tensor>) -> wasmtime::Result<TensorType> {
+    fn ty(&mut self, tensor: Resource<NnTensor>) -> wasmtime::Result<TensorType> {
         Ok(self.resource(&tensor)?.kind)
     }
 
-    fn data(&mut self, tensor: Resource<Tensor>) -> wasmtime::Result<Vec<u8>> {
+    fn data(&mut self, tensor: Resource<NnTensor>) -> wasmtime::Result<Vec<u8>> {
         Ok(self.resource(&tensor)?.data.clone())
     }
 
-    fn drop(&mut self, tensor: Resource<Tensor>) -> wasmtime::Result<()> {
+    fn drop(&mut self, tensor: Resource<NnTensor>) -> wasmtime::Result<()> {
         self.delete_resource(tensor)?;
         Ok(())
     }
@@ -242,25 +243,25 @@ mod tests {
 
     use super::*;
 
-    fn tensor(dimensions: &[u32], kind: TensorType, data: &[u8]) -> Tensor {
-        Tensor { dimensions: dimensions.to_vec(), kind, data: data.to_vec() }
+    fn tensor(dimensions: &[u32], kind: TensorType, data: &[u8]) -> NnTensor {
+        NnTensor { dimensions: dimensions.to_vec(), kind, data: data.to_vec() }
     }
 
     #[test]
-    fn numbers_are_read_little_endian_row_by_row() {
+    fn numbers_are_little_endian_and_row_major() {
         let read = tensor(&[2], TensorType::I32, &[1, 0, 0, 0, 255, 255, 255, 255]).integers();
         assert_eq!(read, Ok(vec![1, -1]));
         let bytes: Vec<u8> = [1_i64, 2, 3, 4].into_iter().flat_map(i64::to_le_bytes).collect();
         let read = tensor(&[2, 2], TensorType::I64, &bytes).long_matrix();
         assert_eq!(read, Ok(([2, 2], vec![1, 2, 3, 4])));
-        let vectors = Tensor::matrix(1, 2, &[1.0, -2.5]);
+        let vectors = NnTensor::matrix(1, 2, &[1.0, -2.5]);
         assert_eq!((vectors.dimensions, vectors.kind), (vec![1, 2], TensorType::Fp32));
         assert_eq!(vectors.data, [1.0_f32.to_le_bytes(), (-2.5_f32).to_le_bytes()].concat());
     }
 
     #[test]
-    fn dimensions_type_and_bytes_must_agree() {
-        let refused = |tensor: Tensor| tensor.text().unwrap_err();
+    fn inconsistent_tensors_are_rejected() {
+        let refused = |tensor: NnTensor| tensor.text().unwrap_err();
         assert!(refused(tensor(&[3], TensorType::U8, b"ab")).contains("not its 2 bytes"));
         assert!(refused(tensor(&[2], TensorType::I32, b"ab")).contains("type U8, not I32"));
         assert!(refused(tensor(&[1, 2], TensorType::U8, b"ab")).contains("must have 1 dimensions, not 2"));
@@ -274,15 +275,15 @@ mod tests {
     }
 
     #[test]
-    fn names_are_known_and_given_once() {
+    fn unknown_and_duplicate_names_are_rejected() {
         let one = || tensor(&[1], TensorType::U8, b"a");
-        let twice = Inputs::new(vec![("a".into(), one()), ("a".into(), one())], &["a"]).err().unwrap();
+        let twice = NamedInputs::new(vec![("a".into(), one()), ("a".into(), one())], &["a"]).err().unwrap();
         assert!(twice.text.contains("twice"), "{}", twice.text);
-        let unknown = Inputs::new(vec![("b".into(), one())], &["a", "c"]).err().unwrap();
+        let unknown = NamedInputs::new(vec![("b".into(), one())], &["a", "c"]).err().unwrap();
         assert!(unknown.text.contains("\"b\" is not one of a, c"), "{}", unknown.text);
-        let mut inputs = Inputs::new(vec![("a".into(), one())], &["a"]).unwrap();
-        assert_eq!(inputs.take("a", Tensor::text), Ok(Some("a".to_owned())));
-        assert_eq!(inputs.take("a", Tensor::text), Ok(None));
+        let mut inputs = NamedInputs::new(vec![("a".into(), one())], &["a"]).unwrap();
+        assert_eq!(inputs.take("a", NnTensor::text), Ok(Some("a".to_owned())));
+        assert_eq!(inputs.take("a", NnTensor::text), Ok(None));
     }
 
     #[test]
@@ -291,9 +292,9 @@ mod tests {
         let one = || tensor(&[1], TensorType::U8, b"a");
         let bytes_of = |kind, bytes: usize, size: usize| {
             let rows = u32::try_from(bytes / size).unwrap();
-            ("a".to_owned(), Tensor { dimensions: vec![rows], kind, data: vec![b'a'; bytes] })
+            ("a".to_owned(), NnTensor { dimensions: vec![rows], kind, data: vec![b'a'; bytes] })
         };
-        let shapes: [Shape<'_, Vec<(String, Tensor)>>; 6] = [
+        let shapes: [Shape<'_, Vec<(String, NnTensor)>>; 6] = [
             ("one name again and again", &|bytes| vec![("a".to_owned(), one()); bytes / 64]),
             ("known names", &|bytes| {
                 KNOWN.iter().cycle().take(bytes / 64).map(|name| ((*name).to_owned(), one())).collect()
@@ -308,8 +309,8 @@ mod tests {
         let test = concat!(module_path!(), "::input_steps_grow_with_names_and_bytes");
         assert_linear(test, 1 << 20, &shapes, |named| {
             let read =
-                |tensor: Tensor| (tensor.value().is_ok(), tensor.counts().is_ok(), tensor.text().is_ok());
-            let inputs = Inputs::new(named.clone(), &KNOWN);
+                |tensor: NnTensor| (tensor.value().is_ok(), tensor.counts().is_ok(), tensor.text().is_ok());
+            let inputs = NamedInputs::new(named.clone(), &KNOWN);
             inputs.map(|mut inputs| inputs.take("a", |tensor| Ok(read(tensor))).is_ok()).is_ok()
         });
     }

@@ -20,7 +20,8 @@ use bulkhead_runtime::capabilities::{CapabilitySet, SlotResources};
 use bulkhead_runtime::compile::ComponentDigest;
 use bulkhead_runtime::keys::MasterKey;
 use bulkhead_service::{
-    Context, MetricRegistrar, SECRETS, ServedAt, Service, SharedDatabase, Started, Step, not_owned, try_out,
+    MetricRegistrar, SECRETS_DIR, ServedAt, Service, ServiceContext, ServiceFuture, SharedDatabase, Started,
+    check_component, not_owned,
 };
 use bulkhead_telemetry::metrics::{PoolStats, Times};
 
@@ -90,7 +91,7 @@ impl Service for CaptchaPlugin {
         }
     }
 
-    fn prepare(&self, context: &Context) -> anyhow::Result<()> {
+    fn prepare(&self, context: &ServiceContext) -> anyhow::Result<()> {
         let sandbox = &context.config.sandbox;
         let pow = Pow::start(sandbox.pow_threads, sandbox.pow_queue).map(Arc::new);
         let pow = pow.context("cannot start the proof-of-work threads; lower sandbox.pow_threads")?;
@@ -98,9 +99,9 @@ impl Service for CaptchaPlugin {
         Ok(())
     }
 
-    fn lend(
+    fn provide(
         &self,
-        context: &Context,
+        context: &ServiceContext,
         _settings: &SlotSettings,
         resources: &mut SlotResources,
     ) -> anyhow::Result<()> {
@@ -110,11 +111,16 @@ impl Service for CaptchaPlugin {
         Ok(())
     }
 
-    fn start<'a>(&'a self, context: &'a Context) -> Step<'a, Started> {
+    fn start<'a>(&'a self, context: &'a ServiceContext) -> ServiceFuture<'a, Started> {
         Box::pin(build(context))
     }
 
-    fn check<'a>(&'a self, context: &'a Context, slot: SlotId, wasm: Arc<[u8]>) -> Step<'a, ComponentDigest> {
+    fn check<'a>(
+        &'a self,
+        context: &'a ServiceContext,
+        slot: SlotId,
+        wasm: Arc<[u8]>,
+    ) -> ServiceFuture<'a, ComponentDigest> {
         Box::pin(async move {
             match slot {
                 CAPTCHA => check(context, wasm).await,
@@ -133,7 +139,7 @@ fn add_demo_site(config: &mut Config) -> Result<(), MissingTable> {
     })
 }
 
-async fn build(context: &Context) -> anyhow::Result<Started> {
+async fn build(context: &ServiceContext) -> anyhow::Result<Started> {
     let config = &context.config;
     let settings: &Captcha = config.table()?;
     let slot = context.slot(CAPTCHA)?;
@@ -150,7 +156,7 @@ async fn build(context: &Context) -> anyhow::Result<Started> {
         Arc::clone(&metrics),
     );
     let service = Arc::new(service);
-    context.fill(service.slot()).await;
+    context.deploy(service.slot()).await;
     watch(context, &ledger, metrics);
     if settings.sites.is_empty() {
         tracing::warn!(
@@ -195,7 +201,7 @@ async fn build(context: &Context) -> anyhow::Result<Started> {
 }
 
 /// Returns the state of the actuator endpoints. Only callers that the guard authenticates see details.
-fn actuator_state(context: &Context, management: Management, guard: Arc<Guard>) -> ActuatorState {
+fn actuator_state(context: &ServiceContext, management: Management, guard: Arc<Guard>) -> ActuatorState {
     let authorized = move |headers: &HeaderMap| {
         let (guard, headers) = (guard.clone(), headers.clone());
         let authenticated = async move { guard.authenticates(&headers).await };
@@ -241,14 +247,14 @@ fn answer_timeout(deadline: Duration) -> Duration {
 fn masters(settings: &Captcha, config: &Config) -> anyhow::Result<Vec<MasterKey>> {
     let current = match &settings.hmac_key {
         Some(key) => MasterKey::new(key.expose()),
-        None => MasterKey::load_or_generate(&config.data_dir.join(SECRETS).join("captcha.key"))?,
+        None => MasterKey::load_or_generate(&config.data_dir.join(SECRETS_DIR).join("captcha.key"))?,
     };
     let previous = settings.previous_hmac_keys.iter().map(|key| MasterKey::new(key.expose()));
     Ok([current].into_iter().chain(previous).collect())
 }
 
 /// Checks a component without serving or writing anything.
-async fn check(context: &Context, wasm: Arc<[u8]>) -> anyhow::Result<ComponentDigest> {
+async fn check(context: &ServiceContext, wasm: Arc<[u8]>) -> anyhow::Result<ComponentDigest> {
     let settings: &Captcha = context.config.table()?;
     let slot = context.slot(CAPTCHA)?;
     let options = Options::new(settings.source_address_window, 1);
@@ -262,11 +268,11 @@ async fn check(context: &Context, wasm: Arc<[u8]>) -> anyhow::Result<ComponentDi
         ledger,
         context.metrics.set()?,
     );
-    Ok(try_out(service.slot(), wasm, "check").await?.digest)
+    Ok(check_component(service.slot(), wasm, "check").await?.digest)
 }
 
 /// Adds the ledger to health checks and metrics.
-fn watch(context: &Context, ledger: &Ledger, captcha: Arc<CaptchaMetrics>) {
+fn watch(context: &ServiceContext, ledger: &Ledger, captcha: Arc<CaptchaMetrics>) {
     context.health.watch("captcha ledger", Box::new(OpenLedger(ledger.clone())));
     let ledger = ledger.clone();
     context.metrics.before_scrape(move |metrics| {

@@ -1,8 +1,8 @@
-//! Names of the replaced embedding server for keys: `MODEL*`, `API_KEY` and the like.
+//! Names of configuration keys in the replaced embedding server: `MODEL*`, `API_KEY` and the like.
 
 use bulkhead_config::alias::{Aliases, SecretAlias};
 
-/// What the replaced server calls the keys of embedding.
+/// The replaced server's names of the embedding keys.
 pub const ALIASES: Aliases = Aliases {
     plain: &[
         ("MODEL", "embedding.models"),

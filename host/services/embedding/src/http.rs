@@ -23,45 +23,45 @@ use axum::{
 };
 use bulkhead_config::server::Server;
 use bulkhead_http::{body::BodyLimits, docs, error::HostError, forwarded, path};
-use bulkhead_models::{ServedModel, config::Embedding};
+use bulkhead_models::{ServedModel, config::EmbeddingSettings};
 use bulkhead_runtime::keys::ApiKeys;
 use bulkhead_telemetry::Metrics;
 use tokio::sync::Semaphore;
 
-use self::error::ApiError;
+use self::error::EmbeddingApiError;
 use crate::{EmbeddingService, metrics::EmbeddingMetrics};
 
-/// What the routes work with.
+/// The state of the routes.
 pub struct EmbeddingState {
     /// The service behind the routes.
     pub service: EmbeddingService,
-    /// Who may call; empty: everybody.
+    /// Keys of callers; empty: everybody may call.
     pub keys: ApiKeys,
-    /// What a request body may cost.
+    /// Limits of a request body.
     pub body_limits: BodyLimits,
-    /// Stands before every path: empty or `/something`.
+    /// Prefix of every path: empty or `/something`.
     pub path_prefix: String,
     /// `owned_by` of every model.
     pub model_owner: String,
-    /// Pages that may call from a browser; `*`: all.
+    /// Origins of pages that may call from a browser; `*`: all.
     pub cors_origins: Vec<HeaderValue>,
-    /// What the page of metrics is made of.
+    /// The metrics of the host, for the metrics page.
     pub metrics: Arc<Metrics>,
-    /// Where calls are counted.
-    pub calls: Arc<EmbeddingMetrics>,
-    /// A permit for each byte that answers of `/tokenize` may hold.
+    /// Metrics of the requests.
+    pub request_metrics: Arc<EmbeddingMetrics>,
+    /// A permit for each byte that unread responses of `/tokenize` may hold.
     pub tokenized: Arc<Semaphore>,
 }
 
 impl EmbeddingState {
-    /// A state as configured.
+    /// Creates the state from the configuration.
     pub fn new(
         service: EmbeddingService,
-        settings: &Embedding,
+        settings: &EmbeddingSettings,
         server: &Server,
         path_prefix: &str,
         metrics: Arc<Metrics>,
-        calls: Arc<EmbeddingMetrics>,
+        request_metrics: Arc<EmbeddingMetrics>,
     ) -> Self {
         Self {
             service,
@@ -75,35 +75,36 @@ impl EmbeddingState {
             model_owner: settings.model_owner.clone(),
             cors_origins: settings.cors_origins.clone(),
             metrics,
-            calls,
+            request_metrics,
             tokenized: Arc::new(Semaphore::new(tei::TOKENIZED_BYTES)),
         }
     }
 
-    /// The default model.
+    /// Returns the default model.
     ///
     /// # Errors
-    /// 503 with what mends it when it is not loaded.
-    fn default_model(&self) -> Result<&ServedModel, ApiError> {
+    /// 503 with a remedy when it is not loaded.
+    fn default_model(&self) -> Result<&ServedModel, EmbeddingApiError> {
         self.service.inference.default_model().ok_or_else(|| {
             let id = self.service.inference.default_id();
             let missing = self.service.inference.missing().iter().find(|model| model.id == id);
             let remedy = missing.map_or("see --default-model", |model| model.remedy.as_str());
-            ApiError::unavailable(format!("the default model `{id}` is not loaded; {remedy}"))
+            EmbeddingApiError::unavailable(format!("the default model `{id}` is not loaded; {remedy}"))
         })
     }
 
-    /// The model of `/tei/{model_id}`.
-    fn model_at(&self, segment: &str) -> Result<&ServedModel, ApiError> {
-        self.service.inference.by_path_name(segment).ok_or_else(|| ApiError::no_such_path(segment))
+    /// Returns the model of `/tei/{model_id}`.
+    fn model_at(&self, segment: &str) -> Result<&ServedModel, EmbeddingApiError> {
+        self.service.inference.by_path_name(segment).ok_or_else(|| EmbeddingApiError::no_such_path(segment))
     }
 }
 
+/// Answers a request whose forwarding headers contradict each other.
 fn contradiction(_: &Uri) -> Response {
-    ApiError::contradicting_forwarded().into_response()
+    EmbeddingApiError::contradicting_forwarded().into_response()
 }
 
-/// All routes; other paths are left to whoever merges or nests this router.
+/// Returns all routes. Other paths are left to the router that merges or nests this one.
 pub fn router(state: Arc<EmbeddingState>) -> Router {
     let guarded = Router::new()
         .route("/", post(tei::embed))
@@ -126,12 +127,12 @@ pub fn router(state: Arc<EmbeddingState>) -> Router {
         .route("/metrics", get(observe::metrics))
         .route("/openapi.json", get(openapi::document))
         .merge(docs::router("/docs"))
-        // A page of another origin reads a 404 or a 405 only with the header that lets it.
+        // Pages of other origins can read a 404 or a 405 only with CORS headers.
         .route("/v1/{*rest}", any(async || HostError::NOT_FOUND))
         .route("/tei/{model_id}/{*rest}", any(async || HostError::NOT_FOUND))
         .method_not_allowed_fallback(async || HostError::METHOD_NOT_ALLOWED);
     let routes = guarded.merge(public).layer(middleware::from_fn(path::readable));
-    cors::around(forwarded::refuse_contradictions(routes, contradiction), &state.cors_origins)
+    cors::with_cors(forwarded::refuse_contradictions(routes, contradiction), &state.cors_origins)
         .layer(middleware::from_fn_with_state(Arc::clone(&state), observe::count))
         .with_state(state)
 }

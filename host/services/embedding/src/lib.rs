@@ -1,4 +1,4 @@
-//! The embedding service: the loaded models under one time limit a request.
+//! The embedding service: the loaded models with a timeout per request.
 
 pub mod alias;
 pub mod http;
@@ -14,23 +14,23 @@ use std::{
 };
 
 use bulkhead_inference::{engine::Embedded, tokenizer::Token};
-use bulkhead_models::{Choice, Inference, Refusal, ServedModel};
+use bulkhead_models::{EmbedParameters, Inference, InferenceError, ServedModel};
 
-/// Most bytes of the texts of one request for tokens: an answer takes up to seventy times as much, and nobody else has the
-/// thread until a text is done.
+/// The maximum bytes of the texts of a `/tokenize` request: the response is up to seventy times as large, and a text blocks
+/// its thread until it is done.
 const TOKENIZE_BYTES: usize = 64 << 10;
 
-/// The embedding service.
+/// The embedding service: the models and the timeout of a request.
 #[derive(Clone, Debug)]
 pub struct EmbeddingService {
     /// The models and their threads.
     pub inference: Arc<Inference>,
-    /// Time for waiting and computing.
+    /// Timeout of a request, for waiting and computing.
     timeout: Duration,
 }
 
 impl EmbeddingService {
-    /// A service of `inference` that gives each request `timeout`.
+    /// Creates a service of `inference` with a `timeout` per request.
     pub const fn new(inference: Arc<Inference>, timeout: Duration) -> Self {
         Self { inference, timeout }
     }
@@ -38,20 +38,20 @@ impl EmbeddingService {
     /// Embeds `texts` with `model`.
     ///
     /// # Errors
-    /// See [`Refusal`].
+    /// See [`InferenceError`].
     pub async fn embed(
         &self,
         model: &ServedModel,
         texts: Vec<String>,
-        choice: &Choice,
-    ) -> Result<Embedded, Refusal> {
-        self.inference.embed(model, texts, choice, Instant::now() + self.timeout).await
+        parameters: &EmbedParameters,
+    ) -> Result<Embedded, InferenceError> {
+        self.inference.embed(model, texts, parameters, Instant::now() + self.timeout).await
     }
 
-    /// What `show` makes of the tokens of each of `texts`, a prompt before the text included.
+    /// Tokenises each of `texts` with its prompt, and converts the tokens with `show`.
     ///
     /// # Errors
-    /// See [`Refusal`].
+    /// See [`InferenceError`].
     pub async fn tokenize<T: Send + 'static>(
         &self,
         model: &ServedModel,
@@ -59,13 +59,13 @@ impl EmbeddingService {
         special_tokens: bool,
         prompt_name: Option<&str>,
         show: impl Fn(&str, &[Token]) -> T + Send + Sync + 'static,
-    ) -> Result<Vec<T>, Refusal> {
+    ) -> Result<Vec<T>, InferenceError> {
         self.inference.check_texts(&texts)?;
         let bytes: usize = texts.iter().map(String::len).sum();
         if bytes > TOKENIZE_BYTES {
             let fault =
                 format!("the inputs have {bytes} bytes, at most {TOKENIZE_BYTES} are tokenised at once");
-            return Err(Refusal::Invalid(fault));
+            return Err(InferenceError::Invalid(fault));
         }
         let prompt = model.prompt(prompt_name)?;
         let model = Arc::clone(&model.model);

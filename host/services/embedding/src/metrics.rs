@@ -1,4 +1,4 @@
-//! Figures of the embedding service. Paths are route templates, models are configured ones.
+//! Metrics of the embedding service. Label values of paths are route templates, those of models are configured models.
 
 use std::{fmt, time::Duration};
 
@@ -22,7 +22,7 @@ families! {
         "Requests to the embedding service that it could not answer.";
 }
 
-/// The families that the embedding service's own page shows.
+/// The families on the embedding service's own metrics page.
 pub static PAGE: [&Family; 10] = [
     &EMBEDDING_REQUESTS,
     &EMBEDDING_REQUEST_TIME,
@@ -36,25 +36,25 @@ pub static PAGE: [&Family; 10] = [
     &models::EMBEDDING_WAITING,
 ];
 
-/// Statuses whose count begins at 0, so that an alert sees the first.
+/// Statuses whose series begin at 0, so that an alert sees the first error.
 const ERRORS: [&str; 2] = ["500", "503"];
 
-/// An answered call.
+/// An answered request, for its metrics.
 #[derive(Clone, Copy, Debug)]
 pub struct EmbeddingCall<'a> {
     /// The method as the client sent it.
     pub method: &'a str,
     /// The route's template.
     pub route: &'a str,
-    /// The answer's status.
+    /// The status of the response.
     pub status: u16,
     /// Canonical id of the model that answered, or `none`.
     pub model: &'a str,
-    /// From the request's head to the answer's.
+    /// Time from the request's head to the response's head.
     pub elapsed: Duration,
 }
 
-/// Figures of the embedding service.
+/// Metrics of the embedding service.
 pub struct EmbeddingMetrics {
     requests: Series<IntCounter, 4>,
     request_time: Series<Histogram, 3>,
@@ -84,8 +84,8 @@ impl MetricSet for EmbeddingMetrics {
 }
 
 impl EmbeddingMetrics {
-    /// Counts an answered call.
-    pub fn answered(&self, call: &EmbeddingCall<'_>) {
+    /// Counts an answered request.
+    pub fn record_request(&self, call: &EmbeddingCall<'_>) {
         let (method, status) = (method_label(call.method), call.status.to_string());
         self.requests.get([method, call.route, &status, call.model]).inc();
         let time = self.request_time.get([method, call.route, call.model]);

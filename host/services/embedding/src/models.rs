@@ -1,29 +1,30 @@
-//! Loads the models that the embedding service or a slot uses.
+//! Loads the models that the embedding service and the slots use.
 
 use std::sync::Arc;
 
-use bulkhead_config::slots::Slot;
-use bulkhead_models::{Additions, Inference, metrics::InferenceMetrics, models_dir};
-use bulkhead_service::Context;
+use bulkhead_config::slots::Slot as SlotSettings;
+use bulkhead_models::{Inference, LoadHooks, metrics::InferenceMetrics, models_dir};
+use bulkhead_service::ServiceContext;
 
 use super::spec::NAME;
 
-/// The models and their threads; none where the embedding service is off and no slot that is in use wants one.
-pub(super) async fn load(context: &Context) -> anyhow::Result<Option<Arc<Inference>>> {
+/// Loads the models and starts their threads. Returns `None` where the embedding service is off and no active slot uses
+/// models.
+pub(super) async fn load(context: &ServiceContext) -> anyhow::Result<Option<Arc<Inference>>> {
     let config = &context.config;
-    let wants_models = |slot: &Slot| {
+    let uses_models = |slot: &SlotSettings| {
         let names = slot.models.as_ref();
         config.services.uses(&slot.spec) && names.map_or(slot.spec.uses_models, |names| !names.is_empty())
     };
-    if !config.services.get(NAME).enabled && !config.slots.each().any(wants_models) {
+    if !config.services.get(NAME).enabled && !config.slots.each().any(uses_models) {
         return Ok(None);
     }
-    let (config, additions) = (config.clone(), context.extensions.get_or_default::<Additions>());
+    let (config, load_hooks) = (config.clone(), context.extensions.get_or_default::<LoadHooks>());
     let figures = context.metrics.set::<InferenceMetrics>()?;
     let metrics = Arc::clone(&figures);
     let start = move || {
         let mut inference = Inference::start(config.table()?, &models_dir(&config)?, metrics)?;
-        additions.make(&mut inference).map_err(anyhow::Error::from_boxed)?;
+        load_hooks.run(&mut inference).map_err(anyhow::Error::from_boxed)?;
         anyhow::Ok(Arc::new(inference))
     };
     let inference = tokio::task::spawn_blocking(start).await??;

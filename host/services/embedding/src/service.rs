@@ -5,13 +5,13 @@ use std::sync::Arc;
 use axum::Router;
 use bulkhead_config::{Config, ServiceSpec, alias::Aliases, slots::Slot as SlotSettings, tables::TableSpec};
 use bulkhead_models::{
-    Gate, Inference, config::Embedding, embeddings::EmbeddingsCapability, metrics::InferenceMetrics,
-    nn::NnCapability,
+    Inference, SlotModelAccess, config::EmbeddingSettings, embeddings::EmbeddingsCapability,
+    metrics::InferenceMetrics, nn::NnCapability,
 };
 use bulkhead_rollout::LiveKeys;
 use bulkhead_runtime::capabilities::{CapabilitySet, SlotResources};
 use bulkhead_runtime::keys::token_hash;
-use bulkhead_service::{Context, MetricRegistrar, PageEntry, Service, Started, Step};
+use bulkhead_service::{MetricRegistrar, PageEntry, Service, ServiceContext, ServiceFuture, Started};
 
 use crate::{
     EmbeddingService,
@@ -25,7 +25,7 @@ use crate::{
 const METRICS: &[MetricRegistrar] =
     &[MetricRegistrar::of::<InferenceMetrics>(), MetricRegistrar::of::<EmbeddingMetrics>()];
 
-/// The embedding service in the list of services. The models, which the guests of other services use too, are its own.
+/// The embedding service in the list of services. It owns the models, which guests of other services use too.
 #[derive(Clone, Copy, Debug)]
 pub struct EmbeddingPlugin;
 
@@ -39,7 +39,7 @@ impl Service for EmbeddingPlugin {
     }
 
     fn tables(&self) -> &'static [TableSpec] {
-        const { &[TableSpec::of::<Embedding>()] }
+        const { &[TableSpec::of::<EmbeddingSettings>()] }
     }
 
     fn aliases(&self) -> Aliases {
@@ -54,7 +54,7 @@ impl Service for EmbeddingPlugin {
         PageEntry { docs: Some("docs"), ..PageEntry::default() }
     }
 
-    fn load<'a>(&'a self, context: &'a Context) -> Step<'a, ()> {
+    fn load<'a>(&'a self, context: &'a ServiceContext) -> ServiceFuture<'a, ()> {
         Box::pin(async move {
             if let Some(inference) = models::load(context).await? {
                 context.extensions.insert(inference);
@@ -63,18 +63,18 @@ impl Service for EmbeddingPlugin {
         })
     }
 
-    fn lend(
+    fn provide(
         &self,
-        context: &Context,
+        context: &ServiceContext,
         settings: &SlotSettings,
         resources: &mut SlotResources,
     ) -> anyhow::Result<()> {
-        let figures = context.metrics.set::<InferenceMetrics>()?.slot(settings.id());
-        resources.insert(Arc::new(Gate::new(settings, context.extensions.get(), figures)));
+        let metrics = context.metrics.set::<InferenceMetrics>()?.slot(settings.id());
+        resources.insert(Arc::new(SlotModelAccess::new(settings, context.extensions.get(), metrics)));
         Ok(())
     }
 
-    fn start<'a>(&'a self, context: &'a Context) -> Step<'a, Started> {
+    fn start<'a>(&'a self, context: &'a ServiceContext) -> ServiceFuture<'a, Started> {
         Box::pin(async move {
             match context.extensions.get::<Inference>() {
                 Some(inference) => Ok(Started::with_router(build(context, inference).await?)),
@@ -84,9 +84,9 @@ impl Service for EmbeddingPlugin {
     }
 }
 
-/// The service's routes.
-async fn build(context: &Context, inference: Arc<Inference>) -> anyhow::Result<Router> {
-    let settings: &Embedding = context.config.table()?;
+/// Starts the service and returns its routes.
+async fn build(context: &ServiceContext, inference: Arc<Inference>) -> anyhow::Result<Router> {
+    let settings: &EmbeddingSettings = context.config.table()?;
     let service = EmbeddingService::new(inference, settings.request_timeout);
     let state = EmbeddingState::new(
         service,
@@ -99,12 +99,12 @@ async fn build(context: &Context, inference: Arc<Inference>) -> anyhow::Result<R
     let access = if state.keys.is_empty() { "open to everybody" } else { "guarded by keys" };
     tracing::info!(service = http::error::SERVICE, access, "service on");
     let keys = state.keys.clone();
-    let follow = move |config: &Config| {
-        if let Ok(embedding) = config.table::<Embedding>() {
+    let reload = move |config: &Config| {
+        if let Ok(embedding) = config.table::<EmbeddingSettings>() {
             keys.replace(embedding.api_keys.iter().map(|key| token_hash(key.expose())));
         }
     };
-    let followed = LiveKeys { keys: &["embedding.api_keys"], restart_keys: &["services.embedding.enabled"] };
-    context.reloader.subscribe(followed, Box::new(follow)).await;
+    let live_keys = LiveKeys { keys: &["embedding.api_keys"], restart_keys: &["services.embedding.enabled"] };
+    context.reloader.subscribe(live_keys, Box::new(reload)).await;
     Ok(http::router(Arc::new(state)))
 }

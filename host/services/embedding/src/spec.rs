@@ -1,9 +1,9 @@
-//! What a configuration is read for on behalf of the embedding service: its name. It has no slots.
+//! The specification of the embedding service: its name. It has no slots.
 
 use bulkhead_config::ServiceSpec;
 
 /// Name of the service in `[services.NAME]`.
 pub const NAME: &str = "embedding";
 
-/// The service.
+/// The specification.
 pub(super) const SPEC: ServiceSpec = ServiceSpec { name: NAME, slots: &[] };

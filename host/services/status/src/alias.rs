@@ -1,8 +1,8 @@
-//! Names of the appointment system for keys: `ZMS_*`.
+//! Names of configuration keys in the appointment system: `ZMS_*`.
 
 use bulkhead_config::alias::{Aliases, SecretAlias};
 
-/// What the appointment system calls the keys of status.
+/// The appointment system's names of the status keys.
 pub const ALIASES: Aliases = Aliases {
     plain: &[("ZMS_IDENTIFIER", "status.identifier")],
     secrets: &[SecretAlias { variable: "ZMS_CONFIG_SECURE_TOKEN", key: "status.tokens", appends: true }],

@@ -1,3 +1,3 @@
-//! What the service offers to the guests of its slot.
+//! The capabilities that the service provides to the guests of its slot.
 
 pub mod appointments;

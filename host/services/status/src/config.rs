@@ -1,4 +1,4 @@
-//! `[status]`: where the appointment system's database is, who may read its status, and how it is spelt.
+//! `[status]`: the appointment system's database, the tokens of callers, and the wire format.
 
 #[cfg(test)]
 mod tests;
@@ -16,33 +16,33 @@ use bulkhead_config::{
 use jiff::tz::TimeZone;
 use sha2::{Digest as _, Sha256};
 
-/// The replaced server's.
+/// The path of the replaced server.
 pub const BASE_PATH: &str = "/terminvereinbarung/api/2";
-/// The replaced server's.
+/// The identifier of the replaced server.
 pub const IDENTIFIER: &str = "zms";
-/// The appointment system's home.
+/// The time zone of the appointment system.
 pub const TIME_ZONE: &str = "Europe/Berlin";
-/// Longer hides an outage, shorter shows gaps.
+/// A longer time hides an outage, a shorter one shows gaps.
 pub const MAX_STALE: Duration = Duration::from_secs(300);
-/// A scan of a large table on a busy server; longer keeps a connection that nobody waits for.
+/// Time for the scan of a large table on a busy server.
 pub const STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Cheap queries: as often as a probe asks.
+/// For cheap queries: the interval of probes.
 pub const FAST: Duration = Duration::from_secs(5);
-/// A join over users and places.
+/// For a join over users and locations.
 pub const SESSIONS: Duration = Duration::from_secs(30);
-/// Scans: as often as a scraper asks.
+/// For scans: the interval of scrapers.
 pub const SCANS: Duration = Duration::from_secs(60);
 
-/// How values are spelt.
+/// The form of values in the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wire {
+pub enum WireFormat {
     /// Numbers are numbers.
     Typed,
-    /// As the replaced server does: sums are text, empty figures are absent.
+    /// The form of the replaced server: sums are text, empty figures are absent.
     Legacy,
 }
 
-/// Where the appointment system's database is.
+/// The appointment system's database.
 #[derive(Clone, Debug)]
 pub enum AppointmentDatabase {
     /// A file in the data folder.
@@ -55,14 +55,14 @@ pub enum AppointmentDatabase {
     Postgres(Secret),
 }
 
-/// A token's SHA-256.
+/// The SHA-256 of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenHash(pub [u8; 32]);
 
-/// How long a section's figures are good before they are collected again.
+/// The time to live of each section's figures.
 #[derive(Clone, Debug)]
-pub struct Refresh {
-    /// The server's own figures.
+pub struct RefreshSettings {
+    /// Figures of the database server.
     pub database: Duration,
     /// Appointments.
     pub processes: Duration,
@@ -78,34 +78,34 @@ pub struct Refresh {
 
 /// `[status]`.
 #[derive(Clone, Debug)]
-pub struct Status {
-    /// Where figures come from.
+pub struct StatusSettings {
+    /// The database of the figures.
     pub database: AppointmentDatabase,
-    /// What callers prove themselves with, any of them.
+    /// Tokens that admit a caller.
     pub tokens: Vec<TokenHash>,
-    /// Put before every path.
+    /// Prefix of every path.
     pub base_path: String,
-    /// How values are spelt.
-    pub wire: Wire,
-    /// The deployed version that is reported.
+    /// The form of values in the payload.
+    pub wire: WireFormat,
+    /// The reported version of the appointment system.
     pub version: String,
-    /// Who answers, in `meta.server`.
+    /// The name in `meta.server`.
     pub identifier: String,
     /// IANA name of the appointment system's time zone.
     pub time_zone: String,
-    /// How long figures are shown that cannot be collected again.
+    /// How long figures are served when their collection fails.
     pub max_stale: Duration,
     /// Longest time of a statement.
     pub statement_timeout: Duration,
-    /// How long each section is good.
-    pub refresh: Refresh,
+    /// The time to live of each section's figures.
+    pub refresh: RefreshSettings,
 }
 
-impl ServiceTable for Status {
+impl ServiceTable for StatusSettings {
     const NAME: &'static str = "status";
 
     fn read(reader: &mut Reader, _: &mut Context<'_>) -> Self {
-        const WIRES: [(&str, Wire); 2] = [("typed", Wire::Typed), ("legacy", Wire::Legacy)];
+        const WIRES: [(&str, WireFormat); 2] = [("typed", WireFormat::Typed), ("legacy", WireFormat::Legacy)];
         let text = |text: &str| Ok(text.to_owned());
         reader.table(Self::NAME, |r| Self {
             database: read_database(r),
@@ -117,7 +117,7 @@ impl ServiceTable for Status {
             ),
             wire: r
                 .key("wire", "How values are spelt; legacy as the replaced server")
-                .choice(&WIRES, Wire::Typed),
+                .choice(&WIRES, WireFormat::Typed),
             version: r.key("version", "Deployed version that is reported").parsed(
                 "text",
                 env!("CARGO_PKG_VERSION").to_owned(),
@@ -139,12 +139,12 @@ impl ServiceTable for Status {
             statement_timeout: r
                 .key("statement_timeout_seconds", "Longest time of a statement")
                 .seconds(1..=600, STATEMENT_TIMEOUT),
-            refresh: r.table("refresh", Refresh::read),
+            refresh: r.table("refresh", RefreshSettings::read),
         })
     }
 }
 
-impl Refresh {
+impl RefreshSettings {
     fn read(r: &mut Reader) -> Self {
         let mut seconds = |name, doc, default| r.key(name, doc).seconds(1..=86_400, default);
         Self {
@@ -163,6 +163,7 @@ pub fn embedded_appointments(config: &Config) -> PathBuf {
     config.data_dir.join("appointments.sqlite")
 }
 
+/// Reads tokens or their hashes as hashes.
 fn read_tokens(r: &mut Reader) -> Vec<TokenHash> {
     let tokens = r.key("tokens", "Tokens that may read the status: text, file:PATH or sha256:HEX").secrets(1);
     let mut hashes = Vec::with_capacity(tokens.len());
@@ -175,7 +176,7 @@ fn read_tokens(r: &mut Reader) -> Vec<TokenHash> {
     hashes
 }
 
-/// A token that is configured as its hash, or the hash of one.
+/// Returns the hash of a token, which may be configured as `sha256:` and its hash.
 fn hash(token: &str) -> Option<TokenHash> {
     let Some(digits) = token.strip_prefix("sha256:") else {
         return Some(TokenHash(Sha256::digest(token).into()));
@@ -184,6 +185,7 @@ fn hash(token: &str) -> Option<TokenHash> {
     hex::decode_to_slice(digits, &mut hash).ok().map(|()| TokenHash(hash))
 }
 
+/// Checks that a time zone exists.
 fn time_zone(text: &str) -> Result<String, String> {
     match TimeZone::get(text) {
         Ok(_) => Ok(text.to_owned()),
@@ -191,6 +193,7 @@ fn time_zone(text: &str) -> Result<String, String> {
     }
 }
 
+/// Reads the URL of the database.
 fn read_database(r: &mut Reader) -> AppointmentDatabase {
     let written = r
         .key("database", "Where figures come from: sqlite:PATH, or a URL with mysql:// or postgres://")

@@ -1,4 +1,4 @@
-//! Configurations of this service alone, for unit tests.
+//! Configurations of a host with only this service, for unit tests.
 
 #![allow(clippy::unwrap_used)]
 
@@ -7,7 +7,7 @@ use bulkhead_service::Service as _;
 
 use crate::service::StatusPlugin;
 
-/// Returns what a configuration of a host with this service alone is read for.
+/// Returns the specification of a host with only this service.
 fn spec() -> HostSpec {
     HostSpec {
         services: vec![StatusPlugin.spec()],
@@ -17,17 +17,17 @@ fn spec() -> HostSpec {
     }
 }
 
-/// Returns the configuration that a text and an environment make.
+/// Returns the configuration of a text and an environment.
 pub(crate) fn loaded(toml: &str, environment: &[(&str, &str)]) -> Loaded {
     bulkhead_configured::loaded(&spec(), toml, environment)
 }
 
-/// Returns one table of it.
+/// Returns one table of the configuration.
 pub(crate) fn table<T: ServiceTable>(toml: &str, environment: &[(&str, &str)]) -> T {
     loaded(toml, environment).config.table::<T>().unwrap().clone()
 }
 
-/// Asserts that each text has exactly one problem, which contains the words beside it.
+/// Asserts that each text has exactly one problem, which contains the paired words.
 pub(crate) fn each_refused(cases: &[(&str, &str)]) {
     bulkhead_configured::each_refused(&spec(), cases);
 }

@@ -1,4 +1,4 @@
-//! A component's metric families, checked: a scraper would drop the whole page for one bad name.
+//! Checks a component's metric families: a scraper would drop the whole page for one invalid name.
 
 use std::collections::BTreeSet;
 
@@ -7,33 +7,36 @@ use prometheus::proto::{Counter, Gauge, LabelPair, Metric, MetricFamily, MetricT
 
 use super::world::{Family, Kind, Sample};
 
-/// The families as a scraper takes them.
+/// Checks the families and converts them to those of the exposition format.
 ///
 /// # Errors
 /// When a name is not valid or occurs twice, or a family has no series.
 pub(super) fn checked(families: Vec<Family>) -> Result<Vec<MetricFamily>, BadAnswer> {
     let names: BTreeSet<&str> = families.iter().map(|family| family.name.as_str()).collect();
     let unique = names.len() == families.len();
-    let sound = unique && families.iter().all(is_sound);
-    match sound {
-        true => Ok(families.into_iter().map(converted).collect()),
+    let valid = unique && families.iter().all(is_valid);
+    match valid {
+        true => Ok(families.into_iter().map(convert).collect()),
         false => Err(BadAnswer("a metric has no series, or a name that is not valid or occurs twice")),
     }
 }
 
-fn is_sound(family: &Family) -> bool {
+/// Checks the names and series of a family.
+fn is_valid(family: &Family) -> bool {
     let series: BTreeSet<_> = family.samples.iter().map(|sample| &sample.labels).collect();
     let labels = family.samples.iter().flat_map(|sample| &sample.labels);
     let named = is_name(&family.name) && !family.samples.is_empty() && series.len() == family.samples.len();
     named && labels.into_iter().all(|(name, _)| is_name(name) && !name.starts_with("__"))
 }
 
+/// Checks a name of a metric or a label.
 fn is_name(name: &str) -> bool {
     let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     plain && name.len() <= 200 && name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
 }
 
-fn converted(family: Family) -> MetricFamily {
+/// Converts a family.
+fn convert(family: Family) -> MetricFamily {
     let (kind, kind_name) = match family.kind {
         Kind::Counter => (Kind::Counter, MetricType::COUNTER),
         Kind::Gauge => (Kind::Gauge, MetricType::GAUGE),
@@ -46,6 +49,7 @@ fn converted(family: Family) -> MetricFamily {
     out
 }
 
+/// Converts a sample.
 fn metric(kind: Kind, sample: Sample) -> Metric {
     let label = |(name, value)| {
         let mut pair = LabelPair::default();
@@ -87,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn sound_families_are_taken_over() {
+    fn valid_families_are_converted() {
         let families = checked(vec![family("zms_a", &["x"]), family("zms_b", &["x", "y"])]).unwrap();
         let names: Vec<_> = families.iter().map(MetricFamily::name).collect();
         assert_eq!(names, ["zms_a", "zms_b"]);
@@ -95,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_scraper_would_choke_on_is_refused() {
+    fn invalid_families_are_rejected() {
         let twice = vec![family("zms_a", &["x"]), family("zms_a", &["y"])];
         assert!(checked(twice).is_err());
         for (name, labels) in [

@@ -1,5 +1,5 @@
-//! The status service's HTTP surface: `status/`, `status/metrics` and `healthcheck/` under the replaced server's base
-//! path, in its envelope.
+//! The HTTP routes of the status service: `status/`, `status/metrics` and `healthcheck/` under the base path of the replaced
+//! server, in its envelope.
 
 mod auth;
 mod compress;
@@ -30,13 +30,13 @@ use bulkhead_http::{
 use bulkhead_pow::Pow;
 use bulkhead_runtime::keys::ApiKeys;
 
-use self::{auth::Guard, envelope::Server, error::ApiError};
-use crate::{StatusService, config::Status};
+use self::{auth::Authenticator, envelope::EnvelopeWriter, error::StatusApiError};
+use crate::{StatusService, config::StatusSettings};
 
 /// The service's name in logs and metrics.
 pub const SERVICE: &str = "status";
 
-/// What every answer carries, refusals included.
+/// Headers of every response, errors included.
 const SECURITY: [(HeaderName, &str); 7] = [
     (header::X_FRAME_OPTIONS, "DENY"),
     (header::X_XSS_PROTECTION, "1; mode=block"),
@@ -47,39 +47,39 @@ const SECURITY: [(HeaderName, &str); 7] = [
     (HeaderName::from_static("x-permitted-cross-domain-policies"), "none"),
 ];
 
-/// What the routes work with.
+/// The state of the routes.
 pub struct StatusState {
     /// The service behind the routes.
     pub service: StatusService,
-    guard: Guard,
-    server: Server,
+    authenticator: Authenticator,
+    envelope: EnvelopeWriter,
     base: String,
 }
 
 impl StatusState {
-    /// The tokens that may read the status.
+    /// Returns the tokens that may read the status.
     pub fn tokens(&self) -> ApiKeys {
-        self.guard.tokens()
+        self.authenticator.tokens()
     }
 
-    /// A state as configured; `path_prefix` stands before the base path.
+    /// Creates the state from the configuration; `path_prefix` precedes the base path.
     ///
     /// # Errors
     /// When the operating system gives no random bytes.
     pub fn new(
         service: StatusService,
-        settings: &Status,
+        settings: &StatusSettings,
         path_prefix: &str,
         pow: Arc<Pow>,
     ) -> Result<Self, getrandom::Error> {
         let collector = service.collector();
-        let guard = Guard::new(settings, collector.accounts(), pow)?;
-        let server = Server::new(settings, path_prefix, collector.clock().clone());
-        Ok(Self { service, guard, server, base: settings.base_path.clone() })
+        let authenticator = Authenticator::new(settings, collector.accounts(), pow)?;
+        let envelope = EnvelopeWriter::new(settings, path_prefix, collector.clock().clone());
+        Ok(Self { service, authenticator, envelope, base: settings.base_path.clone() })
     }
 }
 
-/// The routes under the base path; other paths are left to whoever merges or nests this router.
+/// Returns the routes under the base path. Other paths are left to the router that merges or nests this one.
 ///
 /// Requests must carry [`Client`] as an extension.
 pub fn router(state: StatusState) -> Router {
@@ -92,7 +92,7 @@ pub fn router(state: StatusState) -> Router {
         .route("/healthcheck", get(health::healthcheck))
         .route("/healthcheck/", get(health::healthcheck))
         .method_not_allowed_fallback(wrong_method);
-    // Without a base path the rest belongs to the whole host.
+    // Without a base path, other paths belong to the host.
     let routes = match state.base.as_str() {
         "" => routes.route("/status/{*rest}", any(unknown)),
         base => Router::new()
@@ -104,27 +104,28 @@ pub fn router(state: StatusState) -> Router {
         .with_state(state)
 }
 
+/// Answers a request whose forwarding headers contradict each other.
 fn contradiction(_: &Uri) -> Response {
-    ApiError::contradicting_forwarded().into_response()
+    StatusApiError::contradicting_forwarded().into_response()
 }
 
-async fn unknown() -> ApiError {
-    ApiError::not_found()
+async fn unknown() -> StatusApiError {
+    StatusApiError::not_found()
 }
 
-async fn wrong_method() -> ApiError {
-    ApiError::wrong_method()
+async fn wrong_method() -> StatusApiError {
+    StatusApiError::wrong_method()
 }
 
-/// Writes errors out and adds what every answer carries.
+/// Writes errors in their envelope and adds the headers of every response.
 async fn finish(State(state): State<Arc<StatusState>>, request: Request, next: Next) -> Response {
     let client = request.extensions().get::<Client>().cloned();
     let mut response = next.run(request).await;
     let mut served = Served { service: SERVICE, error: None };
-    if let Some(error) = response.extensions_mut().remove::<ApiError>() {
+    if let Some(error) = response.extensions_mut().remove::<StatusApiError>() {
         served.error = error.status.is_server_error().then_some(error.code);
         let allow = response.headers().get(header::ALLOW).cloned();
-        response = state.server.refusal(client.as_ref(), &error).into_response();
+        response = state.envelope.error(client.as_ref(), &error).into_response();
         if let Some(allow) = allow {
             response.headers_mut().insert(header::ALLOW, allow);
         }
@@ -138,7 +139,7 @@ async fn finish(State(state): State<Arc<StatusState>>, request: Request, next: N
     response
 }
 
-/// A text in a media type.
+/// Returns a text with its media type.
 fn typed(status: StatusCode, media_type: &'static str, text: String) -> Response {
     (status, [(header::CONTENT_TYPE, media_type)], text).into_response()
 }

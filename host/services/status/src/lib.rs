@@ -1,4 +1,4 @@
-//! The status service: has figures collected, and asks its component what they say.
+//! The status service: collects figures of the appointment system and calls its component to report on them.
 
 pub mod alias;
 pub mod capabilities;
@@ -20,53 +20,54 @@ use bulkhead_http::json;
 use bulkhead_runtime::capabilities::SlotResources;
 use bulkhead_runtime::invoke::{self, BadAnswer, Outcome};
 use bulkhead_runtime::slots::{Slot, SlotContext};
-use bulkhead_service::shared_answer::{self, SharedAnswer, Versions};
+use bulkhead_service::single_flight::{ServingVersions, SingleFlight, serving_versions};
 use bulkhead_telemetry::{escape_guest, guest_lines};
 use prometheus::proto::MetricFamily;
 use serde_json::value::RawValue;
 
 use self::{
-    config::{Status as Settings, Wire as Spelling},
+    config::{StatusSettings, WireFormat},
     world::{Error, Options, Report, Wire},
 };
 
-pub use self::world::{Judgement, Level, NamedFinding, Status};
+pub use self::world::{HealthJudgement, Level, NamedFinding, Status};
 
-/// Longest text of a guest that is passed on, bytes.
+/// The maximum bytes of a guest's text that are passed on.
 const TEXT_BYTES: usize = 2000;
-/// Most findings of a judgement, and longest code of one, bytes.
+/// The maximum number of findings of a judgement.
 const FINDINGS: usize = 100;
+/// The maximum bytes of a finding's code.
 const CODE_BYTES: usize = 64;
 
-/// The first Unix second that no HTTP date can name.
+/// The first Unix second that an HTTP date cannot represent.
 const YEAR_10000: f64 = 253_402_300_800.0;
 
-/// Why there is no answer.
+/// Why a report cannot be given.
 #[derive(Clone, Debug, thiserror::Error)]
-pub enum CallError {
-    /// The appointment system's figures are not known, or are too old.
+pub enum StatusError {
+    /// The appointment system's figures are unknown or too old.
     #[error("the appointment system's figures are not known; the log says why")]
-    Unknown,
-    /// The slot has no component, or one that only fails.
+    FiguresUnknown,
+    /// The slot has no component, or its circuit is open.
     #[error("{reason}")]
-    Empty {
-        /// Why, in words fit for clients.
+    SlotUnavailable {
+        /// The reason, in words for clients.
         reason: String,
-        /// When to ask again, seconds, where that helps.
+        /// Seconds until a retry, where a retry may help.
         retry_after_seconds: Option<u32>,
     },
-    /// The sandbox ended the call, or had no room for it.
+    /// The sandbox ended the call or was overloaded.
     #[error("the call ended with {}", .0.as_str())]
     Failed(Outcome),
-    /// The guest gave up.
+    /// The guest returned an error.
     #[error("the component failed")]
     Internal,
 }
 
-impl From<invoke::CallError> for CallError {
+impl From<invoke::CallError> for StatusError {
     fn from(error: invoke::CallError) -> Self {
         match error {
-            invoke::CallError::Unavailable(unavailable) => Self::Empty {
+            invoke::CallError::Unavailable(unavailable) => Self::SlotUnavailable {
                 reason: unavailable.to_string(),
                 retry_after_seconds: unavailable.retry_after_seconds(),
             },
@@ -75,10 +76,10 @@ impl From<invoke::CallError> for CallError {
     }
 }
 
-impl From<Error> for CallError {
+impl From<Error> for StatusError {
     fn from(error: Error) -> Self {
         match error {
-            Error::Unknown(_) => Self::Unknown,
+            Error::Unknown(_) => Self::FiguresUnknown,
             Error::Internal(text) => {
                 tracing::error!(
                     text = guest_lines(&text, TEXT_BYTES).join("; "),
@@ -90,20 +91,20 @@ impl From<Error> for CallError {
     }
 }
 
-/// The payload.
+/// The status payload.
 #[derive(Debug)]
-pub struct Payload {
-    /// JSON text of an object.
+pub struct StatusPayload {
+    /// A JSON object as text.
     pub data: Box<RawValue>,
     /// Unix seconds at which the oldest of its figures were collected.
     pub collected_at: f64,
-    /// Unix seconds at which this payload came about.
+    /// Unix seconds at which this payload was made.
     pub modified_at: f64,
-    /// Whether the payload before it came about in the same second, so that a date in a header cannot tell the two apart.
+    /// Whether the previous payload was made in the same second, so that a date in a header cannot distinguish them.
     pub shares_second: bool,
 }
 
-/// Every metric that is known.
+/// The metrics of a report.
 #[derive(Debug)]
 pub struct MetricPage {
     /// The families.
@@ -112,32 +113,32 @@ pub struct MetricPage {
     pub collected_at: Option<f64>,
 }
 
-/// What is known at one time, by its serials.
-type Figures = Vec<(Section, u64)>;
+/// The serials of the figures of a snapshot.
+type FigureSerials = Vec<(Section, u64)>;
 
-/// What an answer is made of: the figures, and the versions that may make it.
-type Made = (Figures, Versions);
+/// The cache key of an answer: the figures, and the versions that may answer.
+type PayloadKey = (FigureSerials, ServingVersions);
 
-/// The last payload; none when nothing is kept.
-type Kept = Mutex<Option<(Made, Arc<Payload>)>>;
+/// The cache of the last payload.
+type CachedPayload = Mutex<Option<(PayloadKey, Arc<StatusPayload>)>>;
 
-/// The status service.
+/// The status service: the collector and the slot of the component.
 #[derive(Debug)]
 pub struct StatusService {
     slot: Arc<Slot<Status>>,
     collector: Collector,
     wire: Wire,
     version: String,
-    /// With and without statistics: the same figures make the same payload, so it is made once.
-    kept: [Kept; 2],
-    /// By the figures and the versions that it is made of.
-    judgement: SharedAnswer<Made, Result<Judgement, CallError>>,
+    /// Caches of the payload without and with statistics: equal figures give equal payloads.
+    cache: [CachedPayload; 2],
+    /// The cache of the judgement.
+    judgement: SingleFlight<PayloadKey, Result<HealthJudgement, StatusError>>,
 }
 
 impl StatusService {
-    /// The service with an empty slot.
+    /// Creates the service with an empty slot.
     pub fn new(
-        settings: &Settings,
+        settings: &StatusSettings,
         slot: &SlotSettings,
         context: SlotContext,
         mut resources: SlotResources,
@@ -146,16 +147,16 @@ impl StatusService {
         resources.insert(Arc::new(collector.clone()));
         let metrics = resources.metrics.slot(slot.id());
         let wire = match settings.wire {
-            Spelling::Typed => Wire::Typed,
-            Spelling::Legacy => Wire::Legacy,
+            WireFormat::Typed => Wire::Typed,
+            WireFormat::Legacy => Wire::Legacy,
         };
         Self {
             slot: Arc::new(Slot::new(context, slot.clone(), resources, metrics)),
             collector,
             wire,
             version: settings.version.clone(),
-            kept: Default::default(),
-            judgement: SharedAnswer::default(),
+            cache: Default::default(),
+            judgement: SingleFlight::default(),
         }
     }
 
@@ -164,70 +165,73 @@ impl StatusService {
         &self.slot
     }
 
-    /// Where figures come from.
+    /// Returns the collector of the figures.
     pub const fn collector(&self) -> &Collector {
         &self.collector
     }
 
-    /// The status payload.
+    /// Returns the status payload, with or without statistics.
     ///
     /// # Errors
-    /// See [`CallError`].
-    pub async fn payload(&self, statistics: bool) -> Result<Arc<Payload>, CallError> {
+    /// See [`StatusError`].
+    pub async fn payload(&self, statistics: bool) -> Result<Arc<StatusPayload>, StatusError> {
         self.collector.refresh(statistics).await;
-        let versions = shared_answer::versions(&self.slot).map_err(invoke::CallError::from)?;
+        let versions = serving_versions(&self.slot).map_err(invoke::CallError::from)?;
         let snapshot = self.collector.snapshot(statistics);
-        let made = (snapshot.serials(), versions);
-        let [without, with] = &self.kept;
-        let kept = if statistics { with } else { without };
-        let before = kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some((known, payload)) = &before
-            && *known == made
+        let key = (snapshot.serials(), versions);
+        let [without, with] = &self.cache;
+        let cache = if statistics { with } else { without };
+        let previous = cache.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((known, payload)) = &previous
+            && *known == key
         {
             return Ok(Arc::clone(payload));
         }
         let modified_at = snapshot.newest();
         let shares_second =
-            before.is_some_and(|(_, before)| before.modified_at.floor() >= modified_at.floor());
-        let (data, collected_at) = self.make(statistics).await?;
-        let payload = Arc::new(Payload { data, collected_at, modified_at, shares_second });
-        *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some((made, Arc::clone(&payload)));
+            previous.is_some_and(|(_, previous)| previous.modified_at.floor() >= modified_at.floor());
+        let (data, collected_at) = self.report(statistics).await?;
+        let payload = Arc::new(StatusPayload { data, collected_at, modified_at, shares_second });
+        *cache.lock().unwrap_or_else(PoisonError::into_inner) = Some((key, Arc::clone(&payload)));
         Ok(payload)
     }
 
-    async fn make(&self, statistics: bool) -> Result<(Box<RawValue>, f64), CallError> {
+    /// Calls the component for its report, and returns the data and when it was collected.
+    async fn report(&self, statistics: bool) -> Result<(Box<RawValue>, f64), StatusError> {
         let options = Options { statistics, wire: self.wire, version: self.version.clone() };
-        let answer = invoke::call_shadowed(&self.slot, None, "status", read, move |status, store| {
-            Box::pin(async move { status.reports().call_status(store, &options).await })
-        });
+        let answer =
+            invoke::call_shadowed(&self.slot, None, "status", checked_report, move |status, store| {
+                Box::pin(async move { status.reports().call_status(store, &options).await })
+            });
         Ok(answer.await??)
     }
 
-    /// What is to be said of the system's health, in one line. Anybody may ask, so one answer is given to all who ask
-    /// within five seconds, unless figures or versions change.
+    /// Judges the health of the appointment system. The call is public, so all callers get the same answer for five seconds,
+    /// unless figures or versions change.
     ///
     /// # Errors
-    /// See [`CallError`].
-    pub async fn health(&self) -> Result<Judgement, CallError> {
+    /// See [`StatusError`].
+    pub async fn health(&self) -> Result<HealthJudgement, StatusError> {
         self.collector.refresh(false).await;
-        let versions = shared_answer::versions(&self.slot).map_err(invoke::CallError::from)?;
-        // Statistics are not collected for it, but it says whether their collection fails.
-        let made_of = (self.collector.snapshot(true).serials(), versions);
-        self.judgement.get(made_of, self.judge()).await
+        let versions = serving_versions(&self.slot).map_err(invoke::CallError::from)?;
+        // Statistics are not collected for it, but it reports whether their collection fails.
+        let key = (self.collector.snapshot(true).serials(), versions);
+        self.judgement.get(key, self.judge()).await
     }
 
-    async fn judge(&self) -> Result<Judgement, CallError> {
-        let answer = invoke::call_shadowed(&self.slot, None, "health", shown, |status, store| {
+    /// Calls the component for its judgement.
+    async fn judge(&self) -> Result<HealthJudgement, StatusError> {
+        let answer = invoke::call_shadowed(&self.slot, None, "health", checked_judgement, |status, store| {
             Box::pin(status.judge(store))
         });
         Ok(answer.await??)
     }
 
-    /// Everything that is known, as metrics.
+    /// Returns the component's metrics of all figures.
     ///
     /// # Errors
-    /// See [`CallError`].
-    pub async fn metrics(&self) -> Result<MetricPage, CallError> {
+    /// See [`StatusError`].
+    pub async fn metrics(&self) -> Result<MetricPage, StatusError> {
         self.collector.refresh(true).await;
         let (version, collected_at) = (self.version.clone(), self.collector.snapshot(true).oldest());
         let answer = invoke::call(&self.slot, families::checked, move |status, store| {
@@ -237,9 +241,9 @@ impl StatusService {
     }
 }
 
-/// The data of a report and when it was collected. Every name and text of it must be readable, for the data is read
-/// once more where a client selects from it.
-fn read(report: Report) -> Result<(Box<RawValue>, f64), BadAnswer> {
+/// Checks a report and returns its data and when it was collected. Every name and text of the data must be readable, because
+/// selections read it again.
+fn checked_report(report: Report) -> Result<(Box<RawValue>, f64), BadAnswer> {
     if !(0.0..YEAR_10000).contains(&report.collected_at) {
         return Err(BadAnswer("the time of collection is not between the years 1970 and 9999"));
     }
@@ -248,19 +252,20 @@ fn read(report: Report) -> Result<(Box<RawValue>, f64), BadAnswer> {
     Ok((data, report.collected_at))
 }
 
-/// A judgement whose texts may be shown to anybody, and whose codes are codes.
-fn shown(judgement: Judgement) -> Result<Judgement, BadAnswer> {
+/// Checks the findings of a judgement and escapes its texts.
+fn checked_judgement(judgement: HealthJudgement) -> Result<HealthJudgement, BadAnswer> {
     let findings =
-        judgement.findings.map(|findings| findings.into_iter().map(named).collect()).transpose()?;
+        judgement.findings.map(|findings| findings.into_iter().map(checked_finding).collect()).transpose()?;
     if findings.as_ref().is_some_and(|findings: &Vec<NamedFinding>| findings.len() > FINDINGS) {
         return Err(BadAnswer("the judgement has more than 100 findings"));
     }
-    Ok(Judgement { text: escape_guest(&judgement.text, TEXT_BYTES), findings, ..judgement })
+    Ok(HealthJudgement { text: escape_guest(&judgement.text, TEXT_BYTES), findings, ..judgement })
 }
 
-fn named(finding: NamedFinding) -> Result<NamedFinding, BadAnswer> {
-    let of_code = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    if !(1..=CODE_BYTES).contains(&finding.code.len()) || !finding.code.bytes().all(of_code) {
+/// Checks the code of a finding and escapes its text.
+fn checked_finding(finding: NamedFinding) -> Result<NamedFinding, BadAnswer> {
+    let is_code_byte = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    if !(1..=CODE_BYTES).contains(&finding.code.len()) || !finding.code.bytes().all(is_code_byte) {
         return Err(BadAnswer("the code of a finding is not of lower-case letters, digits and hyphens"));
     }
     Ok(NamedFinding { text: escape_guest(&finding.text, TEXT_BYTES), ..finding })
@@ -274,28 +279,33 @@ mod tests {
         Report { data: "{}".into(), collected_at }
     }
 
-    fn judgement(code: &str, findings: usize) -> Judgement {
+    fn judgement(code: &str, findings: usize) -> HealthJudgement {
         let finding = NamedFinding { code: code.into(), level: Level::Warning, text: "a\nb".into() };
-        Judgement { level: Level::Warning, text: "c\nd".into(), findings: Some(vec![finding; findings]) }
-    }
-
-    #[test]
-    fn a_finding_needs_a_code_of_its_form() {
-        let accepted = shown(judgement("mail-late-2", FINDINGS)).map(|judgement| judgement.findings);
-        assert!(
-            matches!(accepted, Ok(Some(findings)) if findings.iter().all(|found| !found.text.contains('\n')))
-        );
-        assert!(shown(judgement("mail-late", FINDINGS + 1)).is_err());
-        for code in ["", "Mail", "a b", "a\"", "\u{e4}", &"a".repeat(CODE_BYTES + 1)] {
-            assert!(shown(judgement(code, 1)).is_err(), "{code:?}");
+        HealthJudgement {
+            level: Level::Warning,
+            text: "c\nd".into(),
+            findings: Some(vec![finding; findings]),
         }
     }
 
     #[test]
-    fn times_that_no_header_can_name_are_refused() {
-        assert!(read(report(0.0)).is_ok() && read(report(1_791_000_000.5)).is_ok());
+    fn findings_need_valid_codes() {
+        let accepted =
+            checked_judgement(judgement("mail-late-2", FINDINGS)).map(|judgement| judgement.findings);
+        assert!(
+            matches!(accepted, Ok(Some(findings)) if findings.iter().all(|found| !found.text.contains('\n')))
+        );
+        assert!(checked_judgement(judgement("mail-late", FINDINGS + 1)).is_err());
+        for code in ["", "Mail", "a b", "a\"", "\u{e4}", &"a".repeat(CODE_BYTES + 1)] {
+            assert!(checked_judgement(judgement(code, 1)).is_err(), "{code:?}");
+        }
+    }
+
+    #[test]
+    fn times_beyond_http_dates_are_rejected() {
+        assert!(checked_report(report(0.0)).is_ok() && checked_report(report(1_791_000_000.5)).is_ok());
         for collected_at in [-1.0, YEAR_10000, 1e19, f64::MAX, f64::NAN, f64::INFINITY] {
-            assert!(read(report(collected_at)).is_err(), "{collected_at}");
+            assert!(checked_report(report(collected_at)).is_err(), "{collected_at}");
         }
     }
 }

@@ -15,21 +15,23 @@ use bulkhead_rollout::LiveKeys;
 use bulkhead_runtime::capabilities::CapabilitySet;
 use bulkhead_runtime::compile::ComponentDigest;
 use bulkhead_runtime::keys::token_hash;
-use bulkhead_service::{Close, Context, PageEntry, Service, Started, Step, not_owned, try_out};
+use bulkhead_service::{
+    Close, PageEntry, Service, ServiceContext, ServiceFuture, Started, check_component, not_owned,
+};
 use futures_util::future::LocalBoxFuture;
 
 use crate::{
     StatusService,
     alias::ALIASES,
     capabilities::appointments::AppointmentsCapability,
-    config::{AppointmentDatabase, Status, TokenHash, embedded_appointments},
+    config::{AppointmentDatabase, StatusSettings, TokenHash, embedded_appointments},
     http::{self, StatusState},
     spec::{NAME, SPEC, STATUS},
 };
 
-/// The demonstration's token.
+/// The token of `--demo`.
 const DEMO: &str = "demo";
-/// Appointments of the demonstration, and the seed of its dice.
+/// Number of appointments of `--demo`, and the seed of its random numbers.
 const DEMO_ROWS: u32 = 5000;
 const DEMO_SEED: u64 = 1;
 
@@ -43,7 +45,7 @@ impl Service for StatusPlugin {
     }
 
     fn tables(&self) -> &'static [TableSpec] {
-        const { &[TableSpec::of::<Status>()] }
+        const { &[TableSpec::of::<StatusSettings>()] }
     }
 
     fn aliases(&self) -> Aliases {
@@ -55,19 +57,24 @@ impl Service for StatusPlugin {
     }
 
     fn add_demo(&self, config: &mut Config) -> Result<(), MissingTable> {
-        config.edit_table::<Status>(|status| status.tokens.push(TokenHash(token_hash(DEMO))))
+        config.edit_table::<StatusSettings>(|status| status.tokens.push(TokenHash(token_hash(DEMO))))
     }
 
     fn page_entry(&self, config: &Config) -> PageEntry {
-        let base_path = config.table::<Status>().map(|status| status.base_path.clone());
+        let base_path = config.table::<StatusSettings>().map(|status| status.base_path.clone());
         PageEntry { base_path: base_path.unwrap_or_default(), docs: None }
     }
 
-    fn start<'a>(&'a self, context: &'a Context) -> Step<'a, Started> {
+    fn start<'a>(&'a self, context: &'a ServiceContext) -> ServiceFuture<'a, Started> {
         Box::pin(build(context))
     }
 
-    fn check<'a>(&'a self, context: &'a Context, slot: SlotId, wasm: Arc<[u8]>) -> Step<'a, ComponentDigest> {
+    fn check<'a>(
+        &'a self,
+        context: &'a ServiceContext,
+        slot: SlotId,
+        wasm: Arc<[u8]>,
+    ) -> ServiceFuture<'a, ComponentDigest> {
         Box::pin(async move {
             match slot {
                 STATUS => check(context, wasm).await,
@@ -77,7 +84,7 @@ impl Service for StatusPlugin {
     }
 }
 
-/// The collector as long as its connections are open.
+/// The collector, while its connections are open.
 #[derive(Debug)]
 struct OpenCollector(Collector);
 
@@ -87,9 +94,10 @@ impl Close for OpenCollector {
     }
 }
 
-async fn build(context: &Context) -> anyhow::Result<Started> {
+/// Starts the service and returns its routes.
+async fn build(context: &ServiceContext) -> anyhow::Result<Started> {
     let config = &context.config;
-    let settings: &Status = config.table()?;
+    let settings: &StatusSettings = config.table()?;
     let clock = clock(settings)?;
     let place = match &settings.database {
         AppointmentDatabase::Embedded if config.demo => demonstration(config, &clock).await?,
@@ -100,7 +108,7 @@ async fn build(context: &Context) -> anyhow::Result<Started> {
     let resources = context.resources(slot)?;
     let service =
         StatusService::new(settings, slot, context.slot_context.clone(), resources, collector.clone());
-    context.fill(service.slot()).await;
+    context.deploy(service.slot()).await;
     if settings.tokens.is_empty() {
         tracing::warn!(
             "no status token is configured, so only users who are logged in may read the status; add one to status.tokens"
@@ -113,12 +121,12 @@ async fn build(context: &Context) -> anyhow::Result<Started> {
     let state = StatusState::new(service, settings, prefix, pow)
         .context("cannot draw a random key for rate limits")?;
     let tokens = state.tokens();
-    let follow = move |config: &Config| {
-        if let Ok(status) = config.table::<Status>() {
+    let reload = move |config: &Config| {
+        if let Ok(status) = config.table::<StatusSettings>() {
             tokens.replace(status.tokens.iter().map(|token| token.0));
         }
     };
-    context.reloader.subscribe(LiveKeys::always(&["status.tokens"]), Box::new(follow)).await;
+    context.reloader.subscribe(LiveKeys::always(&["status.tokens"]), Box::new(reload)).await;
     Ok(Started {
         open: vec![Box::new(OpenCollector(collector))],
         ..Started::with_router(http::router(state))
@@ -126,21 +134,22 @@ async fn build(context: &Context) -> anyhow::Result<Started> {
 }
 
 /// Checks a component without serving or writing anything.
-async fn check(context: &Context, wasm: Arc<[u8]>) -> anyhow::Result<ComponentDigest> {
-    let settings: &Status = context.config.table()?;
+async fn check(context: &ServiceContext, wasm: Arc<[u8]>) -> anyhow::Result<ComponentDigest> {
+    let settings: &StatusSettings = context.config.table()?;
     let collector = collector(settings, place(&settings.database, &context.config), clock(settings)?)?;
     let slot = context.slot(STATUS)?;
     let resources = context.resources(slot)?;
     let service = StatusService::new(settings, slot, context.slot_context.clone(), resources, collector);
-    Ok(try_out(service.slot(), wasm, "check").await?.digest)
+    Ok(check_component(service.slot(), wasm, "check").await?.digest)
 }
 
-fn clock(settings: &Status) -> anyhow::Result<Clock> {
+/// Returns a clock in the configured time zone.
+fn clock(settings: &StatusSettings) -> anyhow::Result<Clock> {
     Clock::new(&settings.time_zone).context("status.time_zone names no time zone")
 }
 
-/// Connects to nothing yet.
-fn collector(settings: &Status, place: DatabaseLocation, clock: Clock) -> anyhow::Result<Collector> {
+/// Creates a collector, which does not connect yet.
+fn collector(settings: &StatusSettings, place: DatabaseLocation, clock: Clock) -> anyhow::Result<Collector> {
     let options = Options {
         location: place,
         clock,
@@ -159,6 +168,7 @@ fn collector(settings: &Status, place: DatabaseLocation, clock: Clock) -> anyhow
     Ok(Collector::new(options, time_to_live)?)
 }
 
+/// Returns the location of the configured database.
 fn place(database: &AppointmentDatabase, config: &Config) -> DatabaseLocation {
     match database {
         AppointmentDatabase::Embedded => DatabaseLocation::Sqlite(embedded_appointments(config)),
@@ -168,7 +178,7 @@ fn place(database: &AppointmentDatabase, config: &Config) -> DatabaseLocation {
     }
 }
 
-/// A made-up database beside the embedded one, new at every start, so that its times are of today.
+/// Creates a database of invented appointments. It is replaced at every start, so that its times are of today.
 async fn demonstration(config: &Config, clock: &Clock) -> anyhow::Result<DatabaseLocation> {
     let file = config.data_dir.join("demo").join("appointments.sqlite");
     let demo = Demo { rows: DEMO_ROWS, seed: DEMO_SEED, now: Clock::now(), clock: clock.clone() };

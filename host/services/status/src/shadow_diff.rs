@@ -1,9 +1,8 @@
-//! The fields by which the reports of two versions are compared: all of them, because the host gives both the same
-//! figures.
+//! The fields by which the reports of two versions are compared: all fields, because both versions get the same figures.
 
 use bulkhead_runtime::invoke::{ShadowDiff, json_fields};
 
-use super::world::{Judgement, Report};
+use super::world::{HealthJudgement, Report};
 
 impl ShadowDiff for Report {
     fn fields(&self) -> Vec<(String, String)> {
@@ -13,7 +12,7 @@ impl ShadowDiff for Report {
     }
 }
 
-impl ShadowDiff for Judgement {
+impl ShadowDiff for HealthJudgement {
     fn fields(&self) -> Vec<(String, String)> {
         let mut fields =
             vec![("level".into(), format!("{:?}", self.level)), ("text".into(), self.text.clone())];

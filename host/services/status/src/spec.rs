@@ -1,4 +1,4 @@
-//! What a configuration is read for on behalf of the status service: its name and its slot.
+//! The specification of the status service: its name and its slot.
 
 use bulkhead_config::{
     ServiceSpec,
@@ -10,7 +10,7 @@ pub const NAME: &str = "status";
 /// The slot that reports on the appointment system.
 pub const STATUS: SlotId = SlotId::new("status");
 
-/// The service and its slot.
+/// The specification.
 pub(super) const SPEC: ServiceSpec = ServiceSpec {
     name: NAME,
     slots: &[SlotSpec {

@@ -1,4 +1,4 @@
-//! The status world's bindings, with an interface that a component may leave out.
+//! The bindings of the status world, with an interface that a component need not export.
 
 use bulkhead_runtime::capabilities::StoreData;
 use bulkhead_runtime::slots::World;
@@ -51,49 +51,56 @@ pub struct Status {
     found: Option<Found>,
 }
 
-/// What is said of the system's health.
+/// A judgement of the appointment system's health.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Judgement {
+pub struct HealthJudgement {
     /// The worst finding's level.
     pub level: Level,
-    /// One line.
+    /// The judgement in one line.
     pub text: String,
-    /// The findings; `None` from a component that does not name them.
+    /// The findings; `None` from a component that does not export them.
     pub findings: Option<Vec<NamedFinding>>,
 }
 
-/// One thing that is not well.
+/// A finding of a health judgement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedFinding {
-    /// Names its kind for programs.
+    /// Its kind, for programs.
     pub code: String,
-    /// How bad it is.
+    /// Its severity.
     pub level: Level,
-    /// What it says to people.
+    /// Its text for people.
     pub text: String,
 }
 
 impl Status {
-    /// The reports of the component.
+    /// Returns the reports interface of the component.
     pub fn reports(&self) -> &Reports {
         self.required.bulkhead_status_reports()
     }
 
-    /// Asks what is to be said of the system's health, with the findings where the component names them.
+    /// Calls the component for its judgement, with findings where it exports them.
     ///
     /// # Errors
-    /// When the call ends otherwise than with an answer.
-    pub async fn judge(&self, store: &mut Store<StoreData>) -> wasmtime::Result<Result<Judgement, Error>> {
+    /// When the call traps.
+    pub async fn judge(
+        &self,
+        store: &mut Store<StoreData>,
+    ) -> wasmtime::Result<Result<HealthJudgement, Error>> {
         let Some(found) = &self.found else {
             let verdict = self.reports().call_health(store).await?;
-            return Ok(verdict.map(|Verdict { level, text }| Judgement { level, text, findings: None }));
+            return Ok(verdict.map(|Verdict { level, text }| HealthJudgement {
+                level,
+                text,
+                findings: None,
+            }));
         };
         let judged = found.bulkhead_status_findings().call_judge(store).await?;
-        Ok(judged.map(Judgement::from).map_err(Error::Internal))
+        Ok(judged.map(HealthJudgement::from).map_err(Error::Internal))
     }
 }
 
-impl From<findings::Judgement> for Judgement {
+impl From<findings::Judgement> for HealthJudgement {
     fn from(findings::Judgement { severity, text, findings }: findings::Judgement) -> Self {
         let named =
             |findings::Finding { code, severity, text }| NamedFinding { code, level: level(severity), text };
@@ -101,6 +108,7 @@ impl From<findings::Judgement> for Judgement {
     }
 }
 
+/// Converts a severity.
 fn level(severity: findings::Severity) -> Level {
     match severity {
         findings::Severity::Ok => Level::Ok,
@@ -110,7 +118,7 @@ fn level(severity: findings::Severity) -> Level {
     }
 }
 
-/// A linked component, and where its exports are.
+/// A linked component and the indices of its exports.
 #[derive(Clone)]
 pub struct Linked {
     component: InstancePre<StoreData>,

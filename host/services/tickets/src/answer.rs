@@ -1,4 +1,4 @@
-//! The answer service: what its component is told to work by, and what it answers.
+//! The answer service: passes the configuration and tickets to its component, and checks the replies.
 
 mod settings;
 mod shadow_diff;
@@ -10,37 +10,37 @@ use bulkhead_config::slots::Slot as SlotSettings;
 use bulkhead_runtime::capabilities::SlotResources;
 use bulkhead_runtime::invoke::{self, BadAnswer};
 use bulkhead_runtime::slots::{Slot, SlotContext};
-use bulkhead_service::shared_answer::{self, SharedAnswer, Versions};
+use bulkhead_service::single_flight::{ServingVersions, SingleFlight, serving_versions};
 use bulkhead_telemetry::{escape_guest, guest_lines, quoted};
 
 use self::world::{Error, Guarding, Settings, Strategy};
-use crate::config::{self, Tickets};
+use crate::config::{TicketSettings, answer::AnswerStrategy};
 use crate::triage::{PromptVersion, Rules};
 
 pub use self::world::{AnswerWorld, Document, Outcome, Reply, Request};
 
-/// Longest text of a guest's error that is passed on, bytes.
+/// The maximum bytes of a guest's error text that are passed on.
 const ERROR_BYTES: usize = 1000;
 
-/// Why there is no reply.
+/// Why a ticket cannot be answered.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum AnswerError {
     /// The slot is empty, overloaded, or the sandbox ended the call.
     #[error(transparent)]
     Call(#[from] invoke::CallError),
-    /// No configuration says which actions there are.
+    /// No triage configuration is loaded.
     #[error("no triage configuration is loaded; set tickets.triage")]
     Unconfigured,
     /// No action has this name.
     #[error("No action found with name: {0}")]
     UnknownAction(String),
-    /// The guard calls the ticket, or the answer to it, unsafe.
+    /// The guard judges the ticket or its answer unsafe.
     #[error("{0}")]
     Refused(String),
-    /// The knowledge base cannot be searched this time.
+    /// The knowledge base cannot be searched now.
     #[error("{0}")]
     Unavailable(String),
-    /// The component does not follow the configuration, or failed.
+    /// The component rejects the configuration, or failed.
     #[error("the answer component failed: {0}")]
     Guest(String),
 }
@@ -51,22 +51,22 @@ pub struct AnswerService {
     slot: Arc<Slot<AnswerWorld>>,
     /// Shared by all calls: it holds the whole configuration.
     settings: Option<Arc<Settings>>,
-    /// By the versions that it comes from.
-    prompts: SharedAnswer<Versions, Result<Vec<PromptVersion>, AnswerError>>,
+    /// The cache of the prompt versions.
+    prompts: SingleFlight<ServingVersions, Result<Vec<PromptVersion>, AnswerError>>,
 }
 
 impl AnswerService {
-    /// The service with an empty slot. `rules` is what triage decides by; `resources` have the knowledge base, the language
-    /// model and the guard.
+    /// Creates the service with an empty slot. `rules` is the triage configuration; `resources` hold the knowledge base, the
+    /// language model and the guard.
     ///
     /// # Errors
-    /// When the configuration cannot be written down for the component.
+    /// When the configuration cannot be serialised for the component.
     pub fn new(
         slot: &SlotSettings,
         context: SlotContext,
         resources: SlotResources,
         rules: Option<&Rules>,
-        tickets: &Tickets,
+        tickets: &TicketSettings,
     ) -> Result<Self, serde_json::Error> {
         let metrics = resources.metrics.slot(slot.id());
         let slot = Arc::new(Slot::new(context, slot.clone(), resources, metrics));
@@ -77,8 +77,8 @@ impl AnswerService {
         let settings = configuration.map(|configuration| Settings {
             configuration,
             strategy: match tickets.answer.strategy {
-                config::answer::Strategy::Extractive => Strategy::Extractive,
-                config::answer::Strategy::Llm => Strategy::Llm,
+                AnswerStrategy::Extractive => Strategy::Extractive,
+                AnswerStrategy::Llm => Strategy::Llm,
             },
             guarding: match &tickets.guard {
                 None => Guarding::Off,
@@ -86,7 +86,7 @@ impl AnswerService {
                 Some(_) => Guarding::Withhold,
             },
         });
-        Ok(Self { slot, settings: settings.map(Arc::new), prompts: SharedAnswer::default() })
+        Ok(Self { slot, settings: settings.map(Arc::new), prompts: SingleFlight::default() })
     }
 
     /// Returns the slot, for loading components into it.
@@ -94,7 +94,7 @@ impl AnswerService {
         &self.slot
     }
 
-    /// Answers a ticket. Calls with one `session` are answered by one version.
+    /// Answers a ticket. Calls of one `session` go to one version.
     ///
     /// # Errors
     /// See [`AnswerError`].
@@ -104,7 +104,7 @@ impl AnswerService {
             &self.slot,
             Some(session.as_bytes()),
             "answer",
-            answered,
+            checked_reply,
             move |answer, store| {
                 Box::pin(async move {
                     answer.bulkhead_answer_answers().call_answer(store, &settings, &request).await
@@ -114,19 +114,20 @@ impl AnswerService {
         reply.await?.map_err(guest_error)
     }
 
-    /// What the running component's answers hang on. Anybody may ask, so one answer is given to all who ask within five
-    /// seconds, unless versions change.
+    /// Returns the versions of the texts that answers depend on. The call is public, so all callers get the same answer for
+    /// five seconds, unless versions change.
     ///
     /// # Errors
     /// See [`AnswerError`].
     pub async fn prompt_versions(&self) -> Result<Vec<PromptVersion>, AnswerError> {
         let settings = self.settings.clone().ok_or(AnswerError::Unconfigured)?;
-        let versions = shared_answer::versions(&self.slot).map_err(invoke::CallError::from)?;
+        let versions = serving_versions(&self.slot).map_err(invoke::CallError::from)?;
         self.prompts.get(versions, self.ask_prompt_versions(settings)).await
     }
 
+    /// Calls the component for its prompt versions.
     async fn ask_prompt_versions(&self, settings: Arc<Settings>) -> Result<Vec<PromptVersion>, AnswerError> {
-        let versions = invoke::call(&self.slot, versions, move |answer, store| {
+        let versions = invoke::call(&self.slot, convert_versions, move |answer, store| {
             Box::pin(
                 async move { answer.bulkhead_answer_answers().call_prompt_versions(store, &settings).await },
             )
@@ -135,8 +136,8 @@ impl AnswerService {
     }
 }
 
-/// A reply whose numbers JSON can hold.
-fn answered(reply: Reply) -> Result<Reply, BadAnswer> {
+/// Checks that the numbers of a reply can be written as JSON.
+fn checked_reply(reply: Reply) -> Result<Reply, BadAnswer> {
     let mut scores = reply.documents.iter().map(|document| document.score).chain(reply.score);
     match scores.all(f32::is_finite) {
         true => Ok(reply),
@@ -144,11 +145,13 @@ fn answered(reply: Reply) -> Result<Reply, BadAnswer> {
     }
 }
 
-fn versions(found: Vec<world::PromptVersion>) -> Result<Vec<PromptVersion>, BadAnswer> {
+/// Converts the component's prompt versions.
+fn convert_versions(found: Vec<world::PromptVersion>) -> Result<Vec<PromptVersion>, BadAnswer> {
     let version = |world::PromptVersion { name, version, text }| PromptVersion::new(name, version, &text);
     Ok(found.into_iter().map(version).collect())
 }
 
+/// Converts an error of the component, whose text is escaped.
 fn guest_error(error: Error) -> AnswerError {
     let escape = |text: String| escape_guest(&text, ERROR_BYTES);
     match error {
@@ -184,12 +187,14 @@ mod tests {
     }
 
     #[test]
-    fn scores_that_are_not_finite_are_refused() {
-        assert!(answered(reply(Some(0.5), &[0.5, 0.1])).is_ok() && answered(reply(None, &[])).is_ok());
+    fn infinite_scores_are_rejected() {
+        assert!(
+            checked_reply(reply(Some(0.5), &[0.5, 0.1])).is_ok() && checked_reply(reply(None, &[])).is_ok()
+        );
         for (score, scores) in
             [(Some(f32::NAN), &[0.5][..]), (Some(f32::INFINITY), &[]), (None, &[0.5, f32::NAN])]
         {
-            assert!(answered(reply(score, scores)).is_err(), "{score:?} {scores:?}");
+            assert!(checked_reply(reply(score, scores)).is_err(), "{score:?} {scores:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the service offers to the guests of its slots.
+//! The capabilities that the service provides to the guests of its slots.
 
 mod call;
 pub mod guard;

@@ -13,61 +13,61 @@ use bulkhead_config::{
     tables::{Context, MissingTable, ServiceTable},
 };
 use bulkhead_knowledge::ChunkSize;
-use bulkhead_models::config::Embedding;
+use bulkhead_models::config::EmbeddingSettings;
 
-use self::answer::Answer;
+use self::answer::{AnswerSettings, AnswerStrategy};
 use crate::{
-    guard::config::Guard,
-    knowledge::config::{Knowledge, KnowledgeDatabase},
-    llm::config::{self as llm, Llm},
+    guard::config::GuardSettings,
+    knowledge::config::{KnowledgeDatabase, KnowledgeSettings},
+    llm::config::{BYTES_OF_A_TOKEN, LlmSettings},
 };
 
-/// Shortest key that is accepted, characters: the replaced service's rule.
+/// The minimum characters of a key, as in the replaced service.
 const KEY_CHARS: usize = 32;
-/// A long letter with a quoted thread; held in memory.
+/// Bytes for a long letter with a quoted thread; held in memory.
 pub const BODY_BYTES: usize = 1 << 20;
 
 /// `[tickets]`.
 #[derive(Clone, Debug)]
-pub struct Tickets {
-    /// Categories, actions and rules; none: nothing is triaged.
+pub struct TicketSettings {
+    /// File of categories, actions and rules; absent: tickets are not triaged.
     pub triage: Option<PathBuf>,
-    /// Name of the head that classifies, one of `embedding.heads`.
+    /// Name of the classifier, one of `embedding.heads`.
     pub head: String,
-    /// The key that callers need; none: everybody may call.
+    /// The key of callers; absent: everybody may call.
     pub api_key: Option<Secret>,
     /// Largest request body, bytes.
     pub body_bytes: usize,
-    /// How answers are written and published.
-    pub answer: Answer,
-    /// What answers come from.
-    pub knowledge: Knowledge,
-    /// What decides on categories.
-    pub triage_strategy: Strategy,
-    /// The language model that may be asked.
-    pub llm: Option<Llm>,
-    /// The guardrail service that is asked.
-    pub guard: Option<Guard>,
+    /// Settings of answers.
+    pub answer: AnswerSettings,
+    /// Settings of the knowledge base.
+    pub knowledge: KnowledgeSettings,
+    /// What chooses the category.
+    pub triage_strategy: TriageStrategy,
+    /// Settings of the language model, if one is configured.
+    pub llm: Option<LlmSettings>,
+    /// Settings of the guardrail service, if one is configured.
+    pub guard: Option<GuardSettings>,
 }
 
-/// What decides, or writes.
+/// What chooses the category of a ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strategy {
+pub enum TriageStrategy {
     /// The classifier on this machine.
     Classifier,
-    /// The language model; the classifier where that fails.
+    /// The language model, and the classifier where it fails.
     Llm,
 }
 
-/// The head's name where none is given.
+/// The default name of the classifier.
 pub const HEAD: &str = "triage";
 
-impl ServiceTable for Tickets {
+impl ServiceTable for TicketSettings {
     const NAME: &'static str = "tickets";
     const SETTINGS_FILES: &'static [&'static str] = &["tickets.triage"];
 
     fn read(reader: &mut Reader, context: &mut Context<'_>) -> Self {
-        let heads = context.table::<Embedding>().map(|embedding| embedding.heads.clone());
+        let heads = context.table::<EmbeddingSettings>().map(|embedding| embedding.heads.clone());
         reader
             .table(Self::NAME, |r| Self {
                 triage: r.key("triage", "Categories, actions and rules, a TOML or JSON file").path(),
@@ -90,53 +90,53 @@ impl ServiceTable for Tickets {
                     .key("body_bytes", "Largest request body")
                     .unit("bytes")
                     .integer(1024..=1 << 30, BODY_BYTES),
-                answer: r.table("answer", Answer::read),
-                knowledge: r.table("knowledge", Knowledge::read),
+                answer: r.table("answer", AnswerSettings::read),
+                knowledge: r.table("knowledge", KnowledgeSettings::read),
                 triage_strategy: r
                     .key(
                         "triage_strategy",
                         "What chooses the category; where tickets.llm fails, the classifier does",
                     )
                     .choice(
-                        &[("classifier", Strategy::Classifier), ("llm", Strategy::Llm)],
-                        Strategy::Classifier,
+                        &[("classifier", TriageStrategy::Classifier), ("llm", TriageStrategy::Llm)],
+                        TriageStrategy::Classifier,
                     ),
-                llm: r.table("llm", Llm::read),
-                guard: r.table("guard", Guard::read),
+                llm: r.table("llm", LlmSettings::read),
+                guard: r.table("guard", GuardSettings::read),
             })
             .with_checks(reader, &heads.unwrap_or_default())
     }
 }
 
-impl Tickets {
-    /// A strategy needs what it asks, and a classifier is one that there is.
+impl TicketSettings {
+    /// Checks that the classifier exists, that strategies have a language model, and that passages fit into a call.
     fn with_checks(self, reader: &mut Reader, heads: &BTreeMap<String, String>) -> Self {
         if reader.is_set("tickets.head") && !heads.is_empty() && !heads.contains_key(&self.head) {
             let names = heads.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
             reader.problem(
                 "tickets.head",
-                format!("`{}` is none of embedding.heads, which are {names}", self.head),
+                format!("`{}` is not one of embedding.heads, which are {names}", self.head),
             );
         }
         let strategies = [
-            ("tickets.triage_strategy", self.triage_strategy == Strategy::Llm),
-            ("tickets.answer.strategy", self.answer.strategy == answer::Strategy::Llm),
+            ("tickets.triage_strategy", self.triage_strategy == TriageStrategy::Llm),
+            ("tickets.answer.strategy", self.answer.strategy == AnswerStrategy::Llm),
         ];
         let missing = self.llm.is_none() && !reader.is_set("tickets.llm.url");
-        for (key, _) in strategies.into_iter().filter(|(_, asks)| *asks && missing) {
+        for (key, _) in strategies.into_iter().filter(|(_, uses_llm)| *uses_llm && missing) {
             reader.problem(key, "is llm without tickets.llm.url; set one or the other");
         }
         self.check_passages(reader);
         self
     }
 
-    /// What an answer is written from must fit into one call with the answer, or none would ever be the model's.
+    /// Checks that the passages of an answer and the answer fit into one call of the language model.
     fn check_passages(&self, reader: &mut Reader) {
-        let Some(llm) = self.llm.as_ref().filter(|_| self.answer.strategy == answer::Strategy::Llm) else {
+        let Some(llm) = self.llm.as_ref().filter(|_| self.answer.strategy == AnswerStrategy::Llm) else {
             return;
         };
         let (limit, longest) = (self.knowledge.limit, ChunkSize::default().most);
-        let passages = (u64::from(limit) * longest as u64).div_ceil(llm::BYTES_OF_A_TOKEN);
+        let passages = (u64::from(limit) * longest as u64).div_ceil(BYTES_OF_A_TOKEN);
         let (answer, most) = (llm.max_tokens, llm.tokens_per_call);
         if passages + u64::from(answer) > u64::from(most) {
             reader.problem(
@@ -156,5 +156,5 @@ impl Tickets {
 /// When the configuration was read without the table of tickets.
 pub fn knowledge_url(config: &Config) -> Result<Secret, MissingTable> {
     let embedded = KnowledgeDatabase::embedded(&config.data_dir);
-    Ok(config.table::<Tickets>()?.knowledge.url.url(&embedded))
+    Ok(config.table::<TicketSettings>()?.knowledge.url.url(&embedded))
 }

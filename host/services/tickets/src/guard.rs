@@ -10,41 +10,43 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use self::metrics::{GuardOutcome, SlotGuard};
-use crate::outbound::{Outbound, Route};
+use self::metrics::{GuardOutcome, SlotGuardMetrics};
+use crate::outbound::{OutboundClient, OutboundConfig};
 
-/// A verdict is a list of a few words with scores.
+/// Maximum bytes of a response: a few labels with scores.
 const RESPONSE_BYTES: usize = 256 << 10;
-/// Longest text that the service takes, characters, of ticket and answer together.
-const LONGEST: usize = 10_000;
-/// Labels that are passed on at most, and the longest, characters.
-const LABELS: (usize, usize) = (10, 60);
-/// The label of nothing.
+/// Maximum characters of ticket and answer together that the service accepts.
+const MAX_CHARS: usize = 10_000;
+/// Maximum number of labels that are passed on.
+const MAX_LABELS: usize = 10;
+/// Maximum characters of a label.
+const MAX_LABEL_CHARS: usize = 60;
+/// The label of a text without findings.
 const BENIGN: &str = "benign";
 
-/// What the service says of a text.
+/// The service's verdict on a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Judgement {
-    /// Whether it objects to nothing.
+pub struct GuardVerdict {
+    /// Whether the text is safe.
     pub safe: bool,
-    /// What it found, in its words.
+    /// The labels of the findings.
     pub labels: Vec<String>,
 }
 
-/// The service.
+/// A client of the guardrail service.
 #[derive(Debug)]
-pub struct Guard {
-    outbound: Outbound,
-    settings: config::Guard,
+pub struct GuardrailClient {
+    outbound: OutboundClient,
+    settings: config::GuardSettings,
 }
 
-impl Guard {
-    /// The service as configured.
+impl GuardrailClient {
+    /// Creates a client from the configuration.
     ///
     /// # Errors
-    /// When its token cannot be used.
-    pub fn new(settings: &config::Guard) -> Result<Self, String> {
-        let outbound = Outbound::new(&Route {
+    /// When the token cannot be used.
+    pub fn new(settings: &config::GuardSettings) -> Result<Self, String> {
+        let outbound = OutboundClient::new(&OutboundConfig {
             base: settings.url.clone(),
             key: settings.auth_token.clone(),
             connect_timeout: settings.timeout,
@@ -55,48 +57,55 @@ impl Guard {
         Ok(Self { outbound, settings: settings.clone() })
     }
 
-    /// Judges a ticket, or an answer to it. A blank text is safe, and nobody is asked.
+    /// Judges a ticket, or an answer to it. A blank text is safe without a request.
     ///
     /// # Errors
-    /// Why there is no verdict; the caller must then publish nothing.
+    /// The reason why there is no verdict; the caller must not publish then.
     pub async fn check(
         &self,
         text: &str,
         response: Option<&str>,
         deadline: Option<Instant>,
-        metrics: &SlotGuard,
-    ) -> Result<Judgement, String> {
+        metrics: &SlotGuardMetrics,
+    ) -> Result<GuardVerdict, String> {
         if text.trim().is_empty() && response.is_none_or(|response| response.trim().is_empty()) {
-            return Ok(Judgement { safe: true, labels: Vec::new() });
+            return Ok(GuardVerdict { safe: true, labels: Vec::new() });
         }
         let since = Instant::now();
         let judged = self.ask(text, response, self.deadline(since, deadline)).await;
         let outcome = match &judged {
-            Ok(judgement) if judgement.safe => GuardOutcome::Safe,
+            Ok(verdict) if verdict.safe => GuardOutcome::Safe,
             Ok(_) => GuardOutcome::Unsafe,
             Err(_) => GuardOutcome::Unavailable,
         };
-        metrics.checked(response.map_or("prompt", |_| "response"), outcome, since.elapsed());
+        metrics.record_check(response.map_or("prompt", |_| "response"), outcome, since.elapsed());
         judged
     }
 
-    /// At most half of what the caller has left.
+    /// Returns a deadline within half of the caller's remaining time.
     fn deadline(&self, now: Instant, caller: Option<Instant>) -> Instant {
         let left = caller.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(now) / 2);
         now + self.settings.timeout.min(left)
     }
 
-    async fn ask(&self, text: &str, response: Option<&str>, deadline: Instant) -> Result<Judgement, String> {
-        if text.chars().count() + response.map_or(0, |response| response.chars().count()) > LONGEST {
-            return Err(format!("the guard judges no texts of over {LONGEST} characters"));
+    /// Requests a verdict from the service.
+    async fn ask(
+        &self,
+        text: &str,
+        response: Option<&str>,
+        deadline: Instant,
+    ) -> Result<GuardVerdict, String> {
+        if text.chars().count() + response.map_or(0, |response| response.chars().count()) > MAX_CHARS {
+            return Err(format!("the guard judges no texts of over {MAX_CHARS} characters"));
         }
         let path = response.map_or("api/v1/guardrails/prompt", |_| "api/v1/guardrails/response");
         let body = Bytes::from(self.body(text, response).to_string());
         let answer = self.outbound.post(path, body, deadline).await;
-        let answer = answer.map_err(|fault| format!("the guard: {fault}"))?;
+        let answer = answer.map_err(|error| format!("the guard: {error}"))?;
         read(&answer, response.is_some())
     }
 
+    /// Returns the body of a request.
     fn body(&self, text: &str, response: Option<&str>) -> Value {
         let threshold = f64::from(self.settings.threshold_percent) / 100.0;
         let mut body =
@@ -112,7 +121,7 @@ impl Guard {
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct GuardResponse {
     prompt_safety: Option<String>,
     response_safety: Option<String>,
     #[serde(default)]
@@ -123,10 +132,10 @@ struct Answer {
     response_toxicity: Vec<String>,
 }
 
-/// What is neither `safe` nor `unsafe` is no verdict: an answer that is misread must not publish anything.
-fn read(bytes: &[u8], response: bool) -> Result<Judgement, String> {
+/// Reads a response. Anything but `safe` and `unsafe` is an error, so that a misread response publishes nothing.
+fn read(bytes: &[u8], response: bool) -> Result<GuardVerdict, String> {
     let unreadable = || "the guard answered something that is no verdict".to_owned();
-    let answer: Answer = serde_json::from_slice(bytes).map_err(|_| unreadable())?;
+    let answer: GuardResponse = serde_json::from_slice(bytes).map_err(|_| unreadable())?;
     let safety = if response { answer.response_safety } else { answer.prompt_safety };
     let safe = match safety.as_deref() {
         Some("safe") => true,
@@ -134,8 +143,11 @@ fn read(bytes: &[u8], response: bool) -> Result<Judgement, String> {
         _ => return Err(unreadable()),
     };
     let labels = [answer.prompt_toxicity, answer.jailbreak_detection, answer.response_toxicity];
-    let labels = labels.into_iter().flatten().filter(|label| label != BENIGN).take(LABELS.0);
-    Ok(Judgement { safe, labels: labels.map(|label| label.chars().take(LABELS.1).collect()).collect() })
+    let labels = labels.into_iter().flatten().filter(|label| label != BENIGN).take(MAX_LABELS);
+    Ok(GuardVerdict {
+        safe,
+        labels: labels.map(|label| label.chars().take(MAX_LABEL_CHARS).collect()).collect(),
+    })
 }
 
 #[cfg(test)]
@@ -145,13 +157,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn verdicts_are_read_and_nothing_else_is() {
+    fn only_valid_verdicts_are_accepted() {
         let prompt = json!({ "prompt_safety": "unsafe", "prompt_toxicity": ["benign"], "jailbreak_detection": ["prompt_injection"] });
         let judged = read(prompt.to_string().as_bytes(), false).unwrap();
-        assert_eq!(judged, Judgement { safe: false, labels: vec!["prompt_injection".to_owned()] });
+        assert_eq!(judged, GuardVerdict { safe: false, labels: vec!["prompt_injection".to_owned()] });
         assert!(
             read(prompt.to_string().as_bytes(), true).is_err(),
-            "a prompt's verdict is none on a response"
+            "a verdict on a prompt is not one on a response"
         );
         let response = json!({ "response_safety": "safe", "response_toxicity": [], "label_scores": {} });
         assert!(read(response.to_string().as_bytes(), true).unwrap().safe);

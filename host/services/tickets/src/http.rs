@@ -1,4 +1,4 @@
-//! The ticket service's HTTP surface under `/api/v1`: triage and answers.
+//! The HTTP routes of the ticket service under `/api/v1`: triage and answers.
 
 mod answer;
 mod auth;
@@ -24,10 +24,10 @@ use bulkhead_http::{body::BodyLimits, docs, forwarded};
 use bulkhead_runtime::keys::ApiKeys;
 use serde_json::{Value, json};
 
-use self::error::ApiError;
+use self::error::TicketApiError;
 use crate::answer::AnswerService;
 use crate::triage::TriageService;
-use crate::{config::Tickets, metrics::TicketMetrics};
+use crate::{config::TicketSettings, metrics::TicketMetrics};
 
 /// The service's name in logs.
 pub const SERVICE: &str = "tickets";
@@ -36,32 +36,32 @@ const TRIAGE: &str = "/api/v1/triage";
 const ANSWER: &str = "/api/v1/answer";
 const HEALTH: &str = "/api/v1/health";
 const PROMPT_VERSIONS: &str = "/api/v1/prompt_versions";
-/// What is none of these.
+/// The path of unknown routes.
 const REST: &str = "/api/v1/{*rest}";
 
-/// What the routes work with.
+/// The state of the routes.
 #[derive(Debug)]
 pub struct TicketState {
-    /// What decides.
+    /// The triage service.
     pub triage: TriageService,
-    /// What answers.
+    /// The answer service.
     pub answer: AnswerService,
-    /// Who may call; empty: everybody.
+    /// Keys of callers; empty: everybody may call.
     pub keys: ApiKeys,
-    /// What a request body may cost.
+    /// Limits of a request body.
     pub body_limits: BodyLimits,
-    /// Stands before every path: empty or `/something`.
+    /// Prefix of every path: empty or `/something`.
     pub path_prefix: String,
-    /// Where requests are counted.
+    /// Metrics of the requests.
     pub metrics: Arc<TicketMetrics>,
 }
 
 impl TicketState {
-    /// A state as configured.
+    /// Creates the state from the configuration.
     pub fn new(
         triage: TriageService,
         answer: AnswerService,
-        settings: &Tickets,
+        settings: &TicketSettings,
         server: &Server,
         path_prefix: &str,
         metrics: Arc<TicketMetrics>,
@@ -81,7 +81,7 @@ impl TicketState {
     }
 }
 
-/// All routes; other paths are left to whoever merges or nests this router.
+/// Returns all routes. Other paths are left to the router that merges or nests this one.
 pub fn router(state: Arc<TicketState>) -> Router {
     let guarded = Router::new()
         .route(TRIAGE, post(triage::triage))
@@ -92,18 +92,20 @@ pub fn router(state: Arc<TicketState>) -> Router {
         .route(PROMPT_VERSIONS, get(triage::prompt_versions))
         .route("/api/openapi.json", get(openapi::document))
         .merge(docs::router("/api/docs"))
-        .route(REST, any(async || ApiError::NOT_FOUND));
-    let routes = guarded.merge(public).method_not_allowed_fallback(async || ApiError::METHOD_NOT_ALLOWED);
+        .route(REST, any(async || TicketApiError::NOT_FOUND));
+    let routes =
+        guarded.merge(public).method_not_allowed_fallback(async || TicketApiError::METHOD_NOT_ALLOWED);
     forwarded::refuse_contradictions(routes, contradiction)
         .layer(middleware::from_fn_with_state(Arc::clone(&state), observe::count))
         .with_state(state)
 }
 
+/// Answers a request whose forwarding headers contradict each other.
 fn contradiction(_: &Uri) -> Response {
-    ApiError::contradicting_forwarded().into_response()
+    TicketApiError::contradicting_forwarded().into_response()
 }
 
-/// `GET /api/v1/health`: for as long as the service runs.
+/// Answers `GET /api/v1/health` while the service runs.
 async fn health(State(_): State<Arc<TicketState>>) -> Json<Value> {
     Json(json!({ "status": "healthy" }))
 }

@@ -11,11 +11,12 @@ use bulkhead_config::import::{
 use bulkhead_triage_configuration::{Reading, Violation};
 use serde_json::{Map, Value as Json};
 
-use super::located::{Lines, member};
+use super::spanned_toml::{LineIndex, member};
 
+/// The first lines of a converted file.
 const HEADER: &str = "# Converted from zammad-ai's YAML by `bulkhead triage import`.\n\n";
 
-/// Members of the section `triage` that keep their names.
+/// Members of the section `triage` that are converted under their names.
 const TRIAGE: [&str; 6] = [
     "categories",
     "no_category_name",
@@ -25,7 +26,7 @@ const TRIAGE: [&str; 6] = [
     "action_rules",
 ];
 
-/// What the host's configuration has for members that are no rules of triage.
+/// Hints for members that the host's configuration has in other places.
 const ELSEWHERE: [(&str, &str); 4] = [
     ("api.api_key", "set tickets.api_key"),
     ("answer.ai_answer_disclaimer", "set tickets.answer.disclaimer"),
@@ -33,37 +34,38 @@ const ELSEWHERE: [(&str, &str); 4] = [
     ("guardrails.url", "set tickets.guard.url"),
 ];
 
-/// A member of any of the sections that may hold it.
+/// A member that several sections may hold.
 const TEXT_LENGTH: &str = "max_user_text_length";
 
 /// Converts the text of a configuration; several documents are read as one.
 ///
 /// # Errors
-/// When the text is not YAML, says nothing of triage, or what it says violates what a configuration must keep.
+/// When the text is not YAML, has no section `triage`, or is not a valid configuration.
 pub fn import_triage_yml(text: &str) -> Result<Imported, ImportError> {
-    let mut conversion = Conversion::default();
+    let mut conversion = TriageConversion::default();
     for document in yaml::documents(text)? {
         conversion.document(document);
     }
     conversion.finish()
 }
 
-/// What was read so far.
+/// The state of a conversion.
 #[derive(Default)]
-struct Conversion {
+struct TriageConversion {
     /// Whether there is a table `triage`.
-    any: bool,
+    has_triage: bool,
     root: Map<String, Json>,
-    lines: Lines,
+    lines: LineIndex,
     notes: Vec<(usize, String)>,
 }
 
-impl Conversion {
+impl TriageConversion {
+    /// Converts the sections of a document.
     fn document(&mut self, document: Node) {
         for (section, node) in members(document) {
             match section.as_str() {
                 "triage" => {
-                    self.any |= matches!(node.value, Value::Table(_));
+                    self.has_triage |= matches!(node.value, Value::Table(_));
                     members(node).into_iter().for_each(|(name, node)| self.triage(&name, node));
                 }
                 "preparser" | TEXT_LENGTH => self.keep(&section, node),
@@ -72,6 +74,7 @@ impl Conversion {
         }
     }
 
+    /// Converts a member of the section `triage`.
     fn triage(&mut self, name: &str, node: Node) {
         match name {
             "prompts" => {
@@ -84,6 +87,7 @@ impl Conversion {
         }
     }
 
+    /// Converts a section without rules of triage.
     fn other(&mut self, section: &str, node: Node) {
         if !matches!(node.value, Value::Table(_)) {
             self.notes.push((node.line, format!("{section} is not carried over")));
@@ -96,6 +100,7 @@ impl Conversion {
         }
     }
 
+    /// Notes that a member is not carried over.
     fn drop(&mut self, section: &str, name: &str, node: &Node) {
         if !node.is_nothing() {
             let path = format!("{section}.{name}");
@@ -105,14 +110,15 @@ impl Conversion {
         }
     }
 
+    /// Converts a member under its name.
     fn keep(&mut self, name: &str, node: Node) {
         let value = self.json(name, node, None);
         self.root.insert(name.to_owned(), value);
     }
 
-    /// `node`, which comes to stand at `path`; `field` is what a condition compares.
+    /// Converts `node` to the value at `path`; `field` is the field that a condition compares.
     fn json(&mut self, path: &str, node: Node, field: Option<&str>) -> Json {
-        self.lines.note(path, node.line);
+        self.lines.insert(path, node.line);
         if node.is_nothing() {
             return Json::Null;
         }
@@ -137,34 +143,35 @@ impl Conversion {
         }
     }
 
+    /// Checks the configuration and returns its TOML with the notes.
     fn finish(mut self) -> Result<Imported, ImportError> {
-        if !self.any {
+        if !self.has_triage {
             let expected = TRIAGE.join(", ");
             let text = format!("no table `triage`, which zammad-ai's configuration has, with {expected}");
             return Err(ImportError::at(0, text));
         }
         let mut reading = Reading::new(Json::Object(self.root));
-        // The old service passes them over.
+        // The replaced service ignores them.
         for Violation { path, .. } in std::mem::take(&mut reading.unknown) {
             self.notes
-                .push((self.lines.of(&path).unwrap_or_default(), format!("{path} is not carried over")));
+                .push((self.lines.line_of(&path).unwrap_or_default(), format!("{path} is not carried over")));
         }
-        let checked = reading.check().map_err(|invalid| invalid.located(|path| self.lines.of(path)));
+        let checked = reading.check().map_err(|invalid| invalid.located(|path| self.lines.line_of(path)));
         let (settings, configuration) = checked.map_err(|invalid| ImportError::at(0, invalid.to_string()))?;
         let toml = toml::to_string(&settings).map_err(|error| ImportError::at(0, error.to_string()))?;
         self.notes.sort();
         let located = self.notes.into_iter().map(|(line, text)| ImportError { line, text }.to_string());
-        let mute = configuration.without_examples().map(|category| {
+        let unreachable = configuration.without_examples().map(|category| {
             format!(
                 "category {:?} has neither description nor examples: it can never be chosen",
                 category.name
             )
         });
-        Ok(Imported { toml: format!("{HEADER}{toml}"), notes: located.chain(mute).collect() })
+        Ok(Imported { toml: format!("{HEADER}{toml}"), notes: located.chain(unreachable).collect() })
     }
 }
 
-/// The members of a table; of anything else none.
+/// Returns the members of a table, or none for other values.
 fn members(node: Node) -> Vec<(String, Node)> {
     match node.value {
         Value::Table(members) => members,
@@ -172,7 +179,7 @@ fn members(node: Node) -> Vec<(String, Node)> {
     }
 }
 
-/// The last name of a path.
+/// Returns the last name of a path.
 fn name(path: &str) -> &str {
     path.rsplit('.').next().unwrap_or_default()
 }

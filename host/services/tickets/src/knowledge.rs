@@ -1,8 +1,7 @@
-//! The knowledge base that answers come from: opened for reading, searched with the model that it was embedded with.
+//! The knowledge base of answers: opened for reading, and searched with the model that it was embedded with.
 
 pub mod config;
-pub(crate) mod open;
-mod prompted;
+mod prompt_embedder;
 mod provenance;
 
 use std::{
@@ -12,27 +11,29 @@ use std::{
 
 use bulkhead_config::secret::Secret;
 use bulkhead_knowledge::{Error, KnowledgeBase, Mode, Passage, Provenance, Query};
-use bulkhead_models::{Choice, Denied, Gate, Inference, Refusal, ServedModel};
+use bulkhead_models::{
+    EmbedParameters, Inference, InferenceError, ModelAccessError, ServedModel, SlotModelAccess,
+};
 use bulkhead_ticket_text::words::usual;
 use tokio::sync::OnceCell;
 
 use self::provenance::QUERY_PROMPT;
 
 pub use self::{
-    prompted::Prompted,
-    provenance::{Misfit, fitting_model, provenance},
+    prompt_embedder::PromptEmbedder,
+    provenance::{ModelMismatch, matching_model, provenance},
 };
 
-/// Time before a base that was not there is looked for again.
-const AGAIN: Duration = Duration::from_secs(1);
+/// Time before the host tries again to open a missing base.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A knowledge base, or a place where there will be one. One that is made, changed or replaced while the host serves is
-/// noticed by the next search.
+/// A knowledge base that need not exist yet. A base that is created, changed or replaced while the host serves is used by the
+/// next search.
 pub struct Knowledge {
     url: Secret,
     inference: Option<Arc<Inference>>,
     base: OnceCell<KnowledgeBase>,
-    /// When it was last not there, and why.
+    /// When it was last missing, and why.
     absent: Mutex<Option<(Instant, String)>>,
 }
 
@@ -42,171 +43,183 @@ impl std::fmt::Debug for Knowledge {
     }
 }
 
-/// Why a host does not start with a base.
+/// Why a host cannot start with a knowledge base.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// It is not one that this program reads.
+pub enum KnowledgeOpenError {
+    /// The base cannot be read.
     #[error("cannot use the knowledge base at tickets.knowledge.url: {0}")]
     Base(Error),
-    /// Another model made its vectors.
+    /// Its vectors were made by another model.
     #[error(transparent)]
-    Model(Misfit),
-    /// Its model made its vectors, and the slot may not use that.
+    Model(ModelMismatch),
+    /// The slot may not use its model.
     #[error(
         "the knowledge base cannot be searched: {0}, or embed everything again with `bulkhead kb import --reembed SOURCE`"
     )]
-    Denied(Denied),
+    Denied(ModelAccessError),
 }
 
-/// Why nothing is searched.
+/// Why a search failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SearchError {
-    /// There is no base, or nothing to search it with; the text says what an operator can do.
+pub enum KnowledgeSearchError {
+    /// The base or its model is missing; the text says how an operator can fix it.
     #[error("{0}")]
     Unavailable(String),
-    /// It failed this time.
+    /// The search failed this time.
     #[error("{0}")]
     Failed(String),
 }
 
 impl Knowledge {
-    /// The base at `url`, which need not be there yet.
+    /// Creates the base at `url`, which need not exist yet.
     pub fn new(url: Secret, inference: Option<Arc<Inference>>) -> Self {
         Self { url, inference, base: OnceCell::new(), absent: Mutex::new(None) }
     }
 
-    /// Opens the base, to be searched within what `gate` allows; the text says why it cannot be for now, if so.
+    /// Opens the base and checks that `access` allows its model. Returns the reason if it cannot be searched for now.
     ///
     /// # Errors
-    /// When it cannot be searched until an operator has done something about the base or the configuration.
-    pub async fn open(&self, gate: &Gate) -> Result<Option<String>, OpenError> {
+    /// When it cannot be searched until an operator changes the base or the configuration.
+    pub async fn open(&self, access: &SlotModelAccess) -> Result<Option<String>, KnowledgeOpenError> {
         match KnowledgeBase::open(self.url.expose(), Mode::Read).await {
             Ok(base) => drop(self.base.set(base)),
             Err(error) if is_absence(&error) => return Ok(Some(error.to_string())),
-            Err(error) => return Err(OpenError::Base(error)),
+            Err(error) => return Err(KnowledgeOpenError::Base(error)),
         }
         match self.model().await {
-            Ok((model, _)) => match gate.model(&model.id) {
+            Ok((model, _)) => match access.model(&model.id) {
                 Ok(_) => Ok(None),
-                Err(denied @ Denied::NotAllowed { .. }) => Err(OpenError::Denied(denied)),
+                Err(denied @ ModelAccessError::NotAllowed { .. }) => Err(KnowledgeOpenError::Denied(denied)),
                 Err(denied) => Ok(Some(denied.to_string())),
             },
-            Err(Unfit::Misfit(misfit @ Misfit::Other { .. })) => Err(OpenError::Model(misfit)),
-            Err(Unfit::Misfit(misfit)) => Ok(Some(misfit.to_string())),
-            Err(Unfit::Search(error)) => Ok(Some(error.to_string())),
+            Err(ModelLookupError::Mismatch(mismatch @ ModelMismatch::OtherModel { .. })) => {
+                Err(KnowledgeOpenError::Model(mismatch))
+            }
+            Err(ModelLookupError::Mismatch(mismatch)) => Ok(Some(mismatch.to_string())),
+            Err(ModelLookupError::Search(error)) => Ok(Some(error.to_string())),
         }
     }
 
-    /// Passages that `text` is about, best first, one a document, embedding within the quotas of `gate`.
-    /// `categories` are those that documents are for; none: any.
+    /// Searches passages about `text`, best first, one per document, within the quotas of `access`. `categories` are those of
+    /// the documents; empty: any.
     ///
     /// # Errors
-    /// See [`SearchError`].
+    /// See [`KnowledgeSearchError`].
     pub async fn search(
         &self,
-        gate: &Gate,
+        access: &SlotModelAccess,
         text: String,
         categories: Vec<String>,
         limit: usize,
-    ) -> Result<Vec<Passage>, SearchError> {
+    ) -> Result<Vec<Passage>, KnowledgeSearchError> {
         let base = self.base().await?;
         let question = Query { text, categories, limit, ..Query::default() };
-        // Which model the base has is known from the search before: to ask the database costs as much as to search, and
-        // a search says so if it no longer holds.
+        // The model is known from the previous search. A query for it would cost as much as a search, and the search fails
+        // if it has changed.
         let known = base.provenance().and_then(|known| {
-            let model = fitting_model(self.inference.as_deref(), &known).ok()?;
-            // A base of a model that may not be used may have another by now.
-            gate.model(&model.id).is_ok().then_some((model, known))
+            let model = matching_model(self.inference.as_deref(), &known).ok()?;
+            // A base whose model is not allowed may have been embedded again with another one.
+            access.model(&model.id).is_ok().then_some((model, known))
         });
         if let Some((model, known)) = known {
-            let query = embedded(gate, &model, known, question.clone()).await?;
+            let query = embed_question(access, &model, known, question.clone()).await?;
             match base.search(&query).await {
                 Err(Error::Reembedded) => {}
-                found => return found.map_err(failed),
+                found => return found.map_err(search_failed),
             }
         }
         let (model, recorded) = self.model().await?;
-        base.search(&embedded(gate, &model, recorded, question).await?).await.map_err(failed)
+        base.search(&embed_question(access, &model, recorded, question).await?).await.map_err(search_failed)
     }
 
-    /// The loaded model that the base was embedded with, as it is now.
-    async fn model(&self) -> Result<(Arc<ServedModel>, Provenance), Unfit> {
-        let recorded: Option<Provenance> = self.base().await?.refresh().await.map_err(failed)?;
-        let empty = || SearchError::Unavailable("it is empty; fill it with `bulkhead kb import`".to_owned());
+    /// Returns the loaded model that the base is embedded with now.
+    async fn model(&self) -> Result<(Arc<ServedModel>, Provenance), ModelLookupError> {
+        let recorded: Option<Provenance> = self.base().await?.refresh().await.map_err(search_failed)?;
+        let empty =
+            || KnowledgeSearchError::Unavailable("it is empty; fill it with `bulkhead kb import`".to_owned());
         let recorded = recorded.ok_or_else(empty)?;
-        Ok((fitting_model(self.inference.as_deref(), &recorded)?, recorded))
+        Ok((matching_model(self.inference.as_deref(), &recorded)?, recorded))
     }
 
-    /// The base, opened now if it was not there before.
-    async fn base(&self) -> Result<&KnowledgeBase, SearchError> {
-        if let Some(reason) = self.lately_absent() {
-            return Err(SearchError::Unavailable(reason));
+    /// Returns the base, and opens it if it is not open.
+    async fn base(&self) -> Result<&KnowledgeBase, KnowledgeSearchError> {
+        if let Some(reason) = self.recent_absence() {
+            return Err(KnowledgeSearchError::Unavailable(reason));
         }
         let opened = self.base.get_or_try_init(|| KnowledgeBase::open(self.url.expose(), Mode::Read)).await;
         opened.map_err(|error| {
-            let reason = absence(&error).to_owned();
-            // That there is none was said at the start.
+            let reason = absence_reason(&error).to_owned();
+            // The start has logged that it is missing.
             if !matches!(error, Error::Missing(_) | Error::NotInitialized) {
                 tracing::warn!(%error, "the knowledge base cannot be opened");
             }
             *self.absent.lock().unwrap_or_else(PoisonError::into_inner) =
                 Some((Instant::now(), reason.clone()));
-            SearchError::Unavailable(reason)
+            KnowledgeSearchError::Unavailable(reason)
         })
     }
 
-    fn lately_absent(&self) -> Option<String> {
+    /// Returns why the base was missing a short time ago, if it was.
+    fn recent_absence(&self) -> Option<String> {
         let absent = self.absent.lock().unwrap_or_else(PoisonError::into_inner);
-        absent.as_ref().filter(|(since, _)| since.elapsed() < AGAIN).map(|(_, reason)| reason.clone())
+        absent
+            .as_ref()
+            .filter(|(since, _)| since.elapsed() < RETRY_INTERVAL)
+            .map(|(_, reason)| reason.clone())
     }
 }
 
-/// `question` with its embedding by `model`, which is what `provenance` describes.
-async fn embedded(
-    gate: &Gate,
+/// Adds to `question` its embedding by `model`, which `provenance` describes.
+async fn embed_question(
+    access: &SlotModelAccess,
     model: &ServedModel,
     provenance: Provenance,
     question: Query,
-) -> Result<Query, SearchError> {
-    let allowed = gate.model(&model.id).map_err(|denied| SearchError::Unavailable(denied.to_string()))?;
+) -> Result<Query, KnowledgeSearchError> {
+    let allowed =
+        access.model(&model.id).map_err(|denied| KnowledgeSearchError::Unavailable(denied.to_string()))?;
     let prompt = allowed.model.description().prompts.contains_key(QUERY_PROMPT);
-    let choice = Choice {
+    let parameters = EmbedParameters {
         prompt_name: prompt.then(|| QUERY_PROMPT.to_owned()),
         truncate: Some(true),
         token_vectors: true,
-        ..Choice::default()
+        ..EmbedParameters::default()
     };
-    let embedded = gate.embed(&allowed, vec![usual(&question.text).into_owned()], &choice).await?;
-    Ok(Query { embedding: prompted::embeddings(embedded).pop(), provenance: Some(provenance), ..question })
+    let embedded = access.embed(&allowed, vec![usual(&question.text).into_owned()], &parameters).await?;
+    Ok(Query {
+        embedding: prompt_embedder::embeddings(embedded).pop(),
+        provenance: Some(provenance),
+        ..question
+    })
 }
 
-/// Why there is no model to search with.
+/// Why the model of the base cannot be used.
 #[derive(Debug)]
-enum Unfit {
-    Search(SearchError),
-    Misfit(Misfit),
+enum ModelLookupError {
+    Search(KnowledgeSearchError),
+    Mismatch(ModelMismatch),
 }
 
-impl From<SearchError> for Unfit {
-    fn from(error: SearchError) -> Self {
+impl From<KnowledgeSearchError> for ModelLookupError {
+    fn from(error: KnowledgeSearchError) -> Self {
         Self::Search(error)
     }
 }
 
-impl From<Misfit> for Unfit {
-    fn from(misfit: Misfit) -> Self {
-        Self::Misfit(misfit)
+impl From<ModelMismatch> for ModelLookupError {
+    fn from(mismatch: ModelMismatch) -> Self {
+        Self::Mismatch(mismatch)
     }
 }
 
-impl From<Unfit> for SearchError {
-    fn from(unfit: Unfit) -> Self {
-        match unfit {
-            Unfit::Search(error) => error,
-            Unfit::Misfit(Misfit::Absent { id, .. }) => {
+impl From<ModelLookupError> for KnowledgeSearchError {
+    fn from(error: ModelLookupError) -> Self {
+        match error {
+            ModelLookupError::Search(error) => error,
+            ModelLookupError::Mismatch(ModelMismatch::NotLoaded { id, .. }) => {
                 Self::Unavailable(format!("the model `{id}` that it was embedded with is not loaded"))
             }
-            Unfit::Misfit(Misfit::Other { .. }) => {
+            ModelLookupError::Mismatch(ModelMismatch::OtherModel { .. }) => {
                 let why = "it was embedded with another model than the loaded one; run `bulkhead kb import --reembed SOURCE`";
                 Self::Unavailable(why.to_owned())
             }
@@ -214,13 +227,13 @@ impl From<Unfit> for SearchError {
     }
 }
 
-impl From<Refusal> for SearchError {
-    fn from(refusal: Refusal) -> Self {
-        Self::Failed(refusal.to_string())
+impl From<InferenceError> for KnowledgeSearchError {
+    fn from(error: InferenceError) -> Self {
+        Self::Failed(error.to_string())
     }
 }
 
-/// Whether a base may be there later without anybody changing the configuration.
+/// Checks whether a base may become available without a change of the configuration.
 const fn is_absence(error: &Error) -> bool {
     matches!(
         error,
@@ -228,10 +241,12 @@ const fn is_absence(error: &Error) -> bool {
     )
 }
 
-/// Why a base is not there, for whoever reads a ticket's answer: no path and no address.
-const fn absence(error: &Error) -> &'static str {
+/// Returns why a base is missing, for readers of a ticket's answer: without path and address.
+const fn absence_reason(error: &Error) -> &'static str {
     match error {
-        Error::Missing(_) | Error::NotInitialized => "there is none yet; make one with `bulkhead kb import`",
+        Error::Missing(_) | Error::NotInitialized => {
+            "it does not exist yet; create it with `bulkhead kb import`"
+        }
         Error::Database(_) | Error::Busy | Error::Timeout => {
             "its database does not answer; the host's log has the reason"
         }
@@ -239,14 +254,14 @@ const fn absence(error: &Error) -> &'static str {
     }
 }
 
-/// What a database says stays in the log.
-fn failed(error: Error) -> SearchError {
-    // Its file was taken away: as good as never made.
+/// Logs an error of the database, and returns one without its text.
+fn search_failed(error: Error) -> KnowledgeSearchError {
+    // Its file was removed, so it is missing again.
     if matches!(error, Error::Missing(_) | Error::NotInitialized) {
-        return SearchError::Unavailable(absence(&error).to_owned());
+        return KnowledgeSearchError::Unavailable(absence_reason(&error).to_owned());
     }
     tracing::error!(%error, "the knowledge base cannot be searched");
-    SearchError::Failed(
+    KnowledgeSearchError::Failed(
         "the knowledge base cannot be searched; ask again, the host's log has the reason".to_owned(),
     )
 }
@@ -256,12 +271,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_of_databases_stay_inside() {
+    fn database_texts_are_not_shown() {
         const WORDS: &str = "relation \"knowledge_passage\" does not exist";
         for error in [Error::Database(WORDS.to_owned()), Error::Damaged(WORDS.to_owned()), Error::Timeout] {
-            let reason = absence(&error);
+            let reason = absence_reason(&error);
             assert!(!reason.contains("relation") && reason.contains("the host's log"), "{reason}");
-            let text = failed(error).to_string();
+            let text = search_failed(error).to_string();
             assert!(!text.contains("relation") && text.contains("the host's log"), "{text}");
         }
     }

@@ -1,20 +1,21 @@
-//! The ticket service, which triages tickets and answers them: its settings and those of the service that it replaces,
-//! what clients ask it, and what is counted of it.
+//! The ticket service: triages tickets and answers them. It holds the service's settings, routes, capabilities and metrics,
+//! and imports the configuration of the service that it replaces.
 
 pub mod answer;
 pub mod capabilities;
+mod classifiers;
 pub mod config;
 #[cfg(test)]
 mod configured;
 pub mod guard;
-mod heads;
 pub mod http;
 pub mod import;
 pub mod knowledge;
+mod knowledge_base;
 pub mod llm;
-pub mod located;
 pub mod metrics;
 pub mod outbound;
 pub mod service;
+pub mod spanned_toml;
 pub mod spec;
 pub mod triage;

@@ -1,12 +1,12 @@
-//! The language model behind an OpenAI-compatible endpoint, for guests.
+//! The client of a language model behind an OpenAI-compatible endpoint.
 //!
-//! A call has one deadline for waiting, all attempts and the pauses between them. Tokens are set aside before a call
-//! and settled after it, so that calls at once cannot overdraw the minute together.
+//! A call has one deadline for waiting, all attempts and the pauses between them. Tokens are reserved before a call and settled
+//! after it, so that concurrent calls cannot overdraw the budget.
 
-mod budget;
 pub mod config;
 pub mod metrics;
 mod retry;
+mod token_budget;
 mod wire;
 
 use std::time::Duration;
@@ -16,31 +16,31 @@ use tokio::{
     time::{Instant, sleep, timeout_at},
 };
 
-pub use self::wire::{Completion, Message, Request, Role, Schema};
+pub use self::wire::{ChatMessage, Completion, CompletionRequest, Role, Schema};
 use self::{
-    budget::MinuteBudget,
-    metrics::{LlmOutcome, SlotLlm},
+    metrics::{LlmOutcome, SlotLlmMetrics},
+    token_budget::TokenBudget,
 };
-use crate::outbound::{Fault, Outbound, Route};
+use crate::outbound::{OutboundClient, OutboundConfig, OutboundError};
 
-/// Path below the endpoint's base.
+/// Path of the endpoint, below its base URL.
 const PATH: &str = "chat/completions";
-/// What a caller keeps of its own deadline to answer without the model.
+/// The part of a caller's deadline that is kept to answer without the model.
 const RESERVE: Duration = Duration::from_secs(2);
 
-/// Why there is no completion.
+/// Why a completion failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LlmError {
-    /// The request is none that may be sent.
+    /// The request may not be sent.
     #[error("{0}")]
     Denied(String),
-    /// It would take more tokens than are allowed.
+    /// The request would use more tokens than are allowed.
     #[error("{0}")]
     OverBudget(String),
     /// The endpoint does not answer, or not in time.
     #[error("{0}")]
     Unavailable(String),
-    /// The answer is no completion.
+    /// The response is not a completion.
     #[error("{0}")]
     InvalidAnswer(String),
 }
@@ -56,31 +56,31 @@ impl LlmError {
     }
 }
 
-impl From<Fault> for LlmError {
-    fn from(fault: Fault) -> Self {
-        match fault {
-            Fault::TooLarge(_) => Self::InvalidAnswer(fault.to_string()),
-            _ => Self::Unavailable(fault.to_string()),
+impl From<OutboundError> for LlmError {
+    fn from(error: OutboundError) -> Self {
+        match error {
+            OutboundError::TooLarge(_) => Self::InvalidAnswer(error.to_string()),
+            _ => Self::Unavailable(error.to_string()),
         }
     }
 }
 
-/// The endpoint, and what its callers share.
+/// A client of the endpoint, with the limits that its callers share.
 #[derive(Debug)]
-pub struct Llm {
-    outbound: Outbound,
-    settings: config::Llm,
-    places: Semaphore,
-    budget: MinuteBudget,
+pub struct LlmClient {
+    outbound: OutboundClient,
+    settings: config::LlmSettings,
+    permits: Semaphore,
+    budget: TokenBudget,
 }
 
-impl Llm {
-    /// The endpoint as configured.
+impl LlmClient {
+    /// Creates a client from the configuration.
     ///
     /// # Errors
     /// When the key or the proxy cannot be used.
-    pub fn new(settings: &config::Llm) -> Result<Self, String> {
-        let outbound = Outbound::new(&Route {
+    pub fn new(settings: &config::LlmSettings) -> Result<Self, String> {
+        let outbound = OutboundClient::new(&OutboundConfig {
             base: settings.url.clone(),
             key: settings.api_key.clone(),
             connect_timeout: settings.connect_timeout,
@@ -90,35 +90,35 @@ impl Llm {
         })?;
         Ok(Self {
             outbound,
-            places: Semaphore::new(settings.max_concurrent),
-            budget: MinuteBudget::new(settings.tokens_per_minute),
+            permits: Semaphore::new(settings.max_concurrent),
+            budget: TokenBudget::new(settings.tokens_per_minute),
             settings: settings.clone(),
         })
     }
 
-    /// Asks the model once for a caller that must answer by `deadline` itself. Dropping the future ends the call.
+    /// Requests a completion for a caller with a `deadline` of its own. Dropping the future ends the call.
     ///
     /// # Errors
     /// See [`LlmError`].
     pub async fn complete(
         &self,
-        request: &Request,
+        request: &CompletionRequest,
         deadline: Option<Instant>,
-        metrics: &SlotLlm,
+        metrics: &SlotLlmMetrics,
     ) -> Result<Completion, LlmError> {
         let call = metrics.begin();
-        let completed = self.within(request, self.deadline(deadline), metrics).await;
+        let completed = self.within_limits(request, self.deadline(deadline), metrics).await;
         call.end(match &completed {
             Ok(_) => LlmOutcome::Ok,
             Err(error) => error.outcome(),
         });
         if let Ok(completion) = &completed {
-            metrics.tokens(completion.input_tokens, completion.output_tokens);
+            metrics.record_tokens(completion.input_tokens, completion.output_tokens);
         }
         completed
     }
 
-    /// Early enough for the caller to go on without the model.
+    /// Returns a deadline that leaves the caller time to answer without the model.
     fn deadline(&self, caller: Option<Instant>) -> Instant {
         let now = Instant::now();
         let own = now + self.settings.timeout;
@@ -126,58 +126,63 @@ impl Llm {
         left.map_or(own, |left| own.min(now + left.saturating_sub(RESERVE.min(left / 4))))
     }
 
-    async fn within(
+    /// Requests a completion within the limits.
+    async fn within_limits(
         &self,
-        request: &Request,
+        request: &CompletionRequest,
         deadline: Instant,
-        metrics: &SlotLlm,
+        metrics: &SlotLlmMetrics,
     ) -> Result<Completion, LlmError> {
         let most = self.settings.max_tokens;
-        let answer = request.max_tokens.map_or(most, |wanted| wanted.clamp(1, most));
-        let body = wire::body(&self.settings, request, answer).map_err(LlmError::Denied)?;
-        let estimate = request.estimated_tokens() + u64::from(answer);
+        let max_tokens = request.max_tokens.map_or(most, |requested| requested.clamp(1, most));
+        let body = wire::body(&self.settings, request, max_tokens).map_err(LlmError::Denied)?;
+        let estimate = request.estimated_tokens() + u64::from(max_tokens);
         if estimate > u64::from(self.settings.tokens_per_call) {
             let most = self.settings.tokens_per_call;
             let reason =
                 format!("the call may take {estimate} tokens, tickets.llm.tokens_per_call allows {most}");
             return Err(LlmError::OverBudget(reason));
         }
-        let place = timeout_at(deadline, self.places.acquire()).await;
-        let late = || LlmError::Unavailable("all of tickets.llm.max_concurrent calls are taken".to_owned());
-        let _place = place.map_err(|_| late())?.map_err(|_| late())?;
+        let permit = timeout_at(deadline, self.permits.acquire()).await;
+        let timed_out =
+            || LlmError::Unavailable("all of tickets.llm.max_concurrent calls are taken".to_owned());
+        let _permit = permit.map_err(|_| timed_out())?.map_err(|_| timed_out())?;
         let reserved = self.budget.reserve(estimate).map_err(LlmError::OverBudget)?;
         let answered = self.attempts(&body, deadline, metrics).await;
         match answered {
             Ok(bytes) => {
-                let completion = wire::completion(&bytes, answer).map_err(LlmError::InvalidAnswer);
+                let completion = wire::completion(&bytes, max_tokens).map_err(LlmError::InvalidAnswer);
                 reserved.settle(completion.as_ref().ok().and_then(Completion::tokens));
                 completion
             }
-            // A model that was asked and is waited for no more has done its work all the same.
-            Err(fault @ (Fault::Timeout | Fault::Broken | Fault::TooLarge(_))) => Err(fault.into()),
-            Err(fault) => {
+            // The model has used the tokens even if its response is no longer awaited.
+            Err(error @ (OutboundError::Timeout | OutboundError::Broken | OutboundError::TooLarge(_))) => {
+                Err(error.into())
+            }
+            Err(error) => {
                 reserved.settle(Some(0));
-                Err(fault.into())
+                Err(error.into())
             }
         }
     }
 
+    /// Posts the request, again after temporary errors.
     async fn attempts(
         &self,
         body: &bytes::Bytes,
         deadline: Instant,
-        metrics: &SlotLlm,
-    ) -> Result<Vec<u8>, Fault> {
+        metrics: &SlotLlmMetrics,
+    ) -> Result<Vec<u8>, OutboundError> {
         let mut attempt = 0;
         loop {
-            let fault = match self.outbound.post(PATH, body.clone(), deadline).await {
+            let error = match self.outbound.post(PATH, body.clone(), deadline).await {
                 Ok(bytes) => return Ok(bytes),
-                Err(fault) => fault,
+                Err(error) => error,
             };
             let left = deadline.saturating_duration_since(Instant::now());
-            let pause = retry::pause(&fault, attempt, left, retry::jitter());
-            let Some(pause) = pause.filter(|_| attempt < self.settings.retries) else { return Err(fault) };
-            metrics.retry();
+            let pause = retry::pause(&error, attempt, left, retry::jitter());
+            let Some(pause) = pause.filter(|_| attempt < self.settings.retries) else { return Err(error) };
+            metrics.record_retry();
             sleep(pause).await;
             attempt += 1;
         }

@@ -1,5 +1,4 @@
-//! Figures of the ticket service, under the names that dashboards of the replaced service know. Paths are route
-//! templates.
+//! Metrics of the ticket service, under the names of the replaced service. Label values of paths are route templates.
 
 use std::{
     fmt,
@@ -14,8 +13,8 @@ use bulkhead_telemetry::{
 };
 use prometheus::{Gauge, Histogram, IntCounter, Registry, Result};
 
-/// Bounds for times of a ticket, seconds: from a classifier's decision to the longest deadline, which a language model
-/// may come near to.
+/// Histogram bounds for tickets, seconds: from the decision of a classifier to the longest deadline, which a language model
+/// may nearly use.
 const TICKET_TIMES: &[f64] = &[
     0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 15.0, 20.0, 30.0, 60.0,
     120.0, 600.0,
@@ -30,45 +29,45 @@ families! {
     TRIAGE_TIME: Kind::Histogram(TICKET_TIMES), "zammad_ai_triage_run_duration_seconds" ["outcome"] "seconds",
         "Time to sort a ticket.";
     TRIAGES: Kind::Gauge, "zammad_ai_triage_runs_in_progress" [] "",
-        "Tickets being sorted.";
+        "TicketSettings being sorted.";
     ANSWER_TIME: Kind::Histogram(TICKET_TIMES), "zammad_ai_answer_run_duration_seconds" ["outcome"] "seconds",
         "Time to answer a ticket.";
     ANSWERS: Kind::Gauge, "zammad_ai_answer_runs_in_progress" [] "",
-        "Tickets being answered.";
+        "TicketSettings being answered.";
     TICKET_STATUS: Kind::Gauge, "zammad_ai_status" ["zammad_ai_status"] "",
         "1 for what the ticket service is doing.";
 }
 
-/// The states of `zammad_ai_status`; the host serves in the two in the middle only.
+/// The states of `zammad_ai_status`. The host serves only in `ready` and `active`.
 const STATES: [&str; 4] = ["startup", "ready", "active", "shutdown"];
 
-/// How a run to sort a ticket may end.
+/// Outcomes of triage.
 const TRIAGE_OUTCOMES: [&str; 2] = ["success", "error"];
-/// How a run to answer a ticket may end.
+/// Outcomes of answering.
 const ANSWER_OUTCOMES: [&str; 3] = ["success", "no_answer", "error"];
 
-/// What a run is about.
+/// The kind of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum Run {
+pub enum TicketRun {
     Triage,
     Answer,
 }
 
-/// An answered request.
+/// An answered request, for its metrics.
 #[derive(Clone, Copy, Debug)]
 pub struct TicketRequest<'a> {
     /// The method as the client sent it.
     pub method: &'a str,
     /// The route's template, or `unmatched`.
     pub route: &'a str,
-    /// The answer's status.
+    /// The status of the response.
     pub status: u16,
-    /// From the request's head to the answer's.
+    /// Time from the request's head to the response's head.
     pub elapsed: Duration,
 }
 
-/// Figures of the ticket service.
+/// Metrics of the ticket service.
 pub struct TicketMetrics {
     requests: Series<IntCounter, 3>,
     request_time: Series<Histogram, 3>,
@@ -105,67 +104,68 @@ impl MetricSet for TicketMetrics {
         for outcome in ANSWER_OUTCOMES {
             tickets.answer_time.get([outcome]);
         }
-        tickets.show("startup");
+        tickets.set_state("startup");
         Ok(tickets)
     }
 }
 
 impl TicketMetrics {
-    /// Shows that the service answers from now on.
+    /// Sets the state to `ready`.
     pub fn ready(&self) {
-        self.show("ready");
+        self.set_state("ready");
     }
 
     /// Counts an answered request.
-    pub fn answered(&self, request: &TicketRequest<'_>) {
+    pub fn record_request(&self, request: &TicketRequest<'_>) {
         let (method, status) = (method_label(request.method), request.status.to_string());
         let labels = [method, request.route, &status];
         self.requests.get(labels).inc();
         self.request_time.get(labels).observe(request.elapsed.as_secs_f64());
     }
 
-    /// Counts a run as in progress until it ends or is dropped. A request that is refused unread is no run.
-    pub fn begin(&self, run: Run) -> Running<'_> {
+    /// Counts a run as in progress until it ends or is dropped. Rejected requests do not begin a run.
+    pub fn begin(&self, run: TicketRun) -> RunGuard<'_> {
         self.gauge(run).inc();
-        self.show("active");
-        Running { tickets: self, run, since: Instant::now() }
+        self.set_state("active");
+        RunGuard { tickets: self, run, since: Instant::now() }
     }
 
-    fn gauge(&self, run: Run) -> &Gauge {
+    fn gauge(&self, run: TicketRun) -> &Gauge {
         match run {
-            Run::Triage => &self.triages,
-            Run::Answer => &self.answers,
+            TicketRun::Triage => &self.triages,
+            TicketRun::Answer => &self.answers,
         }
     }
 
-    fn show(&self, state: &str) {
+    /// Sets the state.
+    fn set_state(&self, state: &str) {
         for known in STATES {
             self.status.get([known]).set(f64::from(u8::from(known == state)));
         }
     }
 }
 
-/// A run in progress. One that is dropped before it ended was left by its caller, and has no outcome.
+/// A run in progress. A run that is dropped without an outcome was left by its caller.
 #[derive(Debug)]
 #[must_use]
-pub struct Running<'a> {
+pub struct RunGuard<'a> {
     tickets: &'a TicketMetrics,
-    run: Run,
+    run: TicketRun,
     since: Instant,
 }
 
-impl Running<'_> {
-    /// Records that the run has ended with `success`, `no_answer` or `error`.
+impl RunGuard<'_> {
+    /// Records the outcome `success`, `no_answer` or `error`.
     pub fn end(self, outcome: &str) {
         let times = match self.run {
-            Run::Triage => &self.tickets.triage_time,
-            Run::Answer => &self.tickets.answer_time,
+            TicketRun::Triage => &self.tickets.triage_time,
+            TicketRun::Answer => &self.tickets.answer_time,
         };
         times.get([outcome]).observe(self.since.elapsed().as_secs_f64());
     }
 }
 
-impl Drop for Running<'_> {
+impl Drop for RunGuard<'_> {
     fn drop(&mut self) {
         self.tickets.gauge(self.run).dec();
         if self.tickets.triages.get() + self.tickets.answers.get() < 1.0 {

@@ -1,4 +1,4 @@
-//! JSON to a configured service and back, within a time and a size, whatever the other side does.
+//! An HTTP client that posts JSON to a configured service, with limits of time and size.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,10 +12,10 @@ use reqwest::{
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-/// How a service is reached.
+/// The configuration of a client.
 #[derive(Clone, Debug)]
-pub struct Route {
-    /// Where requests go, without the path of a call.
+pub struct OutboundConfig {
+    /// Base URL, to which the path of a call is appended.
     pub base: Url,
     /// Sent as `Authorization: Bearer`.
     pub key: Option<Secret>,
@@ -23,19 +23,19 @@ pub struct Route {
     pub connect_timeout: Duration,
     /// Longest wait for the next bytes.
     pub read_timeout: Duration,
-    /// Largest answer, bytes.
+    /// Maximum bytes of a response.
     pub response_bytes: usize,
-    /// The one proxy that is used; the environment's never is.
+    /// The proxy; that of the environment is never used.
     pub proxy: Option<Url>,
 }
 
-/// Why there is no answer. No text has the key, or a word of what was sent.
+/// Why a call failed. No text contains the key or the body.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
-    /// Nobody takes the connection.
+pub enum OutboundError {
+    /// The connection cannot be established.
     #[error("it cannot be reached")]
     Connect,
-    /// The time is over.
+    /// The deadline has passed.
     #[error("it does not answer in time")]
     Timeout,
     /// The connection broke.
@@ -46,31 +46,31 @@ pub enum Fault {
     Status {
         /// The status; redirects are not followed.
         status: u16,
-        /// When it wants to be asked again.
+        /// The time until a retry, if the service gives one.
         retry_after: Option<Duration>,
     },
-    /// The answer is larger than allowed.
+    /// The response is larger than allowed.
     #[error("its answer has over {0} bytes")]
     TooLarge(usize),
 }
 
 /// A client for one service.
 #[derive(Clone, Debug)]
-pub struct Outbound {
+pub struct OutboundClient {
     client: Client,
     base: Url,
     response_bytes: usize,
 }
 
-impl Outbound {
-    /// A client for `route`.
+impl OutboundClient {
+    /// Creates a client.
     ///
     /// # Errors
-    /// When the key is none that a header can carry, or the proxy none that can be used.
-    pub fn new(route: &Route) -> Result<Self, String> {
+    /// When the key cannot be sent in a header, or the proxy cannot be used.
+    pub fn new(config: &OutboundConfig) -> Result<Self, String> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        if let Some(key) = &route.key {
+        if let Some(key) = &config.key {
             let bearer = HeaderValue::try_from(format!("Bearer {}", key.expose()));
             let mut bearer = bearer.map_err(|_| "the key has characters that no header can carry")?;
             bearer.set_sensitive(true);
@@ -79,37 +79,39 @@ impl Outbound {
         let mut client = Client::builder()
             .default_headers(headers)
             .redirect(Policy::none())
-            .connect_timeout(route.connect_timeout)
-            .read_timeout(route.read_timeout)
+            .connect_timeout(config.connect_timeout)
+            .read_timeout(config.read_timeout)
             .no_proxy();
-        if let Some(proxy) = &route.proxy {
-            client = client.proxy(reqwest::Proxy::all(proxy.as_str()).map_err(told)?);
+        if let Some(proxy) = &config.proxy {
+            client = client.proxy(reqwest::Proxy::all(proxy.as_str()).map_err(describe)?);
         }
-        let client = client.build().map_err(told)?;
-        Ok(Self { client, base: route.base.clone(), response_bytes: route.response_bytes })
+        let client = client.build().map_err(describe)?;
+        Ok(Self { client, base: config.base.clone(), response_bytes: config.response_bytes })
     }
 
-    /// Sends `body` to `path` below the base and gives what a status of 200 comes with.
+    /// Posts `body` to `path` below the base URL, and returns the body of a response with status 200.
     ///
     /// # Errors
-    /// See [`Fault`]; `deadline` ends the connection, the head and a body that drips alike.
-    pub async fn post(&self, path: &str, body: Bytes, deadline: Instant) -> Result<Vec<u8>, Fault> {
+    /// See [`OutboundError`]. `deadline` covers the connection, the head and the body.
+    pub async fn post(&self, path: &str, body: Bytes, deadline: Instant) -> Result<Vec<u8>, OutboundError> {
         let call = async {
-            let sent = self.client.post(below(&self.base, path)).body(body).send().await.map_err(fault)?;
-            if sent.status() != StatusCode::OK {
-                let retry_after = retry_after(sent.headers(), SystemTime::now());
-                return Err(Fault::Status { status: sent.status().as_u16(), retry_after });
+            let response =
+                self.client.post(join_path(&self.base, path)).body(body).send().await.map_err(classify)?;
+            if response.status() != StatusCode::OK {
+                let retry_after = retry_after(response.headers(), SystemTime::now());
+                return Err(OutboundError::Status { status: response.status().as_u16(), retry_after });
             }
-            self.read(sent).await
+            self.read(response).await
         };
-        timeout_at(deadline, call).await.unwrap_or(Err(Fault::Timeout))
+        timeout_at(deadline, call).await.unwrap_or(Err(OutboundError::Timeout))
     }
 
-    async fn read(&self, mut sent: Response) -> Result<Vec<u8>, Fault> {
+    /// Reads the body up to its limit.
+    async fn read(&self, mut response: Response) -> Result<Vec<u8>, OutboundError> {
         let mut read = Vec::new();
-        while let Some(chunk) = sent.chunk().await.map_err(fault)? {
+        while let Some(chunk) = response.chunk().await.map_err(classify)? {
             if read.len() + chunk.len() > self.response_bytes {
-                return Err(Fault::TooLarge(self.response_bytes));
+                return Err(OutboundError::TooLarge(self.response_bytes));
             }
             read.extend_from_slice(&chunk);
         }
@@ -117,29 +119,30 @@ impl Outbound {
     }
 }
 
-/// `path` below `base`, whether or not that ends with a slash.
-fn below(base: &Url, path: &str) -> Url {
+/// Appends `path` to `base`, with or without a slash at its end.
+fn join_path(base: &Url, path: &str) -> Url {
     let mut url = base.clone();
     url.set_path(&format!("{}/{path}", base.path().trim_end_matches('/')));
     url
 }
 
-/// The error's text without its URL.
-fn told(error: reqwest::Error) -> String {
+/// Returns the text of an error without its URL.
+fn describe(error: reqwest::Error) -> String {
     error.without_url().to_string()
 }
 
-fn fault(error: reqwest::Error) -> Fault {
+/// Classifies an error of the connection.
+fn classify(error: reqwest::Error) -> OutboundError {
     if error.is_connect() {
-        Fault::Connect
+        OutboundError::Connect
     } else if error.is_timeout() {
-        Fault::Timeout
+        OutboundError::Timeout
     } else {
-        Fault::Broken
+        OutboundError::Broken
     }
 }
 
-/// Seconds or a date (RFC 9110, section 10.2.3).
+/// Parses `Retry-After`: seconds or a date (RFC 9110, section 10.2.3).
 fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     let date =
@@ -158,15 +161,15 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_put_below_the_base() {
+    fn paths_are_appended_to_the_base() {
         for base in ["https://llm.example.org/v1", "https://llm.example.org/v1/"] {
-            assert_eq!(below(&url(base), "chat/completions").path(), "/v1/chat/completions");
+            assert_eq!(join_path(&url(base), "chat/completions").path(), "/v1/chat/completions");
         }
-        assert_eq!(below(&url("https://llm.example.org"), "x").as_str(), "https://llm.example.org/x");
+        assert_eq!(join_path(&url("https://llm.example.org"), "x").as_str(), "https://llm.example.org/x");
     }
 
     #[test]
-    fn waits_are_seconds_or_dates() {
+    fn retry_after_is_seconds_or_date() {
         let wait = |text: &'static str| {
             let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static(text))]);
             retry_after(&headers, SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_700))
@@ -178,8 +181,8 @@ mod tests {
     }
 
     #[test]
-    fn a_client_shows_no_key() {
-        let route = Route {
+    fn debug_output_hides_the_key() {
+        let config = OutboundConfig {
             base: url("http://127.0.0.1:1"),
             key: Some(Secret::new("sk-unspoken")),
             connect_timeout: Duration::from_secs(1),
@@ -187,6 +190,6 @@ mod tests {
             response_bytes: 1,
             proxy: None,
         };
-        assert!(!format!("{route:?} {:?}", Outbound::new(&route)).contains("unspoken"));
+        assert!(!format!("{config:?} {:?}", OutboundClient::new(&config)).contains("unspoken"));
     }
 }

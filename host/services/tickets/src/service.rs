@@ -7,29 +7,32 @@ use bulkhead_config::{
     slots::{Slot as SlotSettings, SlotId},
     tables::{MissingTable, TableSpec},
 };
-use bulkhead_models::{Additions, Inference};
+use bulkhead_models::{Inference, LoadHooks};
 use bulkhead_rollout::LiveKeys;
 use bulkhead_runtime::capabilities::{CapabilitySet, SlotResources};
 use bulkhead_runtime::compile::ComponentDigest;
 use bulkhead_runtime::keys::{ApiKeys, token_hash};
-use bulkhead_service::{Context, MetricRegistrar, PageEntry, Service, Started, Step, not_owned, try_out};
+use bulkhead_service::{
+    MetricRegistrar, PageEntry, Service, ServiceContext, ServiceFuture, Started, check_component, not_owned,
+};
 use bulkhead_telemetry::Metrics;
 
-use super::{heads, knowledge};
 use crate::{
     answer::AnswerService,
     capabilities::{guard::GuardCapability, llm::LlmCapability, search::SearchCapability},
-    config::Tickets,
-    guard::{Guard, metrics::GuardMetrics},
+    classifiers,
+    config::TicketSettings,
+    guard::{GuardrailClient, metrics::GuardMetrics},
     http::{self, TicketState},
     knowledge::Knowledge,
-    llm::{Llm, metrics::LlmMetrics},
+    knowledge_base,
+    llm::{LlmClient, metrics::LlmMetrics},
     metrics::TicketMetrics,
     spec::{ANSWER, NAME, SPEC, TRIAGE},
     triage::{Rules, TriageService},
 };
 
-/// What `--demo` sorts tickets by.
+/// The triage configuration of `--demo`.
 const DEMO: &str = include_str!("demo/tickets.toml");
 
 const METRICS: &[MetricRegistrar] = &[
@@ -52,7 +55,7 @@ impl Service for TicketsPlugin {
     }
 
     fn tables(&self) -> &'static [TableSpec] {
-        const { &[TableSpec::of::<Tickets>()] }
+        const { &[TableSpec::of::<TicketSettings>()] }
     }
 
     fn add_capabilities(&self, capabilities: CapabilitySet) -> CapabilitySet {
@@ -67,22 +70,29 @@ impl Service for TicketsPlugin {
         PageEntry { docs: Some("api/docs"), ..PageEntry::default() }
     }
 
-    fn prepare(&self, context: &Context) -> anyhow::Result<()> {
+    fn prepare(&self, context: &ServiceContext) -> anyhow::Result<()> {
         let config = &context.config;
         if let Some(rules) = rules(config)?.map(Arc::new) {
             context.extensions.insert(Arc::clone(&rules));
-            let (additions, config) = (context.extensions.get_or_default::<Additions>(), config.clone());
-            additions.push(move |inference| heads::teach(&config, &rules, inference).map_err(Into::into));
+            let (load_hooks, config) = (context.extensions.get_or_default::<LoadHooks>(), config.clone());
+            load_hooks.push(move |inference| {
+                classifiers::add_classifier(&config, &rules, inference).map_err(Into::into)
+            });
         }
-        context.extensions.insert(Arc::new(Advisers::new(config.table()?, &context.metrics)?));
+        context.extensions.insert(Arc::new(TicketClients::new(config.table()?, &context.metrics)?));
         Ok(())
     }
 
-    fn start<'a>(&'a self, context: &'a Context) -> Step<'a, Started> {
+    fn start<'a>(&'a self, context: &'a ServiceContext) -> ServiceFuture<'a, Started> {
         Box::pin(build(context))
     }
 
-    fn check<'a>(&'a self, context: &'a Context, slot: SlotId, wasm: Arc<[u8]>) -> Step<'a, ComponentDigest> {
+    fn check<'a>(
+        &'a self,
+        context: &'a ServiceContext,
+        slot: SlotId,
+        wasm: Arc<[u8]>,
+    ) -> ServiceFuture<'a, ComponentDigest> {
         Box::pin(async move {
             match slot {
                 TRIAGE => check_triage(context, wasm).await,
@@ -93,30 +103,31 @@ impl Service for TicketsPlugin {
     }
 }
 
-/// The language model and the guard, where they are configured. All slots share one of each, and its limits.
+/// The clients of the language model and the guard, where they are configured. All slots share one of each and its limits.
 #[derive(Debug)]
-struct Advisers {
-    llm: Option<Arc<Llm>>,
-    guard: Option<Arc<Guard>>,
+struct TicketClients {
+    llm: Option<Arc<LlmClient>>,
+    guard: Option<Arc<GuardrailClient>>,
     llm_metrics: Arc<LlmMetrics>,
     guard_metrics: Arc<GuardMetrics>,
 }
 
-impl Advisers {
-    fn new(settings: &Tickets, metrics: &Metrics) -> anyhow::Result<Self> {
-        let llm = settings.llm.as_ref().map(Llm::new).transpose();
-        let guard = settings.guard.as_ref().map(Guard::new).transpose();
-        let mend = |table: &str, reason: String| anyhow::anyhow!("{reason}; mend {table}");
+impl TicketClients {
+    /// Creates the configured clients.
+    fn new(settings: &TicketSettings, metrics: &Metrics) -> anyhow::Result<Self> {
+        let llm = settings.llm.as_ref().map(LlmClient::new).transpose();
+        let guard = settings.guard.as_ref().map(GuardrailClient::new).transpose();
+        let with_table = |table: &str, reason: String| anyhow::anyhow!("{reason}; fix {table}");
         Ok(Self {
-            llm: llm.map_err(|reason| mend("tickets.llm", reason))?.map(Arc::new),
-            guard: guard.map_err(|reason| mend("tickets.guard", reason))?.map(Arc::new),
+            llm: llm.map_err(|reason| with_table("tickets.llm", reason))?.map(Arc::new),
+            guard: guard.map_err(|reason| with_table("tickets.guard", reason))?.map(Arc::new),
             llm_metrics: metrics.set()?,
             guard_metrics: metrics.set()?,
         })
     }
 
-    /// Lets a slot's guests ask them. Their figures are there, at zero, before the first question.
-    fn lend(&self, resources: &mut SlotResources) {
+    /// Attaches the clients and their metrics to a slot's resources. The metrics begin at zero.
+    fn attach(&self, resources: &mut SlotResources) {
         if let Some(llm) = &self.llm {
             resources.insert(Arc::clone(llm));
             resources.insert(Arc::new(self.llm_metrics.slot(resources.slot)));
@@ -128,19 +139,19 @@ impl Advisers {
     }
 }
 
-/// The demonstration's office, whose contacts are nobody's personal data.
+/// Contacts of the office of `--demo`, which are not personal data.
 const DEMO_CONTACTS: [&str; 3] = ["@beispielstadt.example", "01999 115", "01999 700"];
 
-/// Lets answers name the demonstration's office.
+/// Allows answers to name the office of `--demo`.
 fn add_demo_contacts(config: &mut Config) -> Result<(), MissingTable> {
-    config.edit_table::<Tickets>(|tickets| {
+    config.edit_table::<TicketSettings>(|tickets| {
         tickets.answer.office_contacts.extend(DEMO_CONTACTS.map(str::to_owned));
     })
 }
 
-/// What tickets are decided by: the configured file, or the demonstration's.
+/// Returns the triage configuration: the configured file, or that of `--demo`.
 fn rules(config: &Config) -> anyhow::Result<Option<Rules>> {
-    Ok(match &config.table::<Tickets>()?.triage {
+    Ok(match &config.table::<TicketSettings>()?.triage {
         _ if !config.services.get(NAME).enabled => None,
         Some(file) => Some(Rules::read(file)?),
         None if config.demo => Some(Rules::parse(DEMO)?),
@@ -148,19 +159,19 @@ fn rules(config: &Config) -> anyhow::Result<Option<Rules>> {
     })
 }
 
-/// The service's routes, with the components in their slots.
-async fn build(context: &Context) -> anyhow::Result<Started> {
-    let settings: &Tickets = context.config.table()?;
+/// Starts the service with its components and returns its routes.
+async fn build(context: &ServiceContext) -> anyhow::Result<Started> {
+    let settings: &TicketSettings = context.config.table()?;
     let rules = context.extensions.get::<Rules>();
     let rules = rules.as_deref();
     let triage = triage(context, rules)?;
-    let answer = answer(context, rules, Some(knowledge::open::open(context).await?))?;
-    context.fill(triage.slot()).await;
-    context.fill(answer.slot()).await;
-    if let Err(reason) = triage.classifies() {
+    let answer = answer(context, rules, Some(knowledge_base::open(context).await?))?;
+    context.deploy(triage.slot()).await;
+    context.deploy(answer.slot()).await;
+    if let Err(reason) = triage.check_classifier() {
         tracing::warn!(reason, "tickets are not classified");
     }
-    for category in rules.into_iter().flat_map(|rules| triage.unlearnt(rules)) {
+    for category in rules.into_iter().flat_map(|rules| triage.unlearnt_categories(rules)) {
         tracing::warn!(
             category,
             "the classifier has not learnt this category and never chooses it: give it examples or a description, or \
@@ -176,55 +187,56 @@ async fn build(context: &Context) -> anyhow::Result<Started> {
         context.metrics.set()?,
     );
     if state.keys.is_empty() {
-        warn_of_open();
+        warn_of_open_access();
     }
     let access = if state.keys.is_empty() { "open to everybody" } else { "guarded by a key" };
     tracing::info!(service = http::SERVICE, access, "service on");
     state.metrics.ready();
     let keys = state.keys.clone();
-    let follow = move |config: &Config| {
+    let reload = move |config: &Config| {
         if let Ok(tickets) = config.table() {
             replace_key(&keys, tickets);
         }
     };
-    context.reloader.subscribe(LiveKeys::always(&["tickets.api_key"]), Box::new(follow)).await;
+    context.reloader.subscribe(LiveKeys::always(&["tickets.api_key"]), Box::new(reload)).await;
     Ok(Started::with_router(http::router(Arc::new(state))))
 }
 
-fn warn_of_open() {
-    tracing::warn!(
-        "no key guards the ticket service, so whoever reaches it may call it; set tickets.api_key"
-    );
+/// Warns that every client may call the service.
+fn warn_of_open_access() {
+    tracing::warn!("no key guards the ticket service, so every client may call it; set tickets.api_key");
 }
 
-/// Accepts the configured key in place of the one before.
-fn replace_key(keys: &ApiKeys, settings: &Tickets) {
+/// Accepts the configured key in place of the previous one.
+fn replace_key(keys: &ApiKeys, settings: &TicketSettings) {
     let was_guarded = !keys.is_empty();
     keys.replace(settings.api_key.iter().map(|key| token_hash(key.expose())));
     if was_guarded && keys.is_empty() {
-        warn_of_open();
+        warn_of_open_access();
     }
 }
 
-/// The settings of a slot, and its resources with the language model and the guard.
-fn slot(context: &Context, id: SlotId) -> anyhow::Result<(&SlotSettings, SlotResources)> {
+/// Returns the settings of a slot, and its resources with the language model and the guard.
+fn slot(context: &ServiceContext, id: SlotId) -> anyhow::Result<(&SlotSettings, SlotResources)> {
     let slot = context.slot(id)?;
     let mut resources = context.resources(slot)?;
-    if let Some(advisers) = context.extensions.get::<Advisers>() {
-        advisers.lend(&mut resources);
+    if let Some(clients) = context.extensions.get::<TicketClients>() {
+        clients.attach(&mut resources);
     }
     Ok((slot, resources))
 }
 
-fn triage(context: &Context, rules: Option<&Rules>) -> anyhow::Result<TriageService> {
+/// Creates the triage service with an empty slot.
+fn triage(context: &ServiceContext, rules: Option<&Rules>) -> anyhow::Result<TriageService> {
     let (slot, resources) = slot(context, TRIAGE)?;
     let (inference, tickets) = (context.extensions.get::<Inference>(), context.config.table()?);
     let inference = inference.as_deref();
     Ok(TriageService::new(slot, context.slot_context.clone(), resources, rules, inference, tickets))
 }
 
+/// Creates the answer service with an empty slot.
 fn answer(
-    context: &Context,
+    context: &ServiceContext,
     rules: Option<&Rules>,
     knowledge: Option<Arc<Knowledge>>,
 ) -> anyhow::Result<AnswerService> {
@@ -235,12 +247,12 @@ fn answer(
     Ok(AnswerService::new(slot, context.slot_context.clone(), resources, rules, context.config.table()?)?)
 }
 
-/// Checks a component without serving or writing anything.
-async fn check_triage(context: &Context, wasm: Arc<[u8]>) -> anyhow::Result<ComponentDigest> {
-    Ok(try_out(triage(context, None)?.slot(), wasm, "check").await?.digest)
+/// Checks a triage component without serving or writing anything.
+async fn check_triage(context: &ServiceContext, wasm: Arc<[u8]>) -> anyhow::Result<ComponentDigest> {
+    Ok(check_component(triage(context, None)?.slot(), wasm, "check").await?.digest)
 }
 
-/// Checks a component without serving or writing anything.
-async fn check_answer(context: &Context, wasm: Arc<[u8]>) -> anyhow::Result<ComponentDigest> {
-    Ok(try_out(answer(context, None, None)?.slot(), wasm, "check").await?.digest)
+/// Checks an answer component without serving or writing anything.
+async fn check_answer(context: &ServiceContext, wasm: Arc<[u8]>) -> anyhow::Result<ComponentDigest> {
+    Ok(check_component(answer(context, None, None)?.slot(), wasm, "check").await?.digest)
 }

@@ -1,4 +1,4 @@
-//! What a configuration is read for on behalf of the ticket service: its name and its slots.
+//! The specification of the ticket service: its name and its slots.
 
 use bulkhead_config::{
     ServiceSpec,
@@ -12,7 +12,7 @@ pub const TRIAGE: SlotId = SlotId::new("triage");
 /// The slot that answers tickets.
 pub const ANSWER: SlotId = SlotId::new("answer");
 
-/// The service and its slots.
+/// The specification.
 pub(super) const SPEC: ServiceSpec = ServiceSpec {
     name: NAME,
     slots: &[

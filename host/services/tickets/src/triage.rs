@@ -1,4 +1,4 @@
-//! The triage service: what its component is told to decide by, and what it decides.
+//! The triage service: passes the configuration and tickets to its component, and checks the decisions.
 
 mod rules;
 mod shadow_diff;
@@ -11,56 +11,56 @@ use bulkhead_models::{Inference, NamedHead};
 use bulkhead_runtime::capabilities::SlotResources;
 use bulkhead_runtime::invoke::{self, BadAnswer};
 use bulkhead_runtime::slots::{Slot, SlotContext};
-use bulkhead_service::shared_answer::{self, SharedAnswer, Versions};
+use bulkhead_service::single_flight::{ServingVersions, SingleFlight, serving_versions};
 use bulkhead_telemetry::{escape_guest, guest_lines};
 use sha2::{Digest, Sha256};
 
 use self::world::{Classifier, Error, Guarding, Settings, Strategy};
-use crate::config::{self, Tickets};
+use crate::config::{TicketSettings, TriageStrategy};
 
 pub use self::{
     rules::{Rules, RulesError},
     world::{Action, ActionKind, Candidate, Decision, TriageWorld, Value},
 };
 
-/// Longest text of a guest's error that is passed on, bytes.
+/// The maximum bytes of a guest's error text that are passed on.
 const ERROR_BYTES: usize = 1000;
 
-/// Why there is no decision.
+/// Why a ticket cannot be triaged.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum TriageError {
     /// The slot is empty, overloaded, or the sandbox ended the call.
     #[error(transparent)]
     Call(#[from] invoke::CallError),
-    /// No configuration says what tickets are about.
+    /// No triage configuration is loaded.
     #[error("no triage configuration is loaded; set tickets.triage")]
     Unconfigured,
-    /// The guard calls the ticket unsafe.
+    /// The guard judges the ticket unsafe.
     #[error("the guard refuses this ticket: {0}")]
     Refused(String),
-    /// The component does not follow the configuration, or failed.
+    /// The component rejects the configuration, or failed.
     #[error("the triage component failed: {0}")]
     Guest(String),
 }
 
-/// One of the texts that decisions hang on.
+/// The version of a prompt or configuration text that decisions depend on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PromptVersion {
     /// Its name.
     pub name: String,
-    /// Its number, where its source counts.
+    /// Its number, where its source numbers versions.
     pub version: Option<u32>,
     /// SHA-256 of the text, hex.
     pub sha256: String,
 }
 
 impl PromptVersion {
-    /// The version of `text`.
+    /// Returns the version of `text`.
     pub fn new(name: String, version: Option<u32>, text: &str) -> Self {
         Self { name, version, sha256: hex::encode(Sha256::digest(text)) }
     }
 
-    /// Whose text it is: the component's own, whose versions the component counts, or the operator's.
+    /// Returns the source of the text: the component, which numbers its versions, or the operator's configuration.
     pub const fn source(&self) -> &'static str {
         match self.version {
             Some(_) => "component",
@@ -75,19 +75,19 @@ pub struct TriageService {
     slot: Arc<Slot<TriageWorld>>,
     /// Shared by all calls: it holds the whole configuration.
     settings: Option<Arc<Settings>>,
-    /// By the versions that it comes from.
-    prompts: SharedAnswer<Versions, Result<Vec<PromptVersion>, TriageError>>,
+    /// The cache of the prompt versions.
+    prompts: SingleFlight<ServingVersions, Result<Vec<PromptVersion>, TriageError>>,
 }
 
 impl TriageService {
-    /// The service with an empty slot. `rules` is what tickets are decided by, `tickets` by what.
+    /// Creates the service with an empty slot. `rules` is the triage configuration, `tickets` the settings.
     pub fn new(
         slot: &SlotSettings,
         context: SlotContext,
         resources: SlotResources,
         rules: Option<&Rules>,
         inference: Option<&Inference>,
-        tickets: &Tickets,
+        tickets: &TicketSettings,
     ) -> Self {
         let metrics = resources.metrics.slot(slot.id());
         let slot = Arc::new(Slot::new(context, slot.clone(), resources, metrics));
@@ -95,8 +95,8 @@ impl TriageService {
             configuration: rules.json().to_owned(),
             classifier: classifier(inference, &tickets.head),
             strategy: match tickets.triage_strategy {
-                config::Strategy::Classifier => Strategy::Classifier,
-                config::Strategy::Llm => Strategy::Llm,
+                TriageStrategy::Classifier => Strategy::Classifier,
+                TriageStrategy::Llm => Strategy::Llm,
             },
             guarding: match &tickets.guard {
                 None => Guarding::Off,
@@ -104,7 +104,7 @@ impl TriageService {
                 Some(_) => Guarding::Withhold,
             },
         });
-        Self { slot, settings: settings.map(Arc::new), prompts: SharedAnswer::default() }
+        Self { slot, settings: settings.map(Arc::new), prompts: SingleFlight::default() }
     }
 
     /// Returns the slot, for loading components into it.
@@ -112,20 +112,19 @@ impl TriageService {
         &self.slot
     }
 
-    /// Whether anything classifies; else why not, for operators.
+    /// Checks that a classifier is loaded.
     ///
     /// # Errors
-    /// The reason.
-    pub fn classifies(&self) -> Result<(), String> {
+    /// The reason why none is, for operators.
+    pub fn check_classifier(&self) -> Result<(), String> {
         match &self.settings {
             None => Err(TriageError::Unconfigured.to_string()),
             Some(settings) => settings.classifier.as_ref().map(drop).map_err(Clone::clone),
         }
     }
 
-    /// The categories of `rules` that the classifier cannot choose; none where nothing classifies, or where a language
-    /// model does.
-    pub fn unlearnt<'r>(&self, rules: &'r Rules) -> Vec<&'r str> {
+    /// Returns the categories of `rules` that the classifier does not know, or nothing without a classifier.
+    pub fn unlearnt_categories<'r>(&self, rules: &'r Rules) -> Vec<&'r str> {
         let classifier = self.settings.as_ref().and_then(|settings| settings.classifier.as_ref().ok());
         let Some(classifier) = classifier else { return Vec::new() };
         let configuration = rules.configuration();
@@ -136,7 +135,7 @@ impl TriageService {
             .collect()
     }
 
-    /// Decides on a ticket. Calls with one `session` are answered by one version.
+    /// Triages a ticket. Calls of one `session` go to one version.
     ///
     /// # Errors
     /// See [`TriageError`].
@@ -146,7 +145,7 @@ impl TriageService {
             &self.slot,
             Some(session.as_bytes()),
             "triage",
-            decided,
+            checked_decision,
             move |triage, store| {
                 Box::pin(async move {
                     triage.bulkhead_triage_tickets().call_triage(store, &settings, &text).await
@@ -156,19 +155,20 @@ impl TriageService {
         answer.await?.map_err(guest_error)
     }
 
-    /// What the running component's decisions hang on. Anybody may ask, so one answer is given to all who ask within
+    /// Returns the versions of the texts that decisions depend on. The call is public, so all callers get the same answer for
     /// five seconds, unless versions change.
     ///
     /// # Errors
     /// See [`TriageError`].
     pub async fn prompt_versions(&self) -> Result<Vec<PromptVersion>, TriageError> {
         let settings = self.settings.clone().ok_or(TriageError::Unconfigured)?;
-        let versions = shared_answer::versions(&self.slot).map_err(invoke::CallError::from)?;
+        let versions = serving_versions(&self.slot).map_err(invoke::CallError::from)?;
         self.prompts.get(versions, self.ask_prompt_versions(settings)).await
     }
 
+    /// Calls the component for its prompt versions.
     async fn ask_prompt_versions(&self, settings: Arc<Settings>) -> Result<Vec<PromptVersion>, TriageError> {
-        let answer = invoke::call(&self.slot, versions, move |triage, store| {
+        let answer = invoke::call(&self.slot, convert_versions, move |triage, store| {
             Box::pin(
                 async move { triage.bulkhead_triage_tickets().call_prompt_versions(store, &settings).await },
             )
@@ -177,8 +177,8 @@ impl TriageService {
     }
 }
 
-/// A decision whose numbers JSON can hold.
-fn decided(decision: Decision) -> Result<Decision, BadAnswer> {
+/// Checks that the numbers of a decision can be written as JSON.
+fn checked_decision(decision: Decision) -> Result<Decision, BadAnswer> {
     let mut confidences = decision.alternatives.iter().map(|candidate| candidate.confidence);
     let values = decision.extracted_values.iter();
     let finite = decision.confidence.is_finite()
@@ -189,11 +189,13 @@ fn decided(decision: Decision) -> Result<Decision, BadAnswer> {
     if finite { Ok(decision) } else { Err(BadAnswer("a number of the decision is not finite")) }
 }
 
-fn versions(found: Vec<world::PromptVersion>) -> Result<Vec<PromptVersion>, BadAnswer> {
+/// Converts the component's prompt versions.
+fn convert_versions(found: Vec<world::PromptVersion>) -> Result<Vec<PromptVersion>, BadAnswer> {
     let version = |world::PromptVersion { name, version, text }| PromptVersion::new(name, version, &text);
     Ok(found.into_iter().map(version).collect())
 }
 
+/// Converts an error of the component, whose text is escaped.
 fn guest_error(error: Error) -> TriageError {
     match error {
         Error::Refused(text) => TriageError::Refused(escape_guest(&text, ERROR_BYTES)),
@@ -203,7 +205,7 @@ fn guest_error(error: Error) -> TriageError {
     }
 }
 
-/// What classifies, or why nothing does, in words for whoever reads a ticket's reasoning.
+/// Describes the loaded classifier for the component, or returns why none is loaded, for the reasoning of decisions.
 fn classifier(inference: Option<&Inference>, name: &str) -> Result<Classifier, String> {
     let inference = inference.ok_or("no embedding model is loaded")?;
     if inference.default_model().is_none() && inference.head(name).is_none() {
@@ -249,14 +251,14 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_are_not_finite_are_refused() {
-        assert!(decided(decision(0.5, 0.1, Value::Number(1.5))).is_ok());
+    fn infinite_numbers_are_rejected() {
+        assert!(checked_decision(decision(0.5, 0.1, Value::Number(1.5))).is_ok());
         for (confidence, behind, value) in [
             (f32::NAN, 0.1, Value::Boolean(true)),
             (0.5, f32::INFINITY, Value::Boolean(true)),
             (0.5, 0.1, Value::Number(f64::NAN)),
         ] {
-            assert!(decided(decision(confidence, behind, value)).is_err(), "{confidence} {behind}");
+            assert!(checked_decision(decision(confidence, behind, value)).is_err(), "{confidence} {behind}");
         }
     }
 }

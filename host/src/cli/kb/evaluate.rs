@@ -9,7 +9,7 @@ use super::{Place, question::Asker};
 use crate::{
     cli::{output, share::share},
     distribution::Distribution,
-    services::tickets::config::Tickets,
+    services::tickets::config::TicketSettings,
 };
 
 /// Documents that are named where some are missing; more help nobody.
@@ -56,7 +56,7 @@ impl Evaluate {
             ));
         }
         let run = Run::ask(&base, asked, Some(&embedder)).await?;
-        let tickets: &Tickets = config.table()?;
+        let tickets: &TicketSettings = config.table()?;
         let floor = self.floor.unwrap_or(tickets.knowledge.floor_percent);
         let figures = run.evaluate(f32::from(floor) / 100.0);
         match self.place.json {

@@ -12,7 +12,7 @@ use crate::{
     cli::{exit::Misuse, output},
     config::formats,
     distribution::Distribution,
-    knowledge::Prompted,
+    knowledge::PromptEmbedder,
 };
 
 /// Characters that a passage may have: a sentence or two at least, and no more than models read.
@@ -125,7 +125,8 @@ impl Import {
         let (inference, model) = load_model(&config, self.model.as_deref())?;
         let base = open(&config, Mode::Write).await?;
         let course = Course::new();
-        let report = base.import(source, &Prompted::for_passages(inference, model), options, &course).await;
+        let report =
+            base.import(source, &PromptEmbedder::for_passages(inference, model), options, &course).await;
         course.finish();
         if self.place.json {
             output::json(&as_json(&report?))?

@@ -5,13 +5,13 @@ use bulkhead_knowledge::{Embedder as _, KnowledgeBase, Mode, Passage, Query};
 use super::{load_model, open};
 use crate::{
     config::Config,
-    knowledge::{Prompted, fitting_model},
+    knowledge::{PromptEmbedder, matching_model},
 };
 
 /// A base and the model that it was embedded with.
 pub(super) struct Asker {
     pub(super) base: KnowledgeBase,
-    pub(super) embedder: Prompted,
+    pub(super) embedder: PromptEmbedder,
 }
 
 impl Asker {
@@ -26,8 +26,8 @@ impl Asker {
             Ok(loaded) => loaded,
             Err(_) => load_model(config, None)?,
         };
-        fitting_model(Some(&inference), &recorded)?;
-        Ok(Self { base, embedder: Prompted::for_questions(inference, model) })
+        matching_model(Some(&inference), &recorded)?;
+        Ok(Self { base, embedder: PromptEmbedder::for_questions(inference, model) })
     }
 
     /// What the base has on `text`, the best first.

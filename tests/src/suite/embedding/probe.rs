@@ -10,7 +10,7 @@ mod world;
 use std::{path::Path, sync::Arc};
 
 use bulkhead::{
-    inference::{Gate, Inference, metrics::InferenceMetrics, models_dir},
+    inference::{Inference, SlotModelAccess, metrics::InferenceMetrics, models_dir},
     invoke::{self, CallError},
     services::list::TRIAGE,
     slots::Slot,
@@ -51,7 +51,7 @@ impl Probe {
         let settings = parts.slot(TRIAGE).clone();
         let mut resources = parts.resources(TRIAGE);
         let (models, figures) = (Some(Arc::clone(&inference)), figures.slot(TRIAGE));
-        resources.insert(Arc::new(Gate::new(&settings, models, figures)));
+        resources.insert(Arc::new(SlotModelAccess::new(&settings, models, figures)));
         let slot =
             Arc::new(Slot::new(parts.context.clone(), settings, resources, parts.metrics.slot(TRIAGE)));
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/components/embed-probe.wasm");
@@ -210,7 +210,7 @@ async fn waiting_for_vectors_ends_with_the_deadline() {
     });
     // The engine's own deadline and the call's are the same moment: either may come first.
     match called.await {
-        Ok(answer) => assert!(answer.unwrap_err().starts_with("failed: the time for it is over")),
+        Ok(answer) => assert!(answer.unwrap_err().starts_with("failed: the deadline has passed")),
         Err(error) => assert!(error.to_string().contains("deadline"), "{error}"),
     }
     probe.assert_at_rest().await;

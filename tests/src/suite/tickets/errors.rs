@@ -193,7 +193,7 @@ async fn a_wrong_configuration_is_a_start_up_error_with_all_violations() {
     assert!(error.matches("\n- ").count() >= 2, "{error}");
     let error =
         TestHost::builder().config("[tickets]\ntriage = \"/nowhere.toml\"").try_start().await.err().unwrap();
-    assert!(error.contains("cannot read /nowhere.toml") && error.contains("mend tickets.triage"), "{error}");
+    assert!(error.contains("cannot read /nowhere.toml") && error.contains("fix tickets.triage"), "{error}");
     let error = TestHost::builder().config("[tickets]\napi_key = \"short\"").try_start().await.err().unwrap();
     assert!(error.contains("at least 32 characters"), "{error}");
 }

@@ -30,7 +30,7 @@ impl WatchedDatabase for OpenLedger {
         self.0.clock_fault()
     }
 
-    fn without(&self) -> Option<&'static str> {
+    fn outage_mode(&self) -> Option<&'static str> {
         self.0.is_lenient().then_some(
             "payloads are accepted without it, so that one may be accepted twice (captcha.on_ledger_failure = \
              \"allow\")",

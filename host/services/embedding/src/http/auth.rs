@@ -1,4 +1,4 @@
-//! `Authorization: Bearer` for everything but health, metrics and documentation.
+//! Authenticates callers by `Authorization: Bearer`, except for health, metrics and documentation.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use axum::{
 };
 use bulkhead_http::bearer;
 
-use super::{EmbeddingState, error::ApiError};
+use super::{EmbeddingState, error::EmbeddingApiError};
 
-/// Middleware: turns away who has none of the keys.
+/// Middleware: rejects requests without one of the keys.
 pub async fn admit(State(state): State<Arc<EmbeddingState>>, request: Request, next: Next) -> Response {
     if state.keys.is_empty() || bearer::token(request.headers()).is_some_and(|token| state.keys.holds(token))
     {
         return next.run(request).await;
     }
-    ApiError::unauthorized().into_response()
+    EmbeddingApiError::unauthorized().into_response()
 }

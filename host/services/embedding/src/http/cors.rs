@@ -1,4 +1,4 @@
-//! Which pages may call from a browser (CORS, Fetch standard).
+//! Cross-origin requests of pages in browsers (CORS, Fetch standard).
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use axum::{
 };
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
-/// A browser may keep a preflight's answer for so long.
+/// How long a browser may cache the response to a preflight.
 const PREFLIGHT: Duration = Duration::from_mins(10);
 
-/// Lets pages of `origins` call `router`, all pages where one is `*`. A page sends the key as a header of its own, so
-/// the browser's credentials are never allowed.
-pub fn around<S: Clone + Send + Sync + 'static>(router: Router<S>, origins: &[HeaderValue]) -> Router<S> {
+/// Allows pages of `origins` to call `router`, all pages where one is `*`. A page sends the key as a header of its own, so
+/// browser credentials are never allowed.
+pub fn with_cors<S: Clone + Send + Sync + 'static>(router: Router<S>, origins: &[HeaderValue]) -> Router<S> {
     if origins.is_empty() {
         return router;
     }

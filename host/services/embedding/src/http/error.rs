@@ -1,4 +1,4 @@
-//! What a client sees when a call fails: `{"error":"<code>","message":"<text>"}` for every status.
+//! Error responses: `{"error":"<code>","message":"<text>"}` for every status.
 
 use std::borrow::Cow;
 
@@ -8,31 +8,31 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bulkhead_http::{access_log::Served, body::BodyError, forwarded::Contradicting};
-use bulkhead_models::Refusal;
+use bulkhead_models::InferenceError;
 use bulkhead_telemetry::quoted;
 use serde_json::json;
 
 /// The service's name in logs and metrics.
 pub const SERVICE: &str = "embedding";
 
-/// A client may ask again after this many seconds when there was no room or no time.
+/// Seconds after which a client may retry after an overload or a timeout.
 const RETRY_AFTER_SECONDS: u32 = 1;
 
-/// A refusal or failure.
+/// An error response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ApiError {
+pub struct EmbeddingApiError {
     status: StatusCode,
     code: &'static str,
     message: Cow<'static, str>,
     retry_after: Option<u32>,
 }
 
-impl ApiError {
+impl EmbeddingApiError {
     fn new(status: StatusCode, code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
         Self { status, code, message: message.into(), retry_after: None }
     }
 
-    /// 400: the request is not what it should be.
+    /// 400: the request is invalid.
     pub fn invalid(reason: impl std::fmt::Display) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "invalid_request", format!("invalid request: {reason}"))
     }
@@ -51,7 +51,7 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, "model_not_found", message)
     }
 
-    /// 401.
+    /// 401: the caller has none of the keys.
     pub fn unauthorized() -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "unauthorized")
     }
@@ -68,13 +68,13 @@ impl ApiError {
         Self::new(StatusCode::NOT_FOUND, "not_found", format!("no model with id `{}` is loaded", quoted(id)))
     }
 
-    /// 429: clients have not read what they have asked for.
+    /// 429: clients have not yet read the responses that they asked for.
     pub fn unread() -> Self {
         let message = "too many answers with tokens are not read yet; ask again";
         Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", message).retry_after(RETRY_AFTER_SECONDS)
     }
 
-    /// 503: what is needed is not there; another try will not help soon.
+    /// 503: something that is needed is not available; a retry will not help soon.
     pub fn unavailable(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "service_unavailable", message)
     }
@@ -84,7 +84,7 @@ impl ApiError {
     }
 }
 
-impl IntoResponse for ApiError {
+impl IntoResponse for EmbeddingApiError {
     fn into_response(self) -> Response {
         let mut response =
             (self.status, Json(json!({ "error": self.code, "message": self.message }))).into_response();
@@ -101,7 +101,7 @@ impl IntoResponse for ApiError {
     }
 }
 
-impl From<BodyError> for ApiError {
+impl From<BodyError> for EmbeddingApiError {
     fn from(error: BodyError) -> Self {
         let answer = error.answer();
         let code = match error {
@@ -114,24 +114,26 @@ impl From<BodyError> for ApiError {
     }
 }
 
-impl From<Refusal> for ApiError {
-    fn from(refusal: Refusal) -> Self {
-        match refusal {
-            Refusal::Invalid(reason) => Self::invalid(reason),
-            Refusal::Overloaded => {
-                Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", refusal.to_string())
+impl From<InferenceError> for EmbeddingApiError {
+    fn from(error: InferenceError) -> Self {
+        match error {
+            InferenceError::Invalid(reason) => Self::invalid(reason),
+            InferenceError::Overloaded => {
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", error.to_string())
                     .retry_after(RETRY_AFTER_SECONDS)
             }
-            Refusal::Quota { retry_after } => {
-                Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", refusal.to_string())
+            InferenceError::Quota { retry_after } => {
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", error.to_string())
                     .retry_after(retry_after)
             }
-            Refusal::Deadline => {
+            InferenceError::Deadline => {
                 Self::unavailable("the request took longer than --request-timeout-seconds allows")
                     .retry_after(RETRY_AFTER_SECONDS)
             }
-            Refusal::Stopped => Self::unavailable("the host is stopping").retry_after(RETRY_AFTER_SECONDS),
-            Refusal::Internal => Self::new(
+            InferenceError::Stopped => {
+                Self::unavailable("the host is stopping").retry_after(RETRY_AFTER_SECONDS)
+            }
+            InferenceError::Internal => Self::new(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "internal_error",
                 "inference failed; the log has the reason under the request id",

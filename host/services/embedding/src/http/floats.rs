@@ -1,16 +1,16 @@
-//! Vectors as text: the shortest decimals that read back as the same f32, or base64 of their little-endian bytes.
+//! Writes vectors as the shortest decimals that read back as the same f32, or as base64 of their little-endian bytes.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bulkhead_inference::decimals::{self, NUMBER_BYTES};
 
-/// Room for the texts of vectors of so many numbers together, and some brackets.
-pub fn room(numbers: usize) -> Vec<u8> {
+/// Returns a buffer for the text of vectors with so many numbers in total.
+pub fn buffer(numbers: usize) -> Vec<u8> {
     Vec::with_capacity(numbers * NUMBER_BYTES + 1024)
 }
 
 /// Appends `[1.0,-0.25,...]`.
 pub fn write_json(vector: &[f32], out: &mut Vec<u8>) {
-    // What is no number has no JSON and becomes null; the engine refuses such vectors.
+    // NaN and infinity have no JSON form and become null; the engine rejects such vectors.
     decimals::write_array(vector, out);
 }
 
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_read_back_as_they_were() {
+    fn decimals_read_back_as_same_numbers() {
         let vector =
             [0.0, -0.0, 1.0, -0.25, 0.1, f32::MIN_POSITIVE, f32::MAX, 1e-45, 16_777_216.0, 0.333_333_34];
         let mut text = Vec::new();
@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn base64_is_of_little_endian_bytes() {
+    fn base64_holds_little_endian_bytes() {
         let mut text = Vec::new();
         write_base64(&[1.0, 2.0, 3.0, -1.0], &mut text);
         assert_eq!(text, br#""AACAPwAAAEAAAEBAAACAvw==""#);

@@ -1,4 +1,4 @@
-//! `GET /health` and `GET /ready`, for everybody.
+//! `GET /health` and `GET /ready`, which are public.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 
 use super::EmbeddingState;
 
-/// 200 for as long as the service runs.
+/// Answers 200 while the service runs.
 pub async fn health(State(state): State<Arc<EmbeddingState>>) -> Json<Value> {
     Json(report(&state))
 }
 
-/// 503 while the default model is missing.
+/// Answers 503 while the default model is missing.
 pub async fn ready(State(state): State<Arc<EmbeddingState>>) -> Response {
     let status = match state.service.inference.default_model() {
         Some(_) => StatusCode::OK,
@@ -26,6 +26,7 @@ pub async fn ready(State(state): State<Arc<EmbeddingState>>) -> Response {
     (status, Json(report(&state))).into_response()
 }
 
+/// Reports the state of every model.
 fn report(state: &EmbeddingState) -> Value {
     let service = &state.service.inference;
     let is_ready = service.default_model().is_some();

@@ -1,4 +1,4 @@
-//! What is counted of each call, and `GET /metrics`.
+//! Request metrics, and `GET /metrics`.
 
 use std::{sync::Arc, time::Instant};
 
@@ -14,16 +14,16 @@ use bulkhead_telemetry::exposition::Format;
 
 use super::{
     EmbeddingState,
-    error::{ApiError, SERVICE},
+    error::{EmbeddingApiError, SERVICE},
 };
 use crate::metrics::{EmbeddingCall, PAGE};
 
-/// The canonical id of the model that answered; put into an answer's extensions.
+/// The canonical id of the model that answered, in the extensions of a response.
 #[derive(Clone, Debug)]
 pub struct ModelLabel(String);
 
 impl ModelLabel {
-    /// The label of `model`.
+    /// Returns the label of `model`.
     pub fn of(model: &ServedModel) -> Self {
         Self(model.id.clone())
     }
@@ -38,14 +38,14 @@ impl IntoResponseParts for ModelLabel {
     }
 }
 
-/// Middleware: counts a call by its route, never by its path.
+/// Middleware: counts a request by its route, never by its path.
 pub async fn count(State(state): State<Arc<EmbeddingState>>, request: Request, next: Next) -> Response {
     let since = Instant::now();
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let mut response = next.run(request).await;
     let model = response.extensions_mut().remove::<ModelLabel>();
-    state.calls.answered(&EmbeddingCall {
+    state.request_metrics.record_request(&EmbeddingCall {
         method: method.as_str(),
         route: route.as_ref().map_or("UNKNOWN", MatchedPath::as_str),
         status: response.status().as_u16(),
@@ -59,14 +59,14 @@ pub async fn count(State(state): State<Arc<EmbeddingState>>, request: Request, n
     response
 }
 
-/// The embedding service's series and no others: this page is for everybody.
+/// Answers only the series of the embedding service, because the page is public.
 pub async fn metrics(
     State(state): State<Arc<EmbeddingState>>,
     headers: HeaderMap,
-) -> Result<Response, ApiError> {
+) -> Result<Response, EmbeddingApiError> {
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     let format = Format::negotiate(accept).unwrap_or(Format::Text);
     let text = format.encode(&state.metrics.gather_only(&PAGE));
-    let text = text.map_err(|_| ApiError::unavailable("the metrics cannot be written"))?;
+    let text = text.map_err(|_| EmbeddingApiError::unavailable("the metrics cannot be written"))?;
     Ok((StatusCode::OK, [(header::CONTENT_TYPE, format.content_type())], text).into_response())
 }

@@ -1,4 +1,4 @@
-//! OpenAI's endpoints: `/v1/embeddings` and `/v1/models`.
+//! The endpoints of OpenAI: `/v1/embeddings` and `/v1/models`.
 
 use std::sync::Arc;
 
@@ -7,87 +7,94 @@ use axum::{
     extract::{Path, State},
     response::Response,
 };
-use bulkhead_models::{Choice, ServedModel};
+use bulkhead_models::{EmbedParameters, ServedModel};
 use bulkhead_telemetry::quoted;
 use serde_json::{Value, json};
 
 use super::{
     EmbeddingState,
-    error::ApiError,
+    error::EmbeddingApiError,
     floats,
     request::{JsonObject, OpenAiBody},
     tei::with_headers,
 };
 
-/// `created` of every model, as the replaced server has it: files say nothing of when a model was made.
+/// `created` of every model, as in the replaced server: model files do not hold the time.
 const CREATED: u64 = 1_686_935_002;
 
-/// How vectors are written.
+/// The text form of vectors.
 #[derive(Clone, Copy)]
-enum Encoding {
+enum VectorEncoding {
     Float,
     Base64,
 }
 
-impl Encoding {
-    fn of(name: Option<&str>) -> Result<Self, ApiError> {
+impl VectorEncoding {
+    fn of(name: Option<&str>) -> Result<Self, EmbeddingApiError> {
         match name {
             None | Some("float") => Ok(Self::Float),
             Some("base64") => Ok(Self::Base64),
             Some(other) => {
                 let other = quoted(other);
-                Err(ApiError::invalid(format_args!("encoding_format must be float or base64, not `{other}`")))
+                Err(EmbeddingApiError::invalid(format_args!(
+                    "encoding_format must be float or base64, not `{other}`"
+                )))
             }
         }
     }
 }
 
-/// `POST /v1/embeddings`.
+/// Answers `POST /v1/embeddings`.
 pub async fn embeddings(
     State(state): State<Arc<EmbeddingState>>,
     JsonObject(body): JsonObject<OpenAiBody>,
-) -> Result<Response, ApiError> {
-    let encoding = checked(&state, &body)?;
+) -> Result<Response, EmbeddingApiError> {
+    let encoding = check_body(&state, &body)?;
     let model = match &body.model {
         None => state.default_model()?,
-        Some(id) => state.service.inference.by_id(id).ok_or_else(|| ApiError::unknown_model(id))?,
+        Some(id) => state.service.inference.by_id(id).ok_or_else(|| EmbeddingApiError::unknown_model(id))?,
     };
     answer(&state, model, body, encoding).await
 }
 
-/// `POST /tei/{model_id}/v1/embeddings`. The path names the model, whatever `model` says.
+/// Answers `POST /tei/{model_id}/v1/embeddings`. The path names the model; `model` is ignored.
 pub async fn embeddings_with(
     State(state): State<Arc<EmbeddingState>>,
     Path(model_id): Path<String>,
     JsonObject(body): JsonObject<OpenAiBody>,
-) -> Result<Response, ApiError> {
-    let encoding = checked(&state, &body)?;
+) -> Result<Response, EmbeddingApiError> {
+    let encoding = check_body(&state, &body)?;
     answer(&state, state.model_at(&model_id)?, body, encoding).await
 }
 
-/// What is wrong with the texts is said before what is wrong with the rest.
-fn checked(state: &EmbeddingState, body: &OpenAiBody) -> Result<Encoding, ApiError> {
+/// Checks the texts before the encoding, so that their errors are reported first.
+fn check_body(state: &EmbeddingState, body: &OpenAiBody) -> Result<VectorEncoding, EmbeddingApiError> {
     state.service.inference.check_texts(&body.input.0)?;
-    Encoding::of(body.encoding_format.as_deref())
+    VectorEncoding::of(body.encoding_format.as_deref())
 }
 
+/// Embeds the texts and answers their vectors.
 async fn answer(
     state: &EmbeddingState,
     model: &ServedModel,
     body: OpenAiBody,
-    encoding: Encoding,
-) -> Result<Response, ApiError> {
-    let choice = Choice { prompt_name: body.prompt_name, dimensions: body.dimensions, ..Choice::default() };
-    let embedded = state.service.embed(model, body.input.0, &choice).await?;
-    let mut text = floats::room(embedded.vectors.len());
+    encoding: VectorEncoding,
+) -> Result<Response, EmbeddingApiError> {
+    let parameters = EmbedParameters {
+        prompt_name: body.prompt_name,
+        dimensions: body.dimensions,
+        ..EmbedParameters::default()
+    };
+    let embedded = state.service.embed(model, body.input.0, &parameters).await?;
+    let mut text = floats::buffer(embedded.vectors.len());
     text.extend_from_slice(br#"{"object":"list","data":["#);
     for (index, vector) in embedded.vectors.chunks_exact(embedded.dims).enumerate() {
         let comma = if index > 0 { "," } else { "" };
         let head = format!(r#"{comma}{{"object":"embedding","index":{index},"embedding":"#);
         text.extend_from_slice(head.as_bytes());
         match encoding {
-            Encoding::Float => floats::write_json(vector, &mut text),
-            Encoding::Base64 => floats::write_base64(vector, &mut text),
+            VectorEncoding::Float => floats::write_json(vector, &mut text),
+            VectorEncoding::Base64 => floats::write_base64(vector, &mut text),
         }
         text.push(b'}');
     }
@@ -97,21 +104,22 @@ async fn answer(
     Ok(with_headers(model, &embedded, text))
 }
 
-/// `GET /v1/models`: the default first, then in configured order.
+/// Answers `GET /v1/models`: the default first, then in configured order.
 pub async fn models(State(state): State<Arc<EmbeddingState>>) -> Json<Value> {
     let data: Vec<Value> = state.service.inference.models().map(|model| record(&state, model)).collect();
     Json(json!({ "object": "list", "data": data }))
 }
 
-/// `GET /v1/models/{id}`, the id with or without its slash encoded.
+/// Answers `GET /v1/models/{id}`, the id with or without its slash encoded.
 pub async fn model(
     State(state): State<Arc<EmbeddingState>>,
     Path(id): Path<String>,
-) -> Result<Json<Value>, ApiError> {
-    let model = state.service.inference.by_id(&id).ok_or_else(|| ApiError::no_such_model(&id))?;
+) -> Result<Json<Value>, EmbeddingApiError> {
+    let model = state.service.inference.by_id(&id).ok_or_else(|| EmbeddingApiError::no_such_model(&id))?;
     Ok(Json(record(&state, model)))
 }
 
+/// Returns a model in the form of OpenAI.
 fn record(state: &EmbeddingState, model: &ServedModel) -> Value {
     json!({ "id": model.id, "object": "model", "created": CREATED, "owned_by": state.model_owner })
 }

@@ -1,4 +1,4 @@
-//! `GET /openapi.json`: what the service takes and gives, as OpenAPI 3.1.
+//! `GET /openapi.json`: the description of the service as OpenAPI 3.1.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub async fn document(State(state): State<Arc<EmbeddingState>>) -> Json<Value> {
     Json(describe(&state.path_prefix, !state.keys.is_empty()))
 }
 
-/// The document of a service below `prefix`; `guarded` when calls need a key.
+/// Returns the document of a service below `prefix`; `guarded` when requests need a key.
 pub fn describe(prefix: &str, guarded: bool) -> Value {
     let about = "Text embeddings in the shapes of text-embeddings-inference and of OpenAI.";
     let document =
@@ -217,12 +217,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_reference_leads_somewhere() {
+    fn references_resolve() {
         assert_eq!(openapi::dangling(&describe("", true)), Vec::<String>::new());
     }
 
     #[test]
-    fn keys_are_asked_for_where_they_are_needed() {
+    fn guarded_operations_need_the_key() {
         let open = describe("", false);
         assert!(open.get("security").is_none());
         let guarded = describe("", true);

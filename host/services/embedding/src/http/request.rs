@@ -1,4 +1,4 @@
-//! Request bodies: what clients of text-embeddings-inference and of OpenAI send.
+//! Request bodies of clients of text-embeddings-inference and of OpenAI.
 
 use std::{fmt, sync::Arc};
 
@@ -9,94 +9,94 @@ use serde::{
     de::{self, DeserializeOwned, SeqAccess, Visitor},
 };
 
-use super::{EmbeddingState, error::ApiError};
+use super::{EmbeddingState, error::EmbeddingApiError};
 
-/// What a client that sends token ids has to hear.
+/// The error text for clients that send token ids.
 const TOKEN_ARRAY: &str = "token arrays are not supported, send text; \
     LangChain's OpenAIEmbeddings does with check_embedding_ctx_length=False";
 
 /// The texts of a request: one, or several.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Inputs(pub Vec<String>);
+pub struct EmbedInputs(pub Vec<String>);
 
 /// One member of a list of inputs.
-struct Input(String);
+struct EmbedInput(String);
 
-impl<'de> Deserialize<'de> for Input {
+impl<'de> Deserialize<'de> for EmbedInput {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
+        struct InputVisitor;
 
-        impl<'de> Visitor<'de> for Text {
-            type Value = Input;
+        impl<'de> Visitor<'de> for InputVisitor {
+            type Value = EmbedInput;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a string")
             }
 
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Input, E> {
-                Ok(Input(text.to_owned()))
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<EmbedInput, E> {
+                Ok(EmbedInput(text.to_owned()))
             }
 
-            fn visit_string<E: de::Error>(self, text: String) -> Result<Input, E> {
-                Ok(Input(text))
+            fn visit_string<E: de::Error>(self, text: String) -> Result<EmbedInput, E> {
+                Ok(EmbedInput(text))
             }
 
-            fn visit_u64<E: de::Error>(self, _: u64) -> Result<Input, E> {
+            fn visit_u64<E: de::Error>(self, _: u64) -> Result<EmbedInput, E> {
                 Err(E::custom(TOKEN_ARRAY))
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<Input, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<EmbedInput, A::Error> {
                 Err(de::Error::custom(TOKEN_ARRAY))
             }
         }
 
-        deserializer.deserialize_any(Text)
+        deserializer.deserialize_any(InputVisitor)
     }
 }
 
-impl<'de> Deserialize<'de> for Inputs {
+impl<'de> Deserialize<'de> for EmbedInputs {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Texts;
+        struct InputsVisitor;
 
-        impl<'de> Visitor<'de> for Texts {
-            type Value = Inputs;
+        impl<'de> Visitor<'de> for InputsVisitor {
+            type Value = EmbedInputs;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a string or an array of strings")
             }
 
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Inputs, E> {
-                Ok(Inputs(vec![text.to_owned()]))
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<EmbedInputs, E> {
+                Ok(EmbedInputs(vec![text.to_owned()]))
             }
 
-            fn visit_string<E: de::Error>(self, text: String) -> Result<Inputs, E> {
-                Ok(Inputs(vec![text]))
+            fn visit_string<E: de::Error>(self, text: String) -> Result<EmbedInputs, E> {
+                Ok(EmbedInputs(vec![text]))
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Inputs, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<EmbedInputs, A::Error> {
                 let mut texts = Vec::new();
-                while let Some(Input(text)) = entries.next_element()? {
+                while let Some(EmbedInput(text)) = entries.next_element()? {
                     texts.push(text);
                 }
-                Ok(Inputs(texts))
+                Ok(EmbedInputs(texts))
             }
         }
 
-        deserializer.deserialize_any(Texts)
+        deserializer.deserialize_any(InputsVisitor)
     }
 }
 
-/// Where a text that is too long is cut.
+/// The side on which a text that is too long is truncated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Direction {
-    /// Its beginning goes.
+pub enum TruncationDirection {
+    /// Its beginning is removed.
     Left,
-    /// Its end goes.
+    /// Its end is removed.
     #[default]
     Right,
 }
 
-impl<'de> Deserialize<'de> for Direction {
+impl<'de> Deserialize<'de> for TruncationDirection {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match String::deserialize(deserializer)?.to_ascii_lowercase().as_str() {
             "left" => Ok(Self::Left),
@@ -106,24 +106,24 @@ impl<'de> Deserialize<'de> for Direction {
     }
 }
 
-/// Body of `/embed`. Members that other servers know and this one does not are passed over.
+/// Body of `/embed`. Unknown members are ignored.
 #[derive(Debug, Deserialize)]
 pub struct EmbedBody {
     /// The texts.
-    pub inputs: Inputs,
-    /// Cut texts that are too long; absent: cut, and say so in a header.
+    pub inputs: EmbedInputs,
+    /// Whether texts that are too long are truncated; absent: they are, and a header counts them.
     #[serde(default)]
     pub truncate: Option<bool>,
-    /// Which end is cut.
+    /// The side that is truncated.
     #[serde(default)]
-    pub truncation_direction: Option<Direction>,
-    /// Scale vectors to length 1; absent: as the model says.
+    pub truncation_direction: Option<TruncationDirection>,
+    /// Whether vectors are scaled to length 1; absent: the model's default.
     #[serde(default)]
     pub normalize: Option<bool>,
     /// Name of a prompt of the model.
     #[serde(default)]
     pub prompt_name: Option<String>,
-    /// Keep only the first numbers of each vector.
+    /// Number of leading dimensions to keep.
     #[serde(default)]
     pub dimensions: Option<u64>,
 }
@@ -132,14 +132,14 @@ pub struct EmbedBody {
 #[derive(Debug, Deserialize)]
 pub struct OpenAiBody {
     /// The texts.
-    pub input: Inputs,
+    pub input: EmbedInputs,
     /// A canonical id or an alias; absent: the default model.
     #[serde(default)]
     pub model: Option<String>,
     /// `float` or `base64`.
     #[serde(default)]
     pub encoding_format: Option<String>,
-    /// Keep only the first numbers of each vector.
+    /// Number of leading dimensions to keep.
     #[serde(default)]
     pub dimensions: Option<u64>,
     /// Name of a prompt of the model; not OpenAI's.
@@ -151,8 +151,8 @@ pub struct OpenAiBody {
 #[derive(Debug, Deserialize)]
 pub struct TokenizeBody {
     /// The texts.
-    pub inputs: Inputs,
-    /// Absent: true.
+    pub inputs: EmbedInputs,
+    /// Whether special tokens are included; absent: true.
     #[serde(default)]
     pub add_special_tokens: Option<bool>,
     /// Name of a prompt of the model.
@@ -164,28 +164,29 @@ pub struct TokenizeBody {
 pub struct JsonObject<T>(pub T);
 
 impl<T: DeserializeOwned> FromRequest<Arc<EmbeddingState>> for JsonObject<T> {
-    type Rejection = ApiError;
+    type Rejection = EmbeddingApiError;
 
-    async fn from_request(request: Request, state: &Arc<EmbeddingState>) -> Result<Self, ApiError> {
+    async fn from_request(request: Request, state: &Arc<EmbeddingState>) -> Result<Self, EmbeddingApiError> {
         let (parts, body) = request.into_parts();
         let bytes = body::read_json(&parts.headers, body, state.body_limits).await?;
         parse(&bytes).map(Self)
     }
 }
 
-fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
-    json::object(bytes).map_err(ApiError::invalid)
+/// Parses a JSON object.
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, EmbeddingApiError> {
+    json::object(bytes).map_err(EmbeddingApiError::invalid)
 }
 
-/// Refuses the query parameter `model`, by which release 0.3 of the old server chose models.
+/// Rejects the query parameter `model`, which chose the model in release 0.3 of the replaced server.
 ///
 /// # Errors
-/// When the query has it, in whatever encoding.
-pub fn refuse_model_parameter(query: Option<&str>) -> Result<(), ApiError> {
+/// When the query has the parameter, in any encoding.
+pub fn reject_model_parameter(query: Option<&str>) -> Result<(), EmbeddingApiError> {
     let named = form_urlencoded::parse(query.unwrap_or_default().as_bytes()).any(|(name, _)| name == "model");
     match named {
         false => Ok(()),
-        true => Err(ApiError::invalid(
+        true => Err(EmbeddingApiError::invalid(
             "the query parameter `model` is no longer supported; address a model as /tei/{model_id}/embed or \
              /tei/{model_id}/info",
         )),
@@ -205,21 +206,21 @@ mod tests {
     }
 
     #[test]
-    fn a_string_and_an_array_of_strings_are_inputs() {
-        assert_eq!(read(r#" {"inputs":"a\u00e9"}"#).unwrap().inputs, Inputs(vec!["aé".into()]));
+    fn inputs_are_one_string_or_several() {
+        assert_eq!(read(r#" {"inputs":"a\u00e9"}"#).unwrap().inputs, EmbedInputs(vec!["aé".into()]));
         let two = read(r#"{"inputs":["a","b"],"truncate":null,"unknown":[{}]}"#).unwrap();
-        assert_eq!(two.inputs, Inputs(vec!["a".into(), "b".into()]));
+        assert_eq!(two.inputs, EmbedInputs(vec!["a".into(), "b".into()]));
     }
 
     #[test]
-    fn token_arrays_are_named() {
+    fn token_arrays_are_rejected_with_advice() {
         for text in [r#"{"inputs":[1,2]}"#, r#"{"inputs":[[1],[2]]}"#, r#"{"inputs":["a",3]}"#] {
             assert!(read(text).unwrap_err().contains("check_embedding_ctx_length=False"), "{text}");
         }
     }
 
     #[test]
-    fn what_is_no_object_of_this_shape_is_refused() {
+    fn other_json_values_are_rejected() {
         for text in [
             "",
             "{",
@@ -244,20 +245,21 @@ mod tests {
     }
 
     #[test]
-    fn directions_are_read_in_any_case() {
-        for (text, direction) in [("Left", Direction::Left), ("right", Direction::Right)] {
+    fn directions_are_case_insensitive() {
+        for (text, direction) in [("Left", TruncationDirection::Left), ("right", TruncationDirection::Right)]
+        {
             let body = read(&format!(r#"{{"inputs":"a","truncation_direction":"{text}"}}"#)).unwrap();
             assert_eq!(body.truncation_direction, Some(direction));
         }
     }
 
     #[test]
-    fn the_retired_parameter_is_refused_in_any_encoding() {
+    fn model_parameter_is_rejected_in_any_encoding() {
         for query in ["model=a", "model", "model=", "x=1&%6dodel=a", "mode%6C=a"] {
-            assert!(refuse_model_parameter(Some(query)).is_err(), "{query}");
+            assert!(reject_model_parameter(Some(query)).is_err(), "{query}");
         }
         for query in [None, Some(""), Some("Model=a"), Some("x=model"), Some("models=a")] {
-            assert!(refuse_model_parameter(query).is_ok(), "{query:?}");
+            assert!(reject_model_parameter(query).is_ok(), "{query:?}");
         }
     }
 

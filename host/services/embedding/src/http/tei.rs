@@ -1,4 +1,4 @@
-//! text-embeddings-inference's endpoints, for the default model at the root and for each under `/tei/{model_id}`.
+//! The endpoints of text-embeddings-inference: for the default model at the root, for each model under `/tei/{model_id}`.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -14,7 +14,7 @@ use bulkhead_inference::{
     model::{BATCH_TOKENS, TruncationSide},
     tokenizer::Token,
 };
-use bulkhead_models::{Choice, Refusal, ServedModel};
+use bulkhead_models::{EmbedParameters, InferenceError, ServedModel};
 use futures_util::stream;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -22,45 +22,50 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{
     EmbeddingState,
-    error::ApiError,
+    error::EmbeddingApiError,
     floats,
     observe::ModelLabel,
-    request::{Direction, EmbedBody, JsonObject, TokenizeBody, refuse_model_parameter},
+    request::{EmbedBody, JsonObject, TokenizeBody, TruncationDirection, reject_model_parameter},
 };
 
-/// Most bytes of all answers of `/tokenize` that clients have not read yet.
+/// The maximum bytes of all responses of `/tokenize` that clients have not yet read.
 pub const TOKENIZED_BYTES: usize = 64 << 20;
 
-/// How many texts were cut to the model's limit; absent when none was.
+/// Header with the number of texts that were truncated to the model's limit; absent when none was.
 pub const X_TRUNCATED_INPUTS: HeaderName = HeaderName::from_static("x-truncated-inputs");
 
-/// `POST /embed`, `POST /`.
+/// Answers `POST /embed` and `POST /`.
 pub async fn embed(
     State(state): State<Arc<EmbeddingState>>,
     RawQuery(query): RawQuery,
     JsonObject(body): JsonObject<EmbedBody>,
-) -> Result<Response, ApiError> {
-    refuse_model_parameter(query.as_deref())?;
+) -> Result<Response, EmbeddingApiError> {
+    reject_model_parameter(query.as_deref())?;
     answer(&state, state.default_model()?, body).await
 }
 
-/// `POST /tei/{model_id}/embed`, `POST /tei/{model_id}`.
+/// Answers `POST /tei/{model_id}/embed` and `POST /tei/{model_id}`.
 pub async fn embed_with(
     State(state): State<Arc<EmbeddingState>>,
     Path(model_id): Path<String>,
     RawQuery(query): RawQuery,
     JsonObject(body): JsonObject<EmbedBody>,
-) -> Result<Response, ApiError> {
-    refuse_model_parameter(query.as_deref())?;
+) -> Result<Response, EmbeddingApiError> {
+    reject_model_parameter(query.as_deref())?;
     answer(&state, state.model_at(&model_id)?, body).await
 }
 
-async fn answer(state: &EmbeddingState, model: &ServedModel, body: EmbedBody) -> Result<Response, ApiError> {
+/// Embeds the texts and answers their vectors.
+async fn answer(
+    state: &EmbeddingState,
+    model: &ServedModel,
+    body: EmbedBody,
+) -> Result<Response, EmbeddingApiError> {
     let side = match body.truncation_direction.unwrap_or_default() {
-        Direction::Left => TruncationSide::Left,
-        Direction::Right => TruncationSide::Right,
+        TruncationDirection::Left => TruncationSide::Left,
+        TruncationDirection::Right => TruncationSide::Right,
     };
-    let choice = Choice {
+    let parameters = EmbedParameters {
         prompt_name: body.prompt_name,
         truncate: body.truncate,
         side,
@@ -68,8 +73,8 @@ async fn answer(state: &EmbeddingState, model: &ServedModel, body: EmbedBody) ->
         dimensions: body.dimensions,
         token_vectors: false,
     };
-    let embedded = state.service.embed(model, body.inputs.0, &choice).await?;
-    let mut text = floats::room(embedded.vectors.len());
+    let embedded = state.service.embed(model, body.inputs.0, &parameters).await?;
+    let mut text = floats::buffer(embedded.vectors.len());
     text.push(b'[');
     for (index, vector) in embedded.vectors.chunks_exact(embedded.dims).enumerate() {
         if index > 0 {
@@ -81,7 +86,7 @@ async fn answer(state: &EmbeddingState, model: &ServedModel, body: EmbedBody) ->
     Ok(with_headers(model, &embedded, text))
 }
 
-/// A JSON text with the headers that every answer with vectors has.
+/// Adds the headers of every response with vectors to a JSON text.
 pub fn with_headers(model: &ServedModel, embedded: &Embedded, text: Vec<u8>) -> Response {
     let mut headers = HeaderMap::new();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -91,28 +96,28 @@ pub fn with_headers(model: &ServedModel, embedded: &Embedded, text: Vec<u8>) -> 
     (ModelLabel::of(model), headers, text).into_response()
 }
 
-/// `GET /info`.
+/// Answers `GET /info`.
 pub async fn info(
     State(state): State<Arc<EmbeddingState>>,
     RawQuery(query): RawQuery,
-) -> Result<Response, ApiError> {
-    refuse_model_parameter(query.as_deref())?;
+) -> Result<Response, EmbeddingApiError> {
+    reject_model_parameter(query.as_deref())?;
     let model = state.default_model()?;
     Ok(Json(record(&state, model)).into_response())
 }
 
-/// `GET /tei/{model_id}/info`.
+/// Answers `GET /tei/{model_id}/info`.
 pub async fn info_of(
     State(state): State<Arc<EmbeddingState>>,
     Path(model_id): Path<String>,
     RawQuery(query): RawQuery,
-) -> Result<Response, ApiError> {
-    refuse_model_parameter(query.as_deref())?;
+) -> Result<Response, EmbeddingApiError> {
+    reject_model_parameter(query.as_deref())?;
     let model = state.model_at(&model_id)?;
     Ok((ModelLabel::of(model), Json(record(&state, model))).into_response())
 }
 
-/// The members of model2vec-serve and of text-embeddings-inference together.
+/// Returns a model's record, with the members of model2vec-serve and of text-embeddings-inference.
 fn record(state: &EmbeddingState, model: &ServedModel) -> Value {
     let about = model.model.description();
     json!({
@@ -137,75 +142,77 @@ fn record(state: &EmbeddingState, model: &ServedModel) -> Value {
     })
 }
 
-/// `POST /tokenize`.
+/// Answers `POST /tokenize`.
 pub async fn tokenize(
     State(state): State<Arc<EmbeddingState>>,
     JsonObject(body): JsonObject<TokenizeBody>,
-) -> Result<Response, ApiError> {
+) -> Result<Response, EmbeddingApiError> {
     tokens(&state, state.default_model()?, body).await
 }
 
-/// `POST /tei/{model_id}/tokenize`.
+/// Answers `POST /tei/{model_id}/tokenize`.
 pub async fn tokenize_with(
     State(state): State<Arc<EmbeddingState>>,
     Path(model_id): Path<String>,
     JsonObject(body): JsonObject<TokenizeBody>,
-) -> Result<Response, ApiError> {
+) -> Result<Response, EmbeddingApiError> {
     tokens(&state, state.model_at(&model_id)?, body).await
 }
 
+/// Tokenises the texts and streams their tokens.
 async fn tokens(
     state: &EmbeddingState,
     model: &ServedModel,
     body: TokenizeBody,
-) -> Result<Response, ApiError> {
+) -> Result<Response, EmbeddingApiError> {
     let special = body.add_special_tokens.unwrap_or(true);
-    // Hundreds of thousands of tokens are no work for an async worker: they are written where they are made.
-    let write = |text: &str, tokens: &[Token]| serde_json::to_vec(&shown(text, tokens));
+    // Serialising hundreds of thousands of tokens would block an async worker, so the inference thread does it.
+    let write = |text: &str, tokens: &[Token]| serde_json::to_vec(&token_records(text, tokens));
     let prompt = body.prompt_name.as_deref();
     let rows = state.service.tokenize(model, body.inputs.0, special, prompt, write).await?;
-    let rows: Vec<Vec<u8>> = rows.into_iter().collect::<Result<_, _>>().map_err(|_| Refusal::Internal)?;
+    let rows: Vec<Vec<u8>> =
+        rows.into_iter().collect::<Result<_, _>>().map_err(|_| InferenceError::Internal)?;
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
         (header::CONTENT_LENGTH, HeaderValue::from(rows.iter().map(|row| row.len() + 1).sum::<usize>() + 1)),
     ];
-    let body = Body::from_stream(stream::iter(list(rows, &state.tokenized)?));
+    let body = Body::from_stream(stream::iter(token_list(rows, &state.tokenized)?));
     Ok((ModelLabel::of(model), headers, body).into_response())
 }
 
-/// A text's tokens as JSON, which are being sent: the permit goes back once the client has all of the request's, or has
-/// left.
-struct Row {
+/// The JSON of a text's tokens, while it is sent. The permit is released once the client has read all rows of the response,
+/// or has left.
+struct TokenRow {
     json: Vec<u8>,
     _permit: Arc<OwnedSemaphorePermit>,
 }
 
-impl AsRef<[u8]> for Row {
+impl AsRef<[u8]> for TokenRow {
     fn as_ref(&self) -> &[u8] {
         &self.json
     }
 }
 
-/// The parts of a JSON list: each text's tokens as they are, with a byte before, and the end. They hold as many of the
-/// permits `free` as they have bytes; more than all there are can be had when nobody else holds any.
-fn list(
+/// Returns the parts of a JSON list: the separator and the tokens of each text, and the end. They hold as many permits of
+/// `free` as they have bytes; a larger response needs all permits.
+fn token_list(
     rows: Vec<Vec<u8>>,
     free: &Arc<Semaphore>,
-) -> Result<impl Iterator<Item = Result<Bytes, Infallible>> + use<>, ApiError> {
+) -> Result<impl Iterator<Item = Result<Bytes, Infallible>> + use<>, EmbeddingApiError> {
     let bytes = rows.iter().map(Vec::capacity).sum::<usize>().min(TOKENIZED_BYTES);
     let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-    let permit = Arc::clone(free).try_acquire_many_owned(bytes).map_err(|_| ApiError::unread())?;
+    let permit = Arc::clone(free).try_acquire_many_owned(bytes).map_err(|_| EmbeddingApiError::unread())?;
     let permit = Arc::new(permit);
     let parts = rows.into_iter().enumerate().flat_map(move |(index, json)| {
-        let before: &[u8] = if index == 0 { b"[" } else { b"," };
-        [Bytes::from_static(before), Bytes::from_owner(Row { json, _permit: Arc::clone(&permit) })]
+        let separator: &[u8] = if index == 0 { b"[" } else { b"," };
+        [Bytes::from_static(separator), Bytes::from_owner(TokenRow { json, _permit: Arc::clone(&permit) })]
     });
     Ok(parts.chain([Bytes::from_static(b"]")]).map(Ok))
 }
 
-/// A token as clients see it; `start` and `stop` count characters of the text.
+/// A token in the response; `start` and `stop` count characters of the text.
 #[derive(Serialize)]
-struct Shown<'t> {
+struct TokenRecord<'t> {
     id: u32,
     text: &'t str,
     special: bool,
@@ -213,27 +220,29 @@ struct Shown<'t> {
     stop: Option<usize>,
 }
 
-fn shown<'t>(text: &str, tokens: &'t [Token]) -> Vec<Shown<'t>> {
-    let mut place = Place { text, bytes: 0, characters: 0 };
+/// Converts the tokens of a text.
+fn token_records<'t>(text: &str, tokens: &'t [Token]) -> Vec<TokenRecord<'t>> {
+    let mut cursor = CharacterCursor { text, bytes: 0, characters: 0 };
     let token = |token: &'t Token| {
         let (start, stop) = token.span.unzip();
-        let start = start.and_then(|bytes| place.at(bytes));
-        let stop = stop.and_then(|bytes| place.at(bytes));
-        Shown { id: token.id, text: &token.text, special: token.special, start, stop }
+        let start = start.and_then(|bytes| cursor.move_to(bytes));
+        let stop = stop.and_then(|bytes| cursor.move_to(bytes));
+        TokenRecord { id: token.id, text: &token.text, special: token.special, start, stop }
     };
     tokens.iter().map(token).collect()
 }
 
-/// A place in a text that moves along with its tokens, so that all of them together cost one way through the text.
-struct Place<'t> {
+/// A cursor that converts byte positions to character positions. It moves along with the tokens, so that all of them cost
+/// one pass over the text.
+struct CharacterCursor<'t> {
     text: &'t str,
     bytes: usize,
     characters: usize,
 }
 
-impl Place<'_> {
-    /// The number of characters before a byte; none inside a character.
-    fn at(&mut self, bytes: usize) -> Option<usize> {
+impl CharacterCursor<'_> {
+    /// Moves to a byte and returns the number of characters before it; `None` inside a character.
+    fn move_to(&mut self, bytes: usize) -> Option<usize> {
         let count = |part: &str| part.chars().count();
         match bytes >= self.bytes {
             true => self.characters += self.text.get(self.bytes..bytes).map(count)?,
@@ -250,16 +259,16 @@ mod tests {
 
     use super::*;
 
-    fn body(rows: Vec<Vec<u8>>, free: &Arc<Semaphore>) -> Result<Body, ApiError> {
-        list(rows, free).map(|parts| Body::from_stream(stream::iter(parts)))
+    fn body(rows: Vec<Vec<u8>>, free: &Arc<Semaphore>) -> Result<Body, EmbeddingApiError> {
+        token_list(rows, free).map(|parts| Body::from_stream(stream::iter(parts)))
     }
 
     #[tokio::test]
-    async fn unread_answers_hold_their_bytes() {
+    async fn unread_responses_hold_permits() {
         let free = Arc::new(Semaphore::new(TOKENIZED_BYTES));
         let half = || vec![vec![b'1'; TOKENIZED_BYTES / 4]; 2];
         let (first, second) = (body(half(), &free).unwrap(), body(half(), &free).unwrap());
-        assert_eq!(body(vec![b"1".to_vec()], &free).unwrap_err(), ApiError::unread());
+        assert_eq!(body(vec![b"1".to_vec()], &free).unwrap_err(), EmbeddingApiError::unread());
         drop(first);
         assert_eq!(free.available_permits(), TOKENIZED_BYTES / 2);
         let read = axum::body::to_bytes(second, usize::MAX).await.unwrap();
@@ -269,6 +278,6 @@ mod tests {
         let large = || vec![vec![b'1'; TOKENIZED_BYTES + 1]];
         assert!(body(large(), &free).is_err());
         assert_eq!(axum::body::to_bytes(small, usize::MAX).await.unwrap(), "[[1],[]]");
-        assert!(body(large(), &free).is_ok(), "what is alone is let in");
+        assert!(body(large(), &free).is_ok(), "a response that is too large needs all permits");
     }
 }

@@ -35,7 +35,7 @@ impl Capability for AppointmentsCapability {
     }
 }
 
-/// What is known of the appointment system.
+/// The functions that read figures.
 const APPOINTMENTS: Interface = Interface {
     name: "bulkhead:status/appointments",
     version: "0.1.1",
@@ -49,16 +49,21 @@ const APPOINTMENTS: Interface = Interface {
 impl wit::Host for Capabilities {
     fn read(&mut self, statistics: bool) -> wasmtime::Result<Result<wit::Figures, Error>> {
         let request = if statistics { "all figures" } else { "figures" };
-        Ok(look(self, request, |collector| whole(collector.figures(statistics))))
+        Ok(read_figures(self, request, |collector| without_partial(collector.figures(statistics))))
     }
 
     fn read_partial(&mut self, statistics: bool) -> wasmtime::Result<Result<wit::PartialFigures, Error>> {
         let request = if statistics { "all partial figures" } else { "partial figures" };
-        Ok(look(self, request, |collector| collector.figures(statistics).into()))
+        Ok(read_figures(self, request, |collector| collector.figures(statistics).into()))
     }
 }
 
-fn look<T>(capabilities: &Capabilities, request: &str, read: impl FnOnce(&Collector) -> T) -> Result<T, Error>
+/// Reads from the collector, or replays the recorded answer.
+fn read_figures<T>(
+    capabilities: &Capabilities,
+    request: &str,
+    read: impl FnOnce(&Collector) -> T,
+) -> Result<T, Error>
 where
     T: Clone + std::fmt::Debug + Send + 'static,
 {
@@ -68,8 +73,8 @@ where
     capabilities.shadow.replay_or(key, || collector.map(read).ok_or_else(unavailable))
 }
 
-/// Without the sections that lack a figure.
-fn whole(mut figures: Figures) -> wit::Figures {
+/// Removes the sections that lack a figure.
+fn without_partial(mut figures: Figures) -> wit::Figures {
     figures.processes = figures.processes.filter(|processes| processes.external_user_ids.is_some());
     figures.slots = figures.slots.filter(|slots| slots.outdated.is_some());
     wit::PartialFigures::from(figures).figures

@@ -1,9 +1,11 @@
+//! Tests of the configuration of the status service.
+
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use super::*;
 use crate::configured::{each_refused, table};
 
-fn read(toml: &str) -> Status {
+fn read(toml: &str) -> StatusSettings {
     table(toml, &[])
 }
 
@@ -11,7 +13,7 @@ fn read(toml: &str) -> Status {
 const HEX: &str = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
 
 #[test]
-fn a_token_is_kept_as_its_hash_however_it_is_written() {
+fn tokens_are_stored_as_hashes() {
     let text = format!("[status]\ntokens = ['test', 'sha256:{HEX}', 'other']");
     let tokens = read(&text).tokens;
     let mut expected = [0; 32];
@@ -19,7 +21,8 @@ fn a_token_is_kept_as_its_hash_however_it_is_written() {
     assert_eq!(tokens.len(), 3);
     assert_eq!(tokens[..2], [TokenHash(expected); 2]);
     assert_ne!(tokens[2], TokenHash(expected));
-    let from_variable = |toml: &str| -> Status { table(toml, &[("ZMS_CONFIG_SECURE_TOKEN", "test")]) };
+    let from_variable =
+        |toml: &str| -> StatusSettings { table(toml, &[("ZMS_CONFIG_SECURE_TOKEN", "test")]) };
     let tokens = from_variable("").tokens;
     assert_eq!(tokens, [TokenHash(expected)]);
     let both = from_variable("[status]\ntokens = ['other']");
@@ -27,7 +30,7 @@ fn a_token_is_kept_as_its_hash_however_it_is_written() {
 }
 
 #[test]
-fn databases_are_told_apart() {
+fn database_urls_select_the_database() {
     let database = |url: &str| read(&format!("[status]\ndatabase = '{url}'")).database;
     assert!(matches!(read("").database, AppointmentDatabase::Embedded));
     assert!(matches!(database("sqlite:a.db"), AppointmentDatabase::Sqlite(path) if path.ends_with("a.db")));
@@ -38,7 +41,7 @@ fn databases_are_told_apart() {
 }
 
 #[test]
-fn what_is_wrong_is_told_without_secrets() {
+fn problems_are_reported_without_secrets() {
     each_refused(&[
         ("[status]\ndatabase = 'oracle://u:swordfish@h/d'", "line 2: status.database: must be sqlite:PATH"),
         ("[status]\ndatabase = 'sqlite::memory:'", "status.database: must be sqlite: and the path of a file"),
@@ -54,7 +57,7 @@ fn what_is_wrong_is_told_without_secrets() {
 }
 
 #[test]
-fn the_wire_is_typed_unless_it_is_said() {
-    assert_eq!(read("").wire, Wire::Typed);
-    assert_eq!(read("[status]\nwire = 'legacy'").wire, Wire::Legacy);
+fn wire_defaults_to_typed() {
+    assert_eq!(read("").wire, WireFormat::Typed);
+    assert_eq!(read("[status]\nwire = 'legacy'").wire, WireFormat::Legacy);
 }

@@ -1,7 +1,7 @@
-//! Who may read the status: holders of a token, and users who are logged in or prove that they could be.
+//! Authenticates callers of the status: by a token, by a session of a user, or by a user's name and password.
 //!
-//! A token is good for the status and for nothing else. A valid one wins over whatever else a request
-//! carries. Passwords are compared in the threads of key derivation, and failed logins are limited by client.
+//! A token allows the status and nothing else. A valid one takes precedence over other credentials. Passwords are compared in
+//! the threads of key derivation, and failed logins are limited by client.
 
 mod password;
 
@@ -14,43 +14,47 @@ use bulkhead_http::{bearer, rate_limit::RateLimiter};
 use bulkhead_pow::Pow;
 use bulkhead_runtime::keys::ApiKeys;
 
-use self::password::Level;
-use super::error::ApiError;
-use crate::config::Status;
+use self::password::WorkFactor;
+use super::error::StatusApiError;
+use crate::config::StatusSettings;
 
 const TOKEN: &str = "x-token";
 const SESSION_HEADER: &str = "x-authkey";
 const SESSION_COOKIE: &str = "X-AuthKey";
-/// Failed logins a minute of one client; as many may be tried at once.
+/// Failed logins per minute and client; as many may be tried at once.
 const ATTEMPTS_PER_MINUTE: u32 = 10;
-/// Longest session key; a real one has 32 to 40 characters.
+/// The maximum length of a session key; a real one has 32 to 40 characters.
 const KEY_BYTES: usize = 256;
 
-/// Lets calls in or turns them away.
-pub struct Guard {
+/// Authenticates requests by their credentials.
+pub struct Authenticator {
     tokens: ApiKeys,
     accounts: Accounts,
     pow: Arc<Pow>,
     attempts: RateLimiter,
 }
 
-impl Guard {
-    /// A guard as configured.
+impl Authenticator {
+    /// Creates an authenticator from the configuration.
     ///
     /// # Errors
     /// When the operating system gives no random bytes.
-    pub fn new(settings: &Status, accounts: Accounts, pow: Arc<Pow>) -> Result<Self, getrandom::Error> {
+    pub fn new(
+        settings: &StatusSettings,
+        accounts: Accounts,
+        pow: Arc<Pow>,
+    ) -> Result<Self, getrandom::Error> {
         let tokens = ApiKeys::of_hashes(settings.tokens.iter().map(|token| token.0));
         Ok(Self { tokens, accounts, pow, attempts: RateLimiter::new()? })
     }
 
-    /// The tokens that let a call in, which can be replaced.
+    /// Returns the accepted tokens, which can be replaced.
     pub fn tokens(&self) -> ApiKeys {
         self.tokens.clone()
     }
 
-    /// Lets a call in, or says why not.
-    pub async fn admit(&self, headers: &HeaderMap, client: IpAddr) -> Result<(), ApiError> {
+    /// Admits a request, or returns the error to answer.
+    pub async fn admit(&self, headers: &HeaderMap, client: IpAddr) -> Result<(), StatusApiError> {
         if has_token(headers, &self.tokens) {
             return Ok(());
         }
@@ -58,58 +62,62 @@ impl Guard {
             return self.log_in(&name, password, client).await;
         }
         let Some(key) = session_key(headers) else {
-            return Err(ApiError::unauthenticated());
+            return Err(StatusApiError::unauthenticated());
         };
-        // Nobody guesses a key of 128 bits, and a proxy brings the keys of many users, old ones too.
+        // Not rate limited: a key of 128 bits cannot be guessed, and a proxy sends the keys of many users, expired ones too.
         match self.accounts.has_session(&key).await? {
             true => Ok(()),
-            false => Err(ApiError::unauthenticated()),
+            false => Err(StatusApiError::unauthenticated()),
         }
     }
 
-    /// An attempt is paid for before it is made, so that many at once cost what they cost one after the other; a good one
-    /// gets it back.
-    async fn log_in(&self, name: &str, password: String, client: IpAddr) -> Result<(), ApiError> {
+    /// Checks a user's password. An attempt is charged to the rate limit beforehand, so that concurrent attempts cost as much
+    /// as sequential ones, and refunded when it succeeds.
+    async fn log_in(&self, name: &str, password: String, client: IpAddr) -> Result<(), StatusApiError> {
         let now = Instant::now();
-        self.attempts.take("", client, ATTEMPTS_PER_MINUTE, now).map_err(ApiError::too_many_attempts)?;
-        let fits = self.fits(name, password).await;
-        if !matches!(fits, Ok(false)) {
+        self.attempts
+            .take("", client, ATTEMPTS_PER_MINUTE, now)
+            .map_err(StatusApiError::too_many_attempts)?;
+        let matches = self.password_matches(name, password).await;
+        if !matches!(matches, Ok(false)) {
             self.attempts.refund("", client, ATTEMPTS_PER_MINUTE, Instant::now());
         }
-        if fits? { Ok(()) } else { Err(ApiError::wrong_credentials()) }
+        if matches? { Ok(()) } else { Err(StatusApiError::wrong_credentials()) }
     }
 
-    async fn fits(&self, name: &str, password: String) -> Result<bool, ApiError> {
+    /// Compares a password with the user's hash.
+    async fn password_matches(&self, name: &str, password: String) -> Result<bool, StatusApiError> {
         let hash = self.accounts.password_hash(name).await?;
-        // Of all users, so that one who does not exist costs what each one costs who does.
+        // Costs of all users, so that an unknown user costs as much as a known one.
         let costs = self.accounts.hash_costs().await?;
         let check = move || {
-            let level = Level::of(costs.iter().map(String::as_str));
-            password::check(&password, hash.as_deref(), level)
+            let work_factor = WorkFactor::of(costs.iter().map(String::as_str));
+            password::check(&password, hash.as_deref(), work_factor)
         };
-        let (fits, work) = self.pow.run(check).await?;
+        let (matches, work) = self.pow.run(check).await?;
         tracing::debug!(
             bcrypt_rounds = work.bcrypt_rounds,
             argon2_blocks = work.argon2_blocks,
             "password checked"
         );
-        Ok(fits)
+        Ok(matches)
     }
 }
 
-/// The only value of a header.
+/// Returns the value of a header that occurs once.
 fn only<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     let mut values = headers.get_all(name).iter();
     let (value, None) = (values.next()?, values.next()) else { return None };
     std::str::from_utf8(value.as_bytes()).ok()
 }
 
+/// Checks whether a header has an accepted token.
 fn has_token(headers: &HeaderMap, tokens: &ApiKeys) -> bool {
     let given = [only(headers, TOKEN), bearer::token(headers)];
     given.into_iter().flatten().any(|token| !token.is_empty() && tokens.holds(token))
 }
 
-/// Name and password of `Authorization: Basic` (RFC 7617); empty ones when it is there and is none.
+/// Returns name and password of `Authorization: Basic` (RFC 7617), both empty when they cannot be decoded.
 fn basic(headers: &HeaderMap) -> Option<(String, String)> {
     let (scheme, encoded) = only(headers, header::AUTHORIZATION.as_str())?.split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("basic") {
@@ -120,7 +128,7 @@ fn basic(headers: &HeaderMap) -> Option<(String, String)> {
     Some(pair.map_or_else(Default::default, |(name, password)| (name.to_owned(), password.to_owned())))
 }
 
-/// The session key from its header, else from its cookie.
+/// Returns the session key from its header, else from its cookie.
 fn session_key(headers: &HeaderMap) -> Option<String> {
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
     let pairs = cookies.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
@@ -147,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn each_token_opens_in_either_header() {
+    fn tokens_are_accepted_in_either_header() {
         let tokens = ApiKeys::new(["first", "second", "dritt\u{e4}"]);
         for lines in [
             &[("x-token", "first")][..],
@@ -172,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_key_comes_from_header_or_cookie() {
+    fn session_key_comes_from_header_or_cookie() {
         for (lines, key) in [
             (&[("x-authkey", "k")][..], Some("k")),
             (&[("cookie", "a=b; X-AuthKey=c")], Some("c")),
@@ -186,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn basic_is_read_as_it_is_written() {
+    fn basic_credentials_are_decoded() {
         let read = |value: &str| basic(&headers(&[("authorization", value)]));
         let pair = |name: &str, password: &str| Some((name.to_owned(), password.to_owned()));
         assert_eq!(read("Basic dXNlcjpwYTpzcw=="), pair("user", "pa:ss"));

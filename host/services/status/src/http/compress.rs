@@ -1,9 +1,9 @@
-//! `compress=N` and `X-JsonCompressLevel: N`: members that equal the replaced server's defaults are left out, and so are
-//! objects that nothing is left of. For clients that know the defaults; a scraper must not ask for it.
+//! `compress=N` and `X-JsonCompressLevel: N`: leaves out members with the replaced server's defaults, and objects that become
+//! empty. Only for clients that know the defaults.
 
 use serde_json::value::RawValue;
 
-use super::members::Members;
+use super::members::JsonMembers;
 
 /// Members of a section and their defaults, as JSON text.
 const DEFAULTS: [(&str, &[(&str, &str)]); 3] = [
@@ -27,18 +27,18 @@ const DEFAULTS: [(&str, &[(&str, &str)]); 3] = [
     ("mail", &[("queueCount", "0"), ("oldestSeconds", "0"), ("newestSeconds", "0")]),
 ];
 
-/// The payload without defaults; `None` when it is no object.
+/// Returns the payload without defaults; `None` when it is not an object.
 pub fn compress(payload: &RawValue) -> Option<Box<RawValue>> {
-    let Members(sections) = Members::of(payload)?;
+    let JsonMembers(sections) = JsonMembers::of(payload)?;
     let sections = sections.into_iter().filter_map(|(name, section)| {
         let defaults = DEFAULTS.iter().find(|(known, _)| *known == name);
         let Some((_, defaults)) = defaults else { return Some((name, section)) };
-        let Some(Members(mut members)) = Members::of(&section) else { return Some((name, section)) };
+        let Some(JsonMembers(mut members)) = JsonMembers::of(&section) else { return Some((name, section)) };
         members.retain(|(member, value)| !defaults.contains(&(member.as_str(), value.get())));
         let left = !members.is_empty();
-        left.then(|| Members(members).object()).flatten().map(|object| (name, object))
+        left.then(|| JsonMembers(members).object()).flatten().map(|object| (name, object))
     });
-    Members(sections.collect()).object()
+    JsonMembers(sections.collect()).object()
 }
 
 #[cfg(test)]
@@ -48,13 +48,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_section_that_is_no_object_stays() {
+    fn sections_other_than_objects_remain() {
         let payload = RawValue::from_string(r#"{"mail":null,"database":[0]}"#.into()).unwrap();
         assert_eq!(compress(&payload).unwrap().get(), payload.get());
     }
 
     #[test]
-    fn defaults_vanish_and_text_stays() {
+    fn numeric_defaults_are_removed() {
         let payload = r#"{"$schema":"s","database":{"nodeConnections":0.01,"clusterStatus":"OFF","locks":"0"},
             "processes":{"blocked":"0","called":0},"mail":{"queueCount":0},"version":{"major":"2"}}"#;
         let payload = RawValue::from_string(payload.into()).unwrap();

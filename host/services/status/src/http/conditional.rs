@@ -1,4 +1,4 @@
-//! Headers by which a client keeps an answer and asks whether it still holds.
+//! Validators and conditional requests: `ETag`, `Last-Modified`, `Age` and the conditions of a request.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -8,24 +8,24 @@ use axum::{
 };
 use sha2::{Digest as _, Sha256};
 
-use crate::Payload;
+use crate::StatusPayload;
 
-/// What an answer is called and how old its figures are.
+/// The validators of a response and the age of its figures.
 #[derive(Debug)]
 pub struct Validity {
     etag: String,
-    /// Its oldest figures.
+    /// When its oldest figures were collected.
     collected: SystemTime,
-    /// When it came about.
+    /// When its payload was made.
     modified: SystemTime,
-    /// Whether another answer came about in the same second.
+    /// Whether another payload was made in the same second.
     shares_second: bool,
 }
 
 impl Validity {
-    /// Of `data`, which is `payload` as a client with these wishes gets it.
-    pub fn new(data: &str, wishes: &str, payload: &Payload) -> Self {
-        let digest = Sha256::new_with_prefix(wishes).chain_update([0]).chain_update(data).finalize();
+    /// Creates the validators of `data`, the form of `payload` for a query with this key.
+    pub fn new(data: &str, query_key: &str, payload: &StatusPayload) -> Self {
+        let digest = Sha256::new_with_prefix(query_key).chain_update([0]).chain_update(data).finalize();
         let digits: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
         Self {
             etag: format!("W/\"{digits}\""),
@@ -35,8 +35,8 @@ impl Validity {
         }
     }
 
-    /// Whether the client has this answer already (RFC 9110, 13.1).
-    pub fn is_known(&self, request: &HeaderMap) -> bool {
+    /// Checks whether the client has this response already (RFC 9110, 13.1).
+    pub fn matches(&self, request: &HeaderMap) -> bool {
         let mut tags = request.get_all(header::IF_NONE_MATCH).iter().peekable();
         if tags.peek().is_some() {
             let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
@@ -47,18 +47,18 @@ impl Validity {
         let since = request.get(header::IF_MODIFIED_SINCE).and_then(|value| value.to_str().ok());
         let since = since.and_then(|text| httpdate::parse_http_date(text).ok());
         let modified = self.modified_second();
-        // The other answer of that second has the same date.
+        // The other payload of that second has the same date.
         since.is_some_and(|since| if self.shares_second { modified < since } else { modified <= since })
     }
 
-    /// The bodiless answer to a client that has it.
+    /// Returns the response without a body for a client that has it.
     pub fn not_modified(&self) -> Response {
         let mut response = StatusCode::NOT_MODIFIED.into_response();
         self.add_to(&mut response);
         response
     }
 
-    /// Adds the headers.
+    /// Adds the headers to a response.
     pub fn add_to(&self, response: &mut Response) {
         let now = SystemTime::now();
         let headers = response.headers_mut();
@@ -75,14 +75,14 @@ impl Validity {
         }
     }
 
-    /// Headers have whole seconds.
+    /// Returns when the payload was made, in the whole seconds of headers.
     fn modified_second(&self) -> SystemTime {
         let seconds = self.modified.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         UNIX_EPOCH + Duration::from_secs(seconds)
     }
 }
 
-/// The `Age` of an answer whose oldest figures were collected at these Unix seconds.
+/// Returns the `Age` of figures that were collected at these Unix seconds.
 pub fn age_since(collected_at: f64) -> HeaderValue {
     age(time(collected_at), SystemTime::now())
 }
@@ -103,18 +103,18 @@ mod tests {
 
     use super::*;
 
-    fn payload(modified_at: f64, shares_second: bool) -> Payload {
+    fn payload(modified_at: f64, shares_second: bool) -> StatusPayload {
         let data = serde_json::from_str("{}").unwrap();
-        Payload { data, collected_at: 784_111_700.0, modified_at, shares_second }
+        StatusPayload { data, collected_at: 784_111_700.0, modified_at, shares_second }
     }
 
     fn known(validity: &Validity, headers: &[(header::HeaderName, &str)]) -> bool {
         let headers = headers.iter().map(|(name, value)| (name.clone(), value.parse().unwrap()));
-        validity.is_known(&headers.collect())
+        validity.matches(&headers.collect())
     }
 
     #[test]
-    fn a_tag_goes_before_a_date() {
+    fn tag_takes_precedence_over_date() {
         let validity = Validity::new("{}", "true", &payload(784_111_777.5, false));
         let own = validity.etag.clone();
         let strong = own.trim_start_matches("W/").to_owned();
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_date_that_two_answers_share_proves_neither() {
+    fn shared_date_does_not_match() {
         let validity = Validity::new("{}", "true", &payload(784_111_777.5, true));
         for (date, is_known) in [("08:49:37", false), ("08:49:38", true)] {
             let date = format!("Sun, 06 Nov 1994 {date} GMT");
@@ -138,8 +138,8 @@ mod tests {
     }
 
     #[test]
-    fn other_data_and_other_wishes_have_other_tags() {
-        let tag = |data, wishes| Validity::new(data, wishes, &payload(0.0, false)).etag;
+    fn tag_depends_on_data_and_query() {
+        let tag = |data, query_key| Validity::new(data, query_key, &payload(0.0, false)).etag;
         assert_ne!(tag("{}", "a"), tag("{ }", "a"));
         assert_ne!(tag("{}", "a"), tag("{}", "b"));
         assert_eq!(tag("{}", "a"), tag("{}", "a"));
@@ -157,6 +157,6 @@ mod tests {
             ("marks of weak tags", &|bytes| with("W/", bytes)),
         ];
         let test = concat!(module_path!(), "::tag_steps_grow_with_their_list");
-        assert_linear(test, 1 << 20, &shapes, |headers| validity.is_known(headers));
+        assert_linear(test, 1 << 20, &shapes, |headers| validity.matches(headers));
     }
 }

@@ -1,4 +1,4 @@
-//! The replaced server's envelope: `{"$schema","meta","data"}`.
+//! The envelope of the replaced server: `{"$schema","meta","data"}`.
 
 use axum::{
     http::{HeaderValue, StatusCode, header},
@@ -9,17 +9,17 @@ use bulkhead_http::forwarded::Client;
 use serde::Serialize;
 use serde_json::{Value, json, value::RawValue};
 
-use super::{error::ApiError, typed};
-use crate::config::Status;
+use super::{error::StatusApiError, typed};
+use crate::config::StatusSettings;
 
 const META_SCHEMA: &str = "https://schema.berlin.de/queuemanagement/metaresult.json";
 
-/// JSON's media type as the replaced server sends it.
+/// The media type of JSON, as the replaced server sends it.
 const JSON: &str = "application/json";
 
-/// What the envelope says of this server.
+/// Writes envelopes with the identity of this server.
 #[derive(Debug)]
-pub struct Server {
+pub struct EnvelopeWriter {
     /// `identifier (version)`.
     name: String,
     /// Path of the service, with a slash at its end.
@@ -28,15 +28,15 @@ pub struct Server {
 }
 
 #[derive(Serialize)]
-struct Envelope<'a, T> {
+struct StatusEnvelope<'a, T> {
     #[serde(rename = "$schema")]
     schema: String,
-    meta: Meta<'a>,
+    meta: EnvelopeMeta<'a>,
     data: T,
 }
 
 #[derive(Serialize)]
-struct Meta<'a> {
+struct EnvelopeMeta<'a> {
     #[serde(rename = "$schema")]
     schema: &'static str,
     error: bool,
@@ -48,8 +48,9 @@ struct Meta<'a> {
     exception: Option<&'a str>,
 }
 
-impl Server {
-    pub fn new(settings: &Status, path_prefix: &str, clock: Clock) -> Self {
+impl EnvelopeWriter {
+    /// Creates a writer from the configuration.
+    pub fn new(settings: &StatusSettings, path_prefix: &str, clock: Clock) -> Self {
         Self {
             name: format!("{} ({})", settings.identifier, settings.version),
             path: format!("{path_prefix}{}/", settings.base_path),
@@ -57,17 +58,18 @@ impl Server {
         }
     }
 
-    /// The body around `data`.
+    /// Writes the envelope of `data`.
     pub fn success(&self, client: Option<&Client>, data: &RawValue) -> String {
         let meta = self.meta(false);
-        escaped(&json_text(&Envelope { schema: self.schema(client), meta, data }))
+        escaped(&json_text(&StatusEnvelope { schema: self.schema(client), meta, data }))
     }
 
-    /// The answer to a call that fails.
-    pub fn refusal(&self, client: Option<&Client>, error: &ApiError) -> Response {
-        let meta = Meta { message: Some(&error.message), exception: error.exception, ..self.meta(true) };
+    /// Writes the response of an error.
+    pub fn error(&self, client: Option<&Client>, error: &StatusApiError) -> Response {
+        let meta =
+            EnvelopeMeta { message: Some(&error.message), exception: error.exception, ..self.meta(true) };
         let data = error.data.clone().unwrap_or(Value::Null);
-        let text = escaped(&json_text(&Envelope { schema: self.schema(client), meta, data }));
+        let text = escaped(&json_text(&StatusEnvelope { schema: self.schema(client), meta, data }));
         let mut response = typed(error.status, JSON, text);
         if let Some(seconds) = error.retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
@@ -75,8 +77,8 @@ impl Server {
         response
     }
 
-    fn meta(&self, error: bool) -> Meta<'_> {
-        Meta {
+    fn meta(&self, error: bool) -> EnvelopeMeta<'_> {
+        EnvelopeMeta {
             schema: META_SCHEMA,
             error,
             generated: self.clock.iso(Clock::now()),
@@ -86,7 +88,7 @@ impl Server {
         }
     }
 
-    /// This server as the client called it, without its port.
+    /// Returns the URL of this server as the client addressed it, without the port.
     fn schema(&self, client: Option<&Client>) -> String {
         let (scheme, host) = client.map_or(("http", None), |client| (client.scheme, client.host.as_deref()));
         let host = host.map_or("localhost", without_port);
@@ -94,13 +96,13 @@ impl Server {
     }
 }
 
-/// An answer with an envelope.
+/// Returns the response with an envelope.
 pub fn answer(text: String) -> Response {
     typed(StatusCode::OK, JSON, text)
 }
 
 fn json_text(value: &impl Serialize) -> String {
-    // Text and numbers in memory can always be written.
+    // Text and numbers in memory can always be serialised.
     serde_json::to_string(value).unwrap_or_else(|_| json!({}).to_string())
 }
 
@@ -112,7 +114,7 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// JSON text in ASCII, as PHP writes it: beyond it stand `\u` escapes. Only strings hold such characters.
+/// Escapes the characters beyond ASCII of a JSON text, as PHP does. Only strings hold such characters.
 fn escaped(text: &str) -> String {
     if text.is_ascii() {
         return text.to_owned();
@@ -136,13 +138,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_beyond_ascii_is_escaped() {
+    fn characters_beyond_ascii_are_escaped() {
         assert_eq!(escaped(r#"{"a":"B\u00fcro"}"#), r#"{"a":"B\u00fcro"}"#);
         assert_eq!(escaped(r#"{"a":"Büro 🏛/"}"#), r#"{"a":"B\u00fcro \ud83c\udfdb/"}"#);
     }
 
     #[test]
-    fn a_host_loses_its_port_only() {
+    fn host_loses_only_its_port() {
         for (host, name) in [
             ("example.org:8080", "example.org"),
             ("example.org", "example.org"),

@@ -1,4 +1,4 @@
-//! What a client sees when a call fails: the replaced server's envelope without its stack trace.
+//! Error responses: the envelope of the replaced server, without its stack trace.
 
 use std::borrow::Cow;
 
@@ -12,31 +12,31 @@ use bulkhead_pow::PowError;
 use bulkhead_runtime::invoke::Outcome;
 use serde_json::{Value, json};
 
-use crate::CallError;
+use crate::StatusError;
 
-/// A client may ask again after this many seconds.
+/// Seconds after which a client may retry.
 const RETRY_AFTER_SECONDS: u32 = 1;
-/// The same while the database does not answer.
+/// Seconds after which a client may retry while the database does not answer.
 const DATABASE_RETRY_SECONDS: u32 = 5;
 
-/// A refusal or failure. It becomes a body only in the layer that knows the client's address of this server.
+/// An error response. A layer that knows the URL of the server writes its body.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ApiError {
+pub struct StatusApiError {
     /// HTTP status.
     pub status: StatusCode,
     /// A stable name for logs.
     pub code: &'static str,
-    /// The class by whose name clients of the replaced server know the case.
+    /// The exception class by which clients of the replaced server know the error.
     pub exception: Option<&'static str>,
     /// A text for people.
     pub message: Cow<'static, str>,
-    /// `data`, else null.
+    /// The member `data`; `None` for null.
     pub data: Option<Value>,
     /// `Retry-After`, seconds.
     pub retry_after: Option<u32>,
 }
 
-impl ApiError {
+impl StatusApiError {
     fn new(status: StatusCode, code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
         Self { status, code, exception: None, message: message.into(), data: None, retry_after: None }
     }
@@ -49,12 +49,12 @@ impl ApiError {
         Self { retry_after: Some(seconds), ..self }
     }
 
-    /// 404.
+    /// 404: no route has this path.
     pub fn not_found() -> Self {
         Self::new(StatusCode::NOT_FOUND, "not-found", "could not find a resource at this path")
     }
 
-    /// 405.
+    /// 405: the route has another method.
     pub fn wrong_method() -> Self {
         let message = "this path does not take this method; see the header allow";
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", message)
@@ -75,13 +75,13 @@ impl ApiError {
             .class(r"BO\Zmsbackend\Exception\BadRequest")
     }
 
-    /// 400: the query is no query.
+    /// 400: the query is not form-encoded.
     pub fn bad_query() -> Self {
         Self::new(StatusCode::BAD_REQUEST, "bad-request", "the query is not form-encoded text")
             .class(r"BO\Zmsbackend\Exception\BadRequest")
     }
 
-    /// 400: the selection is none.
+    /// 400: the selection cannot be parsed.
     pub fn bad_selection(message: &'static str) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "bad-selection", message)
             .class(r"BO\Zmsclient\GraphQL\GraphQLException")
@@ -100,7 +100,7 @@ impl ApiError {
             .class(r"BO\Zmsbackend\Status\Exception\StatusAuthenticationFailed")
     }
 
-    /// 401: no such user, or not the password; which of the two stays unsaid.
+    /// 401: the user is unknown, or the password is wrong; the response does not say which.
     pub fn wrong_credentials() -> Self {
         let texts = json!({ "password": { "messages": ["Der Nutzername oder das Passwort ist falsch."] } });
         let error = Self::new(StatusCode::UNAUTHORIZED, "wrong-credentials", "the credentials are invalid")
@@ -114,7 +114,7 @@ impl ApiError {
         Self::new(StatusCode::TOO_MANY_REQUESTS, "too-many-attempts", message).retry_after(seconds)
     }
 
-    /// 500.
+    /// 500: the component failed.
     pub fn internal() -> Self {
         let message = "the call failed; the log has the reason under the request id";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
@@ -124,7 +124,7 @@ impl ApiError {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, code, message)
     }
 
-    /// 503: the database gives no answer; what it says stays in the log.
+    /// 503: the database does not answer. Its error text stays in the log.
     fn no_database() -> Self {
         let message = "the appointment system's database does not answer";
         Self::unavailable("database", message)
@@ -133,8 +133,8 @@ impl ApiError {
     }
 }
 
-/// A bare status with the error beside it, for the layer that writes the envelope.
-impl IntoResponse for ApiError {
+/// Returns the status, with the error as an extension for the layer that writes the envelope.
+impl IntoResponse for StatusApiError {
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();
         response.extensions_mut().insert(self);
@@ -142,20 +142,20 @@ impl IntoResponse for ApiError {
     }
 }
 
-impl From<CallError> for ApiError {
-    fn from(error: CallError) -> Self {
+impl From<StatusError> for StatusApiError {
+    fn from(error: StatusError) -> Self {
         match error {
-            CallError::Unknown => Self::no_database(),
-            CallError::Empty { reason, retry_after_seconds } => {
+            StatusError::FiguresUnknown => Self::no_database(),
+            StatusError::SlotUnavailable { reason, retry_after_seconds } => {
                 Self { retry_after: retry_after_seconds, ..Self::unavailable("slot-empty", reason) }
             }
-            CallError::Failed(outcome) => outcome.into(),
-            CallError::Internal => Self::internal(),
+            StatusError::Failed(outcome) => outcome.into(),
+            StatusError::Internal => Self::internal(),
         }
     }
 }
 
-impl From<Outcome> for ApiError {
+impl From<Outcome> for StatusApiError {
     fn from(outcome: Outcome) -> Self {
         let code = outcome.as_str();
         match outcome {
@@ -175,14 +175,14 @@ impl From<Outcome> for ApiError {
     }
 }
 
-impl From<CollectError> for ApiError {
+impl From<CollectError> for StatusApiError {
     fn from(error: CollectError) -> Self {
         tracing::warn!(%error, "an account cannot be looked up");
         Self::no_database()
     }
 }
 
-impl From<PowError> for ApiError {
+impl From<PowError> for StatusApiError {
     fn from(_: PowError) -> Self {
         Self::unavailable("busy", "too many passwords are being compared; ask again")
             .retry_after(RETRY_AFTER_SECONDS)
@@ -194,20 +194,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_of_databases_stay_inside() {
+    fn database_texts_are_not_shown() {
         let words = "Table 'zms.buerger' doesn't exist".to_owned();
         for error in [CollectError::Unreachable(words.clone()), CollectError::Schema(words.clone())] {
-            let error = ApiError::from(error);
+            let error = StatusApiError::from(error);
             assert_eq!(error.status, StatusCode::SERVICE_UNAVAILABLE);
             assert!(!error.message.contains("buerger") && error.data.is_none(), "{error:?}");
         }
     }
 
     #[test]
-    fn an_open_circuit_says_when_it_closes() {
+    fn open_circuit_sets_retry_after() {
         for retry_after_seconds in [Some(42), None] {
-            let error =
-                ApiError::from(CallError::Empty { reason: "circuit open".into(), retry_after_seconds });
+            let error = StatusApiError::from(StatusError::SlotUnavailable {
+                reason: "circuit open".into(),
+                retry_after_seconds,
+            });
             assert_eq!(
                 (error.status, error.retry_after),
                 (StatusCode::SERVICE_UNAVAILABLE, retry_after_seconds)

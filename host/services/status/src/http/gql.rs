@@ -1,40 +1,40 @@
-//! `gql={...}`: a selection of the payload's members, in its own order. It costs and saves no SQL.
+//! `gql={...}`: selects members of the payload, in the order of the selection. It changes no SQL.
 //!
-//! A selection names members, each with a selection of its own in braces or whole: `{mail{queueCount}version}`.
-//! What is not there is left out without a word; `$schema` stays.
+//! A selection names members, each whole or with a nested selection in braces: `{mail{queueCount}version}`. Unknown members
+//! are ignored; `$schema` is always included.
 
 use std::{collections::HashMap, iter::Peekable};
 
 use serde_json::value::RawValue;
 
-use super::{error::ApiError, members::Members};
+use super::{error::StatusApiError, members::JsonMembers};
 
-/// Deepest nesting.
+/// The maximum depth of nesting.
 const DEPTH: usize = 10;
-/// Most names, repeated ones included. A status has some hundred of its own, and a few for each scope of a city.
+/// The maximum number of names, with repetitions. A status has about a hundred, and a few for each scope of a city.
 const NAMES: usize = 4096;
 
-/// What is selected of an object.
+/// A selection of an object's members.
 #[derive(Debug, Default, PartialEq)]
 pub struct Selection {
-    /// Each name once, in the order of first mention, with what is selected of it; `None` for all of it.
+    /// Each name once, in the order of first mention, with its nested selection; `None` for the whole member.
     members: Vec<(String, Option<Selection>)>,
-    /// Where each name stands in `members`.
-    places: HashMap<String, usize>,
+    /// The position of each name in `members`.
+    positions: HashMap<String, usize>,
 }
 
 impl Selection {
-    /// Reads a selection.
-    pub fn parse(text: &str) -> Result<Self, ApiError> {
+    /// Parses a selection.
+    pub fn parse(text: &str) -> Result<Self, StatusApiError> {
         Self::within(text, NAMES)
     }
 
-    fn within(text: &str, names: usize) -> Result<Self, ApiError> {
+    fn within(text: &str, names: usize) -> Result<Self, StatusApiError> {
         let text = text.trim();
         if !(text.starts_with('{') && text.ends_with('}')) {
-            return Err(ApiError::bad_selection("No valid graphql"));
+            return Err(StatusApiError::bad_selection("No valid graphql"));
         }
-        let mut reader = Reader { tokens: tokens(text).peekable(), names };
+        let mut reader = SelectionReader { tokens: tokens(text).peekable(), names };
         reader.tokens.next();
         let mut selection = Self::default();
         reader.read(&mut selection, 1)?;
@@ -42,19 +42,19 @@ impl Selection {
             return Err(mismatch());
         }
         if selection.members.is_empty() {
-            return Err(ApiError::bad_selection("No content for graph"));
+            return Err(StatusApiError::bad_selection("No content for graph"));
         }
         Ok(selection)
     }
 
-    /// The selected members of an object; `None` for any other value.
+    /// Returns the selected members of an object; `None` for any other value.
     pub fn of(&self, value: &RawValue) -> Option<Box<RawValue>> {
         self.select(value, &["$schema"])
     }
 
     fn select(&self, value: &RawValue, kept: &[&str]) -> Option<Box<RawValue>> {
-        let members = Members::of(value)?;
-        // Of a member that comes twice the first counts.
+        let members = JsonMembers::of(value)?;
+        // The first of duplicate members is used.
         let known: HashMap<&str, &RawValue> =
             members.0.iter().rev().map(|(name, value)| (name.as_str(), &**value)).collect();
         let kept = kept.iter().filter_map(|name| Some(((*name).to_owned(), (*known.get(name)?).to_owned())));
@@ -66,34 +66,34 @@ impl Selection {
             };
             Some((name.clone(), member))
         });
-        Members(kept.chain(selected).collect()).object()
+        JsonMembers(kept.chain(selected).collect()).object()
     }
 
-    /// What is selected of the member `name`; nothing yet where it is new.
+    /// Returns the selection of the member `name`, which is added with an empty one where it is new.
     fn member(&mut self, name: &str) -> Option<&mut Option<Self>> {
-        let place = match self.places.get(name) {
-            Some(place) => *place,
+        let position = match self.positions.get(name) {
+            Some(position) => *position,
             None => {
-                let place = self.members.len();
-                self.places.insert(name.to_owned(), place);
+                let position = self.members.len();
+                self.positions.insert(name.to_owned(), position);
                 self.members.push((name.to_owned(), Some(Self::default())));
-                place
+                position
             }
         };
-        self.members.get_mut(place).map(|(_, selected)| selected)
+        self.members.get_mut(position).map(|(_, selected)| selected)
     }
 }
 
-/// Reads tokens one after the other, each once.
-struct Reader<'t, T: Iterator<Item = &'t str>> {
+/// Parses a selection from its tokens.
+struct SelectionReader<'t, T: Iterator<Item = &'t str>> {
     tokens: Peekable<T>,
-    /// How many names may still come.
+    /// The number of names that may still follow.
     names: usize,
 }
 
-impl<'t, T: Iterator<Item = &'t str>> Reader<'t, T> {
-    /// Adds what follows an opening brace, up to its closing one, to `selection`.
-    fn read(&mut self, selection: &mut Selection, depth: usize) -> Result<(), ApiError> {
+impl<'t, T: Iterator<Item = &'t str>> SelectionReader<'t, T> {
+    /// Reads the tokens after an opening brace, up to its closing brace, into `selection`.
+    fn read(&mut self, selection: &mut Selection, depth: usize) -> Result<(), StatusApiError> {
         loop {
             let name = match self.tokens.next() {
                 None | Some("{") => return Err(mismatch()),
@@ -101,27 +101,27 @@ impl<'t, T: Iterator<Item = &'t str>> Reader<'t, T> {
                 Some(name) => name,
             };
             self.names = self.names.checked_sub(1).ok_or_else(|| {
-                ApiError::bad_selection("the graphql has more than 4096 names; select less, or all")
+                StatusApiError::bad_selection("the graphql has more than 4096 names; select less, or all")
             })?;
             let Some(selected) = selection.member(name) else { return Err(mismatch()) };
             if self.tokens.next_if_eq(&"{").is_none() {
                 *selected = None;
             } else if depth >= DEPTH {
-                return Err(ApiError::bad_selection("the graphql is nested too deeply"));
+                return Err(StatusApiError::bad_selection("the graphql is nested too deeply"));
             } else {
-                // All of a member holds every part of it.
-                let mut of_all = Selection::default();
-                self.read(selected.as_mut().unwrap_or(&mut of_all), depth + 1)?;
+                // A member that is selected as a whole includes every part of it.
+                let mut ignored = Selection::default();
+                self.read(selected.as_mut().unwrap_or(&mut ignored), depth + 1)?;
             }
         }
     }
 }
 
-fn mismatch() -> ApiError {
-    ApiError::bad_selection("the brackets of the graphql do not match")
+fn mismatch() -> StatusApiError {
+    StatusApiError::bad_selection("the brackets of the graphql do not match")
 }
 
-/// Words and braces; everything else separates.
+/// Splits a text into words and braces; all other characters are separators.
 fn tokens(text: &str) -> impl Iterator<Item = &str> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut rest = text;
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn members_are_selected_in_the_selection_s_order() {
+    fn members_follow_the_order_of_selection() {
         assert_eq!(
             select("{version+mail{oldestSeconds}}"),
             r#"{"$schema":"s","version":{"major":"2"},"mail":{"oldestSeconds":5}}"#
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused() {
+    fn malformed_selections_are_rejected() {
         for gql in [
             "",
             "mail",
@@ -193,13 +193,13 @@ mod tests {
     }
 
     #[test]
-    fn repeated_names_are_joined() {
-        let joined = Selection::parse("{a{x} b a{y{z}} b{c} a{y{w} x}}").unwrap();
-        assert_eq!(joined, Selection::parse("{a{x y{z w}} b}").unwrap());
+    fn repeated_names_are_merged() {
+        let merged = Selection::parse("{a{x} b a{y{z}} b{c} a{y{w} x}}").unwrap();
+        assert_eq!(merged, Selection::parse("{a{x y{z w}} b}").unwrap());
     }
 
     #[test]
-    fn more_names_than_allowed_are_refused() {
+    fn too_many_names_are_rejected() {
         let with = |names: usize| Selection::parse(&format!("{{{}}}", "a ".repeat(names)));
         assert!(with(NAMES).is_ok());
         let error = with(NAMES + 1).unwrap_err();

@@ -1,4 +1,4 @@
-//! `GET healthcheck/`: what is found of the system's health, for anybody, in one line of text or as JSON.
+//! `GET healthcheck/`: the judgement of the appointment system's health, as one line of text or as JSON. It is public.
 
 use std::{sync::Arc, time::SystemTime};
 
@@ -10,35 +10,40 @@ use axum::{
 use hyper::ext::ReasonPhrase;
 use serde_json::{Map, Value, json};
 
-use super::{StatusState, error::ApiError, typed};
-use crate::{CallError, Judgement, Level, NamedFinding};
+use super::{StatusState, error::StatusApiError, typed};
+use crate::{HealthJudgement, Level, NamedFinding, StatusError};
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json";
 
-/// How the answer is written.
+/// The format of the response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum HealthFormat {
     Text,
     Json,
 }
 
-/// 200 while nothing is worse than a warning.
-pub async fn healthcheck(State(state): State<Arc<StatusState>>, uri: Uri) -> Result<Response, ApiError> {
-    let form = form(&uri)?;
+/// Answers 200 while no finding is worse than a warning, else 500.
+pub async fn healthcheck(
+    State(state): State<Arc<StatusState>>,
+    uri: Uri,
+) -> Result<Response, StatusApiError> {
+    let format = format(&uri)?;
     let judgement = match state.service.health().await {
         Ok(judgement) => judgement,
-        // Nothing of what the host knows beyond that is for anonymous callers.
-        Err(CallError::Unknown) => unknown("figures-unknown", "the figures of the database are not known"),
+        // Anonymous callers learn no details.
+        Err(StatusError::FiguresUnknown) => {
+            unknown("figures-unknown", "the figures of the database are not known")
+        }
         Err(_) => unknown("component-unavailable", "the status component does not answer"),
     };
-    let well = matches!(judgement.level, Level::Ok | Level::Warning);
-    let status = if well { StatusCode::OK } else { StatusCode::INTERNAL_SERVER_ERROR };
-    let mut response = match form {
-        Form::Text => typed(status, TEXT, judgement.text),
-        Form::Json => typed(status, JSON, json_of(&judgement).to_string()),
+    let healthy = matches!(judgement.level, Level::Ok | Level::Warning);
+    let status = if healthy { StatusCode::OK } else { StatusCode::INTERNAL_SERVER_ERROR };
+    let mut response = match format {
+        HealthFormat::Text => typed(status, TEXT, judgement.text),
+        HealthFormat::Json => typed(status, JSON, json_of(&judgement).to_string()),
     };
-    if !well {
+    if !healthy {
         response.extensions_mut().insert(ReasonPhrase::from_static(b"The Server is in a bad condition."));
     }
     if let Ok(now) = HeaderValue::from_str(&httpdate::fmt_http_date(SystemTime::now())) {
@@ -48,25 +53,26 @@ pub async fn healthcheck(State(state): State<Arc<StatusState>>, uri: Uri) -> Res
     Ok(response)
 }
 
-/// The form that `format` names; the last one counts.
-fn form(uri: &Uri) -> Result<Form, ApiError> {
+/// Returns the format that the parameter `format` names; the last one counts.
+fn format(uri: &Uri) -> Result<HealthFormat, StatusApiError> {
     let Query(pairs) =
-        Query::<Vec<(String, String)>>::try_from_uri(uri).map_err(|_| ApiError::bad_query())?;
+        Query::<Vec<(String, String)>>::try_from_uri(uri).map_err(|_| StatusApiError::bad_query())?;
     match pairs.iter().rev().find(|(name, _)| name == "format").map(|(_, value)| value.as_str()) {
-        None | Some("text") => Ok(Form::Text),
-        Some("json") => Ok(Form::Json),
-        Some(_) => Err(ApiError::bad_format()),
+        None | Some("text") => Ok(HealthFormat::Text),
+        Some("json") => Ok(HealthFormat::Json),
+        Some(_) => Err(StatusApiError::bad_format()),
     }
 }
 
-/// The judgement of the host itself where there is none of the component.
-fn unknown(code: &str, text: &str) -> Judgement {
+/// Returns the judgement of the host where the component gives none.
+fn unknown(code: &str, text: &str) -> HealthJudgement {
     let level = Level::Fatal;
     let finding = NamedFinding { code: code.to_owned(), level, text: text.to_owned() };
-    Judgement { level, text: format!("{} - {text}", word(level)), findings: Some(vec![finding]) }
+    HealthJudgement { level, text: format!("{} - {text}", word(level)), findings: Some(vec![finding]) }
 }
 
-fn json_of(judgement: &Judgement) -> Value {
+/// Returns a judgement as JSON.
+fn json_of(judgement: &HealthJudgement) -> Value {
     let mut body = Map::new();
     body.insert("level".to_owned(), json!(word(judgement.level)));
     body.insert("text".to_owned(), json!(judgement.text));
@@ -77,7 +83,7 @@ fn json_of(judgement: &Judgement) -> Value {
     Value::Object(body)
 }
 
-/// The word of a level in the line.
+/// Returns the word of a level.
 const fn word(level: Level) -> &'static str {
     match level {
         Level::Ok => "OK",
@@ -94,20 +100,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_format_is_text_or_json() {
-        let read = |query: &str| form(&format!("/healthcheck/?{query}").parse().unwrap());
+    fn format_is_text_or_json() {
+        let read = |query: &str| format(&format!("/healthcheck/?{query}").parse().unwrap());
         for query in ["", "format=text", "other=json", "format=json&format=text"] {
-            assert_eq!(read(query), Ok(Form::Text), "{query}");
+            assert_eq!(read(query), Ok(HealthFormat::Text), "{query}");
         }
-        assert_eq!(read("format=json"), Ok(Form::Json));
+        assert_eq!(read("format=json"), Ok(HealthFormat::Json));
         for query in ["format=", "format=xml", "format=JSON"] {
-            assert_eq!(read(query), Err(ApiError::bad_format()), "{query}");
+            assert_eq!(read(query), Err(StatusApiError::bad_format()), "{query}");
         }
     }
 
     #[test]
-    fn findings_are_absent_where_nobody_names_them() {
-        let judgement = Judgement { level: Level::Warning, text: "WARN - a".to_owned(), findings: None };
+    fn unnamed_findings_are_absent() {
+        let judgement =
+            HealthJudgement { level: Level::Warning, text: "WARN - a".to_owned(), findings: None };
         assert_eq!(json_of(&judgement), json!({ "level": "WARN", "text": "WARN - a" }));
     }
 }

@@ -1,4 +1,4 @@
-//! `GET status/metrics`: everything that is known, for a scraper.
+//! `GET status/metrics`: all figures as metrics for a scraper.
 
 use std::sync::Arc;
 
@@ -14,22 +14,23 @@ use axum::{
 use bulkhead_http::forwarded::Client;
 use bulkhead_telemetry::exposition::Format;
 
-use super::{StatusState, conditional::age_since, error::ApiError, typed};
+use super::{StatusState, conditional::age_since, error::StatusApiError, typed};
 
-/// Prometheus' text or OpenMetrics, by `Accept`.
+/// Answers the Prometheus text format or OpenMetrics, by `Accept`.
 pub async fn metrics(
     State(state): State<Arc<StatusState>>,
     Extension(client): Extension<Client>,
     headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    state.guard.admit(&headers, client.address).await?;
-    let wishes: Vec<&str> = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
-    let wishes = (!wishes.is_empty()).then(|| wishes.join(","));
-    let format = Format::negotiate(wishes.as_deref()).unwrap_or(Format::Text);
+) -> Result<Response, StatusApiError> {
+    state.authenticator.admit(&headers, client.address).await?;
+    let accepted: Vec<&str> =
+        headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
+    let accepted = (!accepted.is_empty()).then(|| accepted.join(","));
+    let format = Format::negotiate(accepted.as_deref()).unwrap_or(Format::Text);
     let page = state.service.metrics().await?;
     let text = format.encode(&page.families).map_err(|error| {
         tracing::error!(%error, "the status metrics could not be written");
-        ApiError::internal()
+        StatusApiError::internal()
     })?;
     let mut response = typed(StatusCode::OK, format.content_type(), text);
     if let Some(collected_at) = page.collected_at {

@@ -1,30 +1,30 @@
-//! What a request asks for.
+//! The query of a status request.
 
 use axum::{
     extract::Query,
     http::{HeaderMap, Uri},
 };
 
-use super::{error::ApiError, gql::Selection};
+use super::{error::StatusApiError, gql::Selection};
 
 const COMPRESS: &str = "x-jsoncompresslevel";
 
-/// A request's wishes. Parameters that mean nothing here are passed over, as is `resolveReferences`.
+/// The options of a status request. Unknown parameters are ignored, as is `resolveReferences`.
 #[derive(Debug)]
-pub struct Wishes {
+pub struct StatusQuery {
     /// `includeProcessStats`.
     pub statistics: bool,
     /// `gql`, and its text.
     pub selection: Option<(Selection, String)>,
-    /// `compress`, or the header that wins over it.
+    /// `compress`, or the header that overrides it.
     pub compress: bool,
 }
 
-impl Wishes {
-    /// Reads query and headers; of a parameter that stands twice the last one counts.
-    pub fn read(uri: &Uri, headers: &HeaderMap) -> Result<Self, ApiError> {
+impl StatusQuery {
+    /// Reads query and headers. The last of duplicate parameters is used.
+    pub fn read(uri: &Uri, headers: &HeaderMap) -> Result<Self, StatusApiError> {
         let Query(pairs) =
-            Query::<Vec<(String, String)>>::try_from_uri(uri).map_err(|_| ApiError::bad_query())?;
+            Query::<Vec<(String, String)>>::try_from_uri(uri).map_err(|_| StatusApiError::bad_query())?;
         let last = |name: &str| {
             let found = pairs.iter().rev().find(|(key, _)| key == name);
             found.map(|(_, value)| value.chars().filter(|c| !c.is_control()).collect::<String>())
@@ -32,7 +32,7 @@ impl Wishes {
         let statistics = match last("includeProcessStats").as_deref().map(str::trim) {
             None | Some("1") => true,
             Some("0") => false,
-            Some(_) => return Err(ApiError::bad_statistics()),
+            Some(_) => return Err(StatusApiError::bad_statistics()),
         };
         let selection = match last("gql") {
             None => None,
@@ -44,8 +44,8 @@ impl Wishes {
         Ok(Self { statistics, selection, compress })
     }
 
-    /// Tells wishes apart that give different answers.
-    pub fn text(&self) -> String {
+    /// Returns a text that differs between queries with different responses.
+    pub fn key(&self) -> String {
         let selection = self.selection.as_ref().map_or("", |(_, text)| text);
         format!("{} {} {selection}", self.statistics, self.compress)
     }
@@ -59,12 +59,12 @@ mod tests {
 
     use super::*;
 
-    fn read(query: &str) -> Result<Wishes, ApiError> {
-        Wishes::read(&format!("/status/?{query}").parse().unwrap(), &HeaderMap::new())
+    fn read(query: &str) -> Result<StatusQuery, StatusApiError> {
+        StatusQuery::read(&format!("/status/?{query}").parse().unwrap(), &HeaderMap::new())
     }
 
     #[test]
-    fn statistics_are_asked_for_with_1_and_0_only() {
+    fn statistics_parameter_is_1_or_0() {
         for query in [
             "",
             "includeProcessStats=1",
@@ -77,17 +77,17 @@ mod tests {
         assert!(!read("includeProcessStats=0").unwrap().statistics);
         for value in ["", "2", "-1", "%2B1", "abc", "false", "true", "no", "01", "0.0"] {
             let error = read(&format!("includeProcessStats={value}")).unwrap_err();
-            assert_eq!(error, ApiError::bad_statistics(), "{value}");
+            assert_eq!(error, StatusApiError::bad_statistics(), "{value}");
         }
         // PHP's way to write an array, which is another name.
         assert!(read("includeProcessStats[]=0").unwrap().statistics);
     }
 
     #[test]
-    fn the_header_wins() {
+    fn header_overrides_parameter() {
         let with = |query: &str, header: &str| {
             let headers = HeaderMap::from_iter([(COMPRESS.parse().unwrap(), header.parse().unwrap())]);
-            Wishes::read(&format!("/?{query}").parse().unwrap(), &headers).unwrap().compress
+            StatusQuery::read(&format!("/?{query}").parse().unwrap(), &headers).unwrap().compress
         };
         assert!(with("", "1") && with("compress=0", "3") && with("compress=1", "0"));
         assert!(!with("compress=0", "0") && !with("compress=x", "y"));
@@ -104,6 +104,6 @@ mod tests {
             ("one selection", &|bytes| with("gql=+", bytes)),
         ];
         let test = concat!(module_path!(), "::query_steps_grow_with_its_length");
-        assert_linear(test, 65_534, &shapes, |uri| Wishes::read(uri, &HeaderMap::new()).is_ok());
+        assert_linear(test, 65_534, &shapes, |uri| StatusQuery::read(uri, &HeaderMap::new()).is_ok());
     }
 }

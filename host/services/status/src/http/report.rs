@@ -1,4 +1,4 @@
-//! `GET status/`.
+//! `GET status/`: the payload in its envelope.
 
 use std::sync::Arc;
 
@@ -11,33 +11,34 @@ use axum::{
 use bulkhead_http::forwarded::Client;
 
 use super::{
-    StatusState, compress::compress, conditional::Validity, envelope, error::ApiError, query::Wishes,
+    StatusState, compress::compress, conditional::Validity, envelope, error::StatusApiError,
+    query::StatusQuery,
 };
 
-/// The payload in its envelope.
+/// Answers the payload in its envelope, as the query selects it.
 pub async fn report(
     State(state): State<Arc<StatusState>>,
     Extension(client): Extension<Client>,
     headers: HeaderMap,
     uri: Uri,
-) -> Result<Response, ApiError> {
-    state.guard.admit(&headers, client.address).await?;
-    let wishes = Wishes::read(&uri, &headers)?;
-    let payload = state.service.payload(wishes.statistics).await?;
+) -> Result<Response, StatusApiError> {
+    state.authenticator.admit(&headers, client.address).await?;
+    let query = StatusQuery::read(&uri, &headers)?;
+    let payload = state.service.payload(query.statistics).await?;
     let mut changed = None;
-    if let Some((selection, _)) = &wishes.selection {
-        changed = Some(selection.of(&payload.data).ok_or_else(ApiError::internal)?);
+    if let Some((selection, _)) = &query.selection {
+        changed = Some(selection.of(&payload.data).ok_or_else(StatusApiError::internal)?);
     }
-    if wishes.compress {
+    if query.compress {
         let data = changed.as_deref().unwrap_or(&payload.data);
-        changed = Some(compress(data).ok_or_else(ApiError::internal)?);
+        changed = Some(compress(data).ok_or_else(StatusApiError::internal)?);
     }
     let data = changed.as_deref().unwrap_or(&payload.data);
-    let validity = Validity::new(data.get(), &wishes.text(), &payload);
-    if validity.is_known(&headers) {
+    let validity = Validity::new(data.get(), &query.key(), &payload);
+    if validity.matches(&headers) {
         return Ok(validity.not_modified());
     }
-    let mut response = envelope::answer(state.server.success(Some(&client), data));
+    let mut response = envelope::answer(state.envelope.success(Some(&client), data));
     validity.add_to(&mut response);
     Ok(response)
 }

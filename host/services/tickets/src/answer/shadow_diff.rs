@@ -1,4 +1,4 @@
-//! The fields by which the answers of two versions to one ticket are compared. Written text is compared and not shown.
+//! The fields by which the answers of two versions to a ticket are compared. Written text is redacted.
 
 use bulkhead_runtime::invoke::{ShadowDiff, redacted};
 

@@ -1,4 +1,4 @@
-//! The answer world's bindings.
+//! The bindings of the answer world.
 
 use bulkhead_runtime::capabilities::StoreData;
 use bulkhead_runtime::slots::World;

@@ -1,14 +1,14 @@
-//! The state of a call as a type of this crate, which may implement the traits of bindings that the runtime generates.
+//! The state of a call as a type of this crate, which can implement traits of bindings that the runtime generates.
 
 use bulkhead_runtime::capabilities::Capabilities;
 use wasmtime::component::HasData;
 
 /// The capabilities of the call that imports a function.
-pub(super) struct Call<'a>(pub &'a mut Capabilities);
+pub(super) struct TicketCall<'a>(pub &'a mut Capabilities);
 
-/// What the linker borrows of a store: a [`Call`].
-pub(super) struct CallData;
+/// The linker's view of a store: a [`TicketCall`].
+pub(super) struct TicketCallData;
 
-impl HasData for CallData {
-    type Data<'a> = Call<'a>;
+impl HasData for TicketCallData {
+    type Data<'a> = TicketCall<'a>;
 }

@@ -1,4 +1,4 @@
-//! `bulkhead:host/guard`: the guardrail service that the host's configuration names.
+//! `bulkhead:host/guard`: the configured guardrail service.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use bulkhead_runtime::capabilities::{
     bindings::bulkhead::host::guard::{self, Error, Verdict},
 };
 
-use super::call::{Call, CallData};
-use crate::guard::{Guard, metrics::SlotGuard};
+use super::call::{TicketCall, TicketCallData};
+use crate::guard::{GuardrailClient, metrics::SlotGuardMetrics};
 
-/// `bulkhead:host/guard`, over the slot's [`Guard`] and [`SlotGuard`].
+/// `bulkhead:host/guard`, over the slot's [`GuardrailClient`] and [`SlotGuardMetrics`].
 #[derive(Clone, Copy, Debug)]
 pub struct GuardCapability;
 
@@ -21,19 +21,21 @@ impl Capability for GuardCapability {
     }
 }
 
-/// Judging tickets and answers.
+/// The functions that judge tickets and answers.
 const GUARD: Interface = Interface {
     name: "bulkhead:host/guard",
     version: "0.1.0",
     is_general: false,
     functions: &[("check-prompt", Read), ("check-response", Read)],
     add_to_linker: |instance| {
-        guard::add_to_linker_instance::<_, CallData>(instance, |guest| Call(&mut guest.capabilities))
+        guard::add_to_linker_instance::<_, TicketCallData>(instance, |guest| {
+            TicketCall(&mut guest.capabilities)
+        })
     },
 };
 
-/// Borrows nothing of the guest's state while it waits.
-fn judged(
+/// Judges a text, or replays the recorded verdict. The future borrows nothing of the guest's state.
+fn judge(
     capabilities: &Capabilities,
     text: String,
     response: Option<String>,
@@ -42,20 +44,22 @@ fn judged(
     let resources = Arc::clone(&capabilities.resources);
     let key = shadow.key(format_args!("check {text:?} {response:?}"));
     let ask = async move {
-        let (Some(guard), Some(metrics)) = (resources.get::<Guard>(), resources.get::<SlotGuard>()) else {
+        let (Some(guard), Some(metrics)) =
+            (resources.get::<GuardrailClient>(), resources.get::<SlotGuardMetrics>())
+        else {
             return Err(Error::NotConfigured);
         };
         let judged = guard.check(&text, response.as_deref(), deadline, metrics).await;
         judged
-            .map(|judgement| Verdict { safe: judgement.safe, labels: judgement.labels })
+            .map(|verdict| Verdict { safe: verdict.safe, labels: verdict.labels })
             .map_err(Error::Unavailable)
     };
     async move { shadow.replay_or_read(key, ask).await }
 }
 
-impl guard::Host for Call<'_> {
+impl guard::Host for TicketCall<'_> {
     async fn check_prompt(&mut self, text: String) -> wasmtime::Result<Result<Verdict, Error>> {
-        Ok(judged(self.0, text, None).await)
+        Ok(judge(self.0, text, None).await)
     }
 
     async fn check_response(
@@ -63,6 +67,6 @@ impl guard::Host for Call<'_> {
         text: String,
         response: String,
     ) -> wasmtime::Result<Result<Verdict, Error>> {
-        Ok(judged(self.0, text, Some(response)).await)
+        Ok(judge(self.0, text, Some(response)).await)
     }
 }

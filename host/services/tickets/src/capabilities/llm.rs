@@ -1,4 +1,4 @@
-//! `bulkhead:host/llm`: the language model that the host's configuration names.
+//! `bulkhead:host/llm`: the configured language model.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use bulkhead_runtime::capabilities::{
     bindings::bulkhead::host::llm::{self, Completion, Error, Request},
 };
 
-use super::call::{Call, CallData};
-use crate::llm::{self as client, Llm, LlmError, metrics::SlotLlm};
+use super::call::{TicketCall, TicketCallData};
+use crate::llm::{self as client, LlmClient, LlmError, metrics::SlotLlmMetrics};
 
-/// `bulkhead:host/llm`, over the slot's [`Llm`] and [`SlotLlm`].
+/// `bulkhead:host/llm`, over the slot's [`LlmClient`] and [`SlotLlmMetrics`].
 #[derive(Clone, Copy, Debug)]
 pub struct LlmCapability;
 
@@ -21,18 +21,20 @@ impl Capability for LlmCapability {
     }
 }
 
-/// Asking. Marked as a write: it spends the token budget, and sends a text out of the house.
+/// The function that completes. It is marked as a write: it spends the token budget, and sends a text to another service.
 const LLM: Interface = Interface {
     name: "bulkhead:host/llm",
     version: "0.1.0",
     is_general: false,
     functions: &[("complete", Write)],
     add_to_linker: |instance| {
-        llm::add_to_linker_instance::<_, CallData>(instance, |guest| Call(&mut guest.capabilities))
+        llm::add_to_linker_instance::<_, TicketCallData>(instance, |guest| {
+            TicketCall(&mut guest.capabilities)
+        })
     },
 };
 
-impl From<Request> for client::Request {
+impl From<Request> for client::CompletionRequest {
     fn from(request: Request) -> Self {
         let role = |role| match role {
             llm::Role::System => client::Role::System,
@@ -42,7 +44,7 @@ impl From<Request> for client::Request {
         let messages = request.messages.into_iter();
         Self {
             messages: messages
-                .map(|message| client::Message { role: role(message.role), content: message.content })
+                .map(|message| client::ChatMessage { role: role(message.role), content: message.content })
                 .collect(),
             schema: request.schema.map(|schema| client::Schema { name: schema.name, json: schema.json }),
             max_tokens: request.max_tokens,
@@ -68,18 +70,20 @@ impl From<LlmError> for Error {
     }
 }
 
-/// What a copy of a call is told that would ask what the call itself has not asked.
+/// Returns the error for a shadow call whose request the live call has not made.
 fn suppressed<T>() -> Result<T, Error> {
     let reason = "a version in shadow spends no tokens, and the live one did not ask this";
     Err(Error::Unavailable(reason.to_owned()))
 }
 
-impl llm::Host for Call<'_> {
+impl llm::Host for TicketCall<'_> {
     async fn complete(&mut self, request: Request) -> wasmtime::Result<Result<Completion, Error>> {
         let (resources, deadline) = (Arc::clone(&self.0.resources), self.0.deadline);
         let key = self.0.shadow.key(format_args!("complete {request:?}"));
         let ask = async move {
-            let (Some(llm), Some(metrics)) = (resources.get::<Llm>(), resources.get::<SlotLlm>()) else {
+            let (Some(llm), Some(metrics)) =
+                (resources.get::<LlmClient>(), resources.get::<SlotLlmMetrics>())
+            else {
                 return Err(Error::NotConfigured);
             };
             let completed = llm.complete(&request.into(), deadline, metrics).await;

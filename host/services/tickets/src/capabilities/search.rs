@@ -1,13 +1,13 @@
-//! `bulkhead:answer/search`: the knowledge base, searched with the model that it was embedded with.
+//! `bulkhead:answer/search`: searches the knowledge base with the model that it was embedded with.
 
 use std::sync::Arc;
 
-use bulkhead_models::Gate;
+use bulkhead_models::SlotModelAccess;
 use bulkhead_runtime::capabilities::{Access::Read, Capabilities, Capability, Interface, SlotResources};
 use wasmtime::component::HasSelf;
 
 use self::bindings::bulkhead::answer::search::{self as wit, Error, Options, Passage};
-use crate::knowledge::{Knowledge, SearchError};
+use crate::knowledge::{Knowledge, KnowledgeSearchError};
 
 /// Bindings of the interface.
 #[allow(missing_docs)]
@@ -25,7 +25,7 @@ pub mod bindings {
     });
 }
 
-/// `bulkhead:answer/search`, over the slot's [`Knowledge`] and [`Gate`].
+/// `bulkhead:answer/search`, over the slot's [`Knowledge`] and [`SlotModelAccess`].
 #[derive(Clone, Copy, Debug)]
 pub struct SearchCapability;
 
@@ -35,7 +35,7 @@ impl Capability for SearchCapability {
     }
 }
 
-/// Searching.
+/// The function that searches.
 const SEARCH: Interface = Interface {
     name: "bulkhead:answer/search",
     version: "0.1.1",
@@ -46,11 +46,11 @@ const SEARCH: Interface = Interface {
     },
 };
 
-impl From<SearchError> for Error {
-    fn from(error: SearchError) -> Self {
+impl From<KnowledgeSearchError> for Error {
+    fn from(error: KnowledgeSearchError) -> Self {
         match error {
-            SearchError::Unavailable(reason) => Self::Unavailable(reason),
-            SearchError::Failed(reason) => Self::Internal(reason),
+            KnowledgeSearchError::Unavailable(reason) => Self::Unavailable(reason),
+            KnowledgeSearchError::Failed(reason) => Self::Internal(reason),
         }
     }
 }
@@ -64,11 +64,13 @@ impl From<bulkhead_knowledge::Passage> for Passage {
     }
 }
 
+/// Searches the slot's knowledge base.
 async fn search(resources: &SlotResources, text: String, options: Options) -> Result<Vec<Passage>, Error> {
     let none = || Error::Unavailable("this slot's service has no knowledge base".to_owned());
-    let (knowledge, gate) = resources.get::<Knowledge>().zip(resources.get::<Gate>()).ok_or_else(none)?;
+    let (knowledge, access) =
+        resources.get::<Knowledge>().zip(resources.get::<SlotModelAccess>()).ok_or_else(none)?;
     let limit = usize::try_from(options.limit).unwrap_or(usize::MAX);
-    let found = knowledge.search(gate, text, options.categories, limit).await?;
+    let found = knowledge.search(access, text, options.categories, limit).await?;
     Ok(found.into_iter().map(Passage::from).collect())
 }
 

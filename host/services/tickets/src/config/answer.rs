@@ -1,49 +1,49 @@
-//! `[tickets.answer]`: how answers are written, and which of them are published.
+//! `[tickets.answer]`: settings of how answers are written and published.
 
 use bulkhead_config::reader::Reader;
 
-/// Relevance in per cent that a published answer needs: four of five such answers are to the point, and a wrong one
-/// in public costs more than a clerk's look.
+/// Minimum relevance of a published answer, per cent. Four of five such answers are relevant, and a wrong public answer costs
+/// more than a review.
 pub const PUBLISH_PERCENT: u8 = 80;
-/// What a person reads of an answer; more is a page to be linked.
+/// The sentences that a person reads of an answer; longer ones belong on a linked page.
 pub const MAX_SENTENCES: u32 = 5;
 /// A screen of text.
 pub const MAX_ANSWER_LENGTH: u32 = 1200;
 
-/// Who writes answers.
+/// What writes answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strategy {
-    /// Nobody: they are sentences of the knowledge base.
+pub enum AnswerStrategy {
+    /// Sentences of the knowledge base are quoted.
     Extractive,
-    /// The language model; sentences of the knowledge base where that fails.
+    /// The language model, and sentences of the knowledge base where it fails.
     Llm,
 }
 
-/// Fewer begin too many telephone numbers,
-const LEAST_DIGITS: usize = 3;
-/// and fewer letters and digits are no address of a house.
-const LEAST_ADDRESS: usize = 6;
+/// The minimum digits of a telephone number's beginning: fewer would match too many numbers.
+const MIN_DIGITS: usize = 3;
+/// The minimum letters and digits of a house address.
+const MIN_ADDRESS_CHARS: usize = 6;
 
 /// `[tickets.answer]`.
 #[derive(Clone, Debug)]
-pub struct Answer {
-    /// Who writes answers.
-    pub strategy: Strategy,
-    /// Relevance that a published answer needs, per cent, whatever its category's threshold is.
+pub struct AnswerSettings {
+    /// What writes answers.
+    pub strategy: AnswerStrategy,
+    /// Minimum relevance of a published answer, per cent, whatever its category's threshold is.
     pub publish_percent: u8,
-    /// Most sentences of an answer.
+    /// Maximum sentences of an answer.
     pub max_sentences: u32,
-    /// Most characters of an answer.
+    /// Maximum characters of an answer.
     pub max_answer_length: u32,
-    /// Whether documents for other categories than the ticket's are left out.
+    /// Whether documents for other categories are excluded.
     pub by_category: bool,
-    /// Contacts of the office, which are nobody's personal data.
+    /// Contacts of the office, which are not personal data.
     pub office_contacts: Vec<String>,
-    /// Put below answers that are written from the knowledge base.
+    /// Text below answers from the knowledge base.
     pub disclaimer: Option<String>,
 }
 
-impl Answer {
+impl AnswerSettings {
     pub(super) fn read(r: &mut Reader) -> Self {
         let contact = |text: &str| match text.trim() {
             contact if is_contact(contact) => Ok(contact.to_owned()),
@@ -58,8 +58,8 @@ impl Answer {
                     "extractive: passages are quoted; llm: tickets.llm writes, or passages where it fails",
                 )
                 .choice(
-                    &[("extractive", Strategy::Extractive), ("llm", Strategy::Llm)],
-                    Strategy::Extractive,
+                    &[("extractive", AnswerStrategy::Extractive), ("llm", AnswerStrategy::Llm)],
+                    AnswerStrategy::Extractive,
                 ),
             publish_percent: r
                 .key(
@@ -78,7 +78,7 @@ impl Answer {
             by_category: r
                 .key(
                     "by_category",
-                    "Answer only from documents for the ticket's category, and from those for all",
+                    "AnswerSettings only from documents for the ticket's category, and from those for all",
                 )
                 .flag(false),
             office_contacts: r
@@ -93,16 +93,16 @@ impl Answer {
     }
 }
 
-/// Whether answers are looked through for it: an e-mail address, the end of one, a house's address, or enough digits to
-/// tell a number by.
+/// Checks whether a text is a contact: an e-mail address, its domain, a house address, or the first digits of a number.
 fn is_contact(text: &str) -> bool {
     match text.rsplit_once('@') {
         Some((_, domain)) => domain.contains('.') && !text.contains(char::is_whitespace),
         None => {
             let count = |is: fn(char) -> bool| text.chars().filter(|sign| is(*sign)).count();
             let digits = count(|sign| sign.is_ascii_digit());
-            let is_house = digits > 0 && text.contains(' ') && count(char::is_alphanumeric) >= LEAST_ADDRESS;
-            digits >= LEAST_DIGITS || is_house
+            let is_house =
+                digits > 0 && text.contains(' ') && count(char::is_alphanumeric) >= MIN_ADDRESS_CHARS;
+            digits >= MIN_DIGITS || is_house
         }
     }
 }

@@ -1,7 +1,9 @@
+//! Tests of the configuration of the ticket service.
+
 use crate::configured::{each_refused, loaded, refused};
 
 #[test]
-fn passages_fit_into_a_call_of_the_language_model() {
+fn passages_must_fit_into_llm_calls() {
     let config = |strategy: &str, more: &str, limit: u32| {
         format!(
             "[tickets.answer]\nstrategy = '{strategy}'\n[tickets.knowledge]\nlimit = {limit}\n[tickets.llm]\n\
@@ -21,12 +23,12 @@ fn passages_fit_into_a_call_of_the_language_model() {
 }
 
 #[test]
-fn what_tickets_need_must_be_there() {
+fn invalid_settings_are_reported() {
     each_refused(&[
         ("[tickets.guard]\nblock = true", "tickets.guard.url: is not set, so no guard is asked"),
         (
             "[tickets]\nhead = 't11'\n[embedding.heads]\nt1 = 'a.safetensors'\nt2 = 'b.safetensors'",
-            "tickets.head: `t11` is none of embedding.heads, which are t1, t2",
+            "tickets.head: `t11` is not one of embedding.heads, which are t1, t2",
         ),
         (
             "[tickets.knowledge]\nurl = 'mysql://u:p@h/n'",

@@ -1,34 +1,34 @@
-//! `[tickets.guard]`: a guardrail service that judges tickets and answers.
+//! `[tickets.guard]`: settings of the guardrail service that judges tickets and answers.
 
 use std::time::Duration;
 
 use bulkhead_config::{formats, reader::Reader, secret::Secret};
 use url::Url;
 
-/// A small model's answer takes a fraction of it.
+/// Several times the response time of a small model.
 pub const TIMEOUT: Duration = Duration::from_secs(3);
-/// What the service itself takes for sure enough, per cent.
+/// The default of the service, per cent.
 pub const THRESHOLD_PERCENT: u8 = 70;
 
 /// `[tickets.guard]`.
 #[derive(Clone, Debug)]
-pub struct Guard {
+pub struct GuardSettings {
     /// Base of the service.
     pub url: Url,
     /// Sent as `Authorization: Bearer`.
     pub auth_token: Option<Secret>,
-    /// Longest check.
+    /// Timeout of a check.
     pub timeout: Duration,
-    /// How sure the service must be of a fault, per cent.
+    /// Minimum confidence of a finding, per cent.
     pub threshold_percent: u8,
-    /// The model that it judges with; none: its own default.
+    /// The model that judges; absent: the service's default.
     pub model: Option<String>,
-    /// Whether an unsafe ticket or answer is refused rather than kept from being published.
+    /// Whether unsafe tickets and answers are rejected, rather than only not published.
     pub block: bool,
 }
 
-impl Guard {
-    /// Reads the table; none without a URL.
+impl GuardSettings {
+    /// Reads the table. Returns `None` without a URL.
     pub(crate) fn read(r: &mut Reader) -> Option<Self> {
         let url = r
             .key("url", "Base of a guardrail service; none: no guard is asked")

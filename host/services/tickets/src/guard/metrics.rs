@@ -1,4 +1,4 @@
-//! What guests ask of the guardrail service, by slot.
+//! Metrics of the guardrail service, by slot.
 
 use std::{fmt, time::Duration};
 
@@ -18,14 +18,14 @@ families! {
         "Time of a check by the guardrail service.";
 }
 
-/// What a check found.
+/// The outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GuardOutcome {
-    /// Nothing.
+    /// The text is safe.
     Safe,
-    /// Something.
+    /// The text is unsafe.
     Unsafe,
-    /// There was no answer that can be understood.
+    /// The service gave no valid verdict.
     Unavailable,
 }
 
@@ -41,10 +41,10 @@ impl GuardOutcome {
     }
 }
 
-/// What is checked.
+/// The kinds of checked texts.
 const TYPES: [&str; 2] = ["prompt", "response"];
 
-/// Figures of the guardrail service, by slot.
+/// Metrics of the guardrail service, by slot.
 pub struct GuardMetrics {
     checks: Series<IntCounter, 3>,
     time: Series<Histogram, 1>,
@@ -68,35 +68,35 @@ impl MetricSet for GuardMetrics {
 }
 
 impl GuardMetrics {
-    /// Returns the figures of one slot, which begin at zero.
-    pub fn slot(&self, id: SlotId) -> SlotGuard {
+    /// Returns the metrics of a slot, which begin at zero.
+    pub fn slot(&self, id: SlotId) -> SlotGuardMetrics {
         let slot = id.as_str();
         for kind in TYPES {
             for outcome in GuardOutcome::ALL {
                 self.checks.get([slot, kind, outcome.as_str()]);
             }
         }
-        SlotGuard { slot, checks: self.checks.clone(), time: self.time.get([slot]) }
+        SlotGuardMetrics { slot, checks: self.checks.clone(), time: self.time.get([slot]) }
     }
 }
 
-/// What one slot's guests ask of the guard. Clones share the figures.
+/// Metrics of a slot's checks. Clones share the series.
 #[derive(Clone)]
-pub struct SlotGuard {
+pub struct SlotGuardMetrics {
     slot: &'static str,
     checks: Series<IntCounter, 3>,
     time: Histogram,
 }
 
-impl fmt::Debug for SlotGuard {
+impl fmt::Debug for SlotGuardMetrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SlotGuard").field("slot", &self.slot).finish_non_exhaustive()
+        f.debug_struct("SlotGuardMetrics").field("slot", &self.slot).finish_non_exhaustive()
     }
 }
 
-impl SlotGuard {
+impl SlotGuardMetrics {
     /// Counts a check of a `prompt` or a `response`.
-    pub fn checked(&self, kind: &'static str, outcome: GuardOutcome, elapsed: Duration) {
+    pub fn record_check(&self, kind: &'static str, outcome: GuardOutcome, elapsed: Duration) {
         self.checks.get([self.slot, kind, outcome.as_str()]).inc();
         self.time.observe(elapsed.as_secs_f64());
     }

@@ -1,39 +1,48 @@
-//! `POST /api/v1/answer`.
+//! `POST /api/v1/answer`: answers a ticket.
 
 use std::sync::Arc;
 
 use axum::{extract::State, response::Response};
 use serde_json::{Value, json};
 
-use super::{TicketState, error::ApiError, request::Members, session, triage::number};
+use super::{TicketState, error::TicketApiError, request::TicketBody, session, triage::number};
 use crate::answer::{Document, Outcome, Reply, Request};
-use crate::metrics::Run;
+use crate::metrics::TicketRun;
 
-/// `POST /api/v1/answer`: a text for the ticket whatever the action is; an answer that there is none is an answer.
-pub async fn answer(State(state): State<Arc<TicketState>>, mut body: Members) -> Result<Response, ApiError> {
+/// Answers `POST /api/v1/answer` with a text for every action. A reply without an answer is a success too.
+pub async fn answer(
+    State(state): State<Arc<TicketState>>,
+    mut body: TicketBody,
+) -> Result<Response, TicketApiError> {
     let request =
         Request { text: body.text("text"), category: body.text("category"), action: body.text("action") };
-    let (session, ticket) = (body.session(), body.whole_number("ticket_id"));
+    let (session, ticket) = (body.session(), body.integer("ticket_id"));
     body.check()?;
-    let named = session.to_string();
-    let run = state.metrics.begin(Run::Answer);
-    let reply = state.answer.answer(&named, request).await;
+    let session_id = session.to_string();
+    let run = state.metrics.begin(TicketRun::Answer);
+    let reply = state.answer.answer(&session_id, request).await;
     run.end(match &reply {
         Ok(reply) if reply.outcome == Outcome::None => "no_answer",
         Ok(_) => "success",
         Err(_) => "error",
     });
-    let reply = reply.map_err(|error| ApiError::from(error).in_session(session))?;
+    let reply = reply.map_err(|error| TicketApiError::from(error).in_session(session))?;
     let outcome = match reply.outcome {
         Outcome::Answered => "answered",
         Outcome::Configured => "configured",
         Outcome::None => "none",
     };
-    tracing::info!(ticket, session = named, outcome, auto_publish = reply.auto_publish, "ticket answered");
-    Ok(session::answered(session, result(reply, &named)))
+    tracing::info!(
+        ticket,
+        session = session_id,
+        outcome,
+        auto_publish = reply.auto_publish,
+        "ticket answered"
+    );
+    Ok(session::with_session(session, result(reply, &session_id)))
 }
 
-/// The members of the replaced service, then our own.
+/// Returns the members of the replaced service, then new ones.
 fn result(reply: Reply, session: &str) -> Value {
     json!({
         "response": reply.response,
@@ -46,6 +55,7 @@ fn result(reply: Reply, session: &str) -> Value {
     })
 }
 
+/// Returns a document as JSON.
 fn document(document: Document) -> Value {
     let Document { title, url, score, quote } = document;
     json!({ "title": title, "url": url, "score": number(score), "quote": quote })

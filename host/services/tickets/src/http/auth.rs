@@ -1,4 +1,4 @@
-//! `Authorization: Bearer`, for everything but health and prompt versions.
+//! Authenticates callers by `Authorization: Bearer`, except for health and prompt versions.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use axum::{
 };
 use bulkhead_http::bearer;
 
-use super::{TicketState, error::ApiError};
+use super::{TicketState, error::TicketApiError};
 
-/// Whether the caller may have what the key guards.
+/// Checks whether the caller has the key.
 pub fn is_admitted(state: &TicketState, headers: &HeaderMap) -> bool {
     state.keys.is_empty() || bearer::token(headers).is_some_and(|token| state.keys.holds(token))
 }
 
-/// Middleware: turns away who has not the key.
+/// Middleware: rejects requests without the key.
 pub async fn admit(State(state): State<Arc<TicketState>>, request: Request, next: Next) -> Response {
     match is_admitted(&state, request.headers()) {
         true => next.run(request).await,
-        false => ApiError::UNAUTHORIZED.into_response(),
+        false => TicketApiError::UNAUTHORIZED.into_response(),
     }
 }

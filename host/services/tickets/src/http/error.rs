@@ -1,5 +1,4 @@
-//! The ticket service's error bodies: `{"detail": ...}` with a text, an object, or the list of what is wrong with a
-//! request.
+//! Error responses of the ticket service: `{"detail": ...}` with a text, an object, or a list of violations.
 
 use std::borrow::Cow;
 
@@ -17,29 +16,29 @@ use super::{SERVICE, session};
 use crate::answer::AnswerError;
 use crate::triage::TriageError;
 
-/// Seconds after which an empty slot or an overload is worth another try.
+/// Seconds after which a client may retry after an empty slot or an overload.
 const RETRY_AFTER: u32 = 5;
 
-/// One thing that is wrong with a request, as FastAPI tells it.
+/// A violation of a request body, in the form of FastAPI.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Violation {
-    /// FastAPI's name of the fault: `missing`, `string_type`, `json_invalid`, ...
+pub struct BodyViolation {
+    /// FastAPI's type of the violation: `missing`, `string_type`, `json_invalid`, ...
     pub kind: &'static str,
-    /// Where: `["body", "text"]`.
-    pub place: Vec<Value>,
-    /// What, in words.
+    /// The location: `["body", "text"]`.
+    pub location: Vec<Value>,
+    /// The message for people.
     pub message: String,
-    /// What was there instead.
+    /// The invalid input.
     pub input: Value,
 }
 
-/// An answer that is no decision.
+/// An error response.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ApiError {
+pub struct TicketApiError {
     status: StatusCode,
     detail: Detail,
     retry_after: Option<u32>,
-    /// The session that was asked in, where it is known.
+    /// The session of the request, if it is known.
     session: Option<Uuid>,
 }
 
@@ -47,15 +46,15 @@ pub struct ApiError {
 enum Detail {
     Text(&'static str),
     Typed { error: &'static str, message: Cow<'static, str>, retryable: bool },
-    Violations(Vec<Violation>),
+    Violations(Vec<BodyViolation>),
 }
 
-impl ApiError {
-    /// 401.
+impl TicketApiError {
+    /// 401: the caller does not have the key.
     pub const UNAUTHORIZED: Self = Self::new(StatusCode::UNAUTHORIZED, Detail::Text("Unauthorized"));
-    /// 404.
+    /// 404: no route has this path.
     pub const NOT_FOUND: Self = Self::new(StatusCode::NOT_FOUND, Detail::Text("Not Found"));
-    /// 405.
+    /// 405: the route has another method.
     pub const METHOD_NOT_ALLOWED: Self =
         Self::new(StatusCode::METHOD_NOT_ALLOWED, Detail::Text("Method Not Allowed"));
 
@@ -77,30 +76,30 @@ impl ApiError {
         Self::new(status, Detail::Typed { error, message: message.into(), retryable })
     }
 
-    /// The same, in the session that was asked in.
+    /// Returns the error with the session of the request.
     pub fn in_session(self, session: impl Into<Option<Uuid>>) -> Self {
         Self { session: session.into(), ..self }
     }
 
-    /// 503: what is needed is not there.
+    /// 503: something that is needed is not available.
     pub fn unavailable(error: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
         let answer = Self::typed(StatusCode::SERVICE_UNAVAILABLE, error, message, true);
         Self { retry_after: Some(RETRY_AFTER), ..answer }
     }
 
-    /// 503: nobody has configured what is asked for, and asking again configures nothing.
+    /// 503: something that is needed is not configured, so a retry would not help.
     fn unconfigured(error: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
         Self::typed(StatusCode::SERVICE_UNAVAILABLE, error, message, false)
     }
 
-    /// 422: the request is not what it should be.
-    pub const fn violations(violations: Vec<Violation>) -> Self {
+    /// 422: the request violates its schema.
+    pub const fn violations(violations: Vec<BodyViolation>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, Detail::Violations(violations))
     }
 
-    /// A call of `slot` that its component has not answered; `error` is what the service calls that.
-    fn call(error: &'static str, slot: &'static str, fault: CallError) -> Self {
-        match fault {
+    /// Returns the response to a failed call of `slot`; `error` is the service's name of the error.
+    fn call(error: &'static str, slot: &'static str, failed: CallError) -> Self {
+        match failed {
             CallError::Unavailable(reason) => {
                 let answer = Self::unavailable(error, reason.to_string());
                 Self { retry_after: reason.retry_after_seconds().or(answer.retry_after), ..answer }
@@ -109,7 +108,7 @@ impl ApiError {
         }
     }
 
-    /// What found no place or no time may find it later. What met a limit, or trapped, would do so again.
+    /// Returns the response to a call that the sandbox ended. Overload and timeouts are retryable, limits and traps are not.
     fn failed(error: &'static str, slot: &'static str, failure: &CallFailure) -> Self {
         match failure.outcome {
             Outcome::Overloaded => {
@@ -121,33 +120,34 @@ impl ApiError {
                 let message = format!("the ticket took longer than slots.{slot}.deadline_ms allows");
                 Self::typed(StatusCode::GATEWAY_TIMEOUT, error, message, true)
             }
-            Outcome::CpuBudget => {
-                Self::lasting(format!("the ticket needs more processor time than slots.{slot}.cpu_ms allows"))
-            }
+            Outcome::CpuBudget => Self::permanent(format!(
+                "the ticket needs more processor time than slots.{slot}.cpu_ms allows"
+            )),
             Outcome::MemoryLimit => {
-                Self::lasting(format!("the ticket needs more memory than the limits of slots.{slot} allow"))
+                Self::permanent(format!("the ticket needs more memory than the limits of slots.{slot} allow"))
             }
             Outcome::ResponseTooLarge => {
-                Self::lasting(format!("the answer is larger than slots.{slot}.response_bytes allows"))
+                Self::permanent(format!("the answer is larger than slots.{slot}.response_bytes allows"))
             }
-            // The services tell a guest's own error apart, and nobody hears of a cancelled call.
+            // The services handle the guest's own errors, and a cancelled call has no client.
             Outcome::Trap | Outcome::BadAnswer | Outcome::Ok | Outcome::GuestError | Outcome::Cancelled => {
                 Self::internal()
             }
         }
     }
 
+    /// 500: the component failed.
     fn internal() -> Self {
-        Self::lasting("Unexpected server error; the log has the reason under the request id")
+        Self::permanent("Unexpected server error; the log has the reason under the request id")
     }
 
-    /// 500: asking again would not help.
-    fn lasting(message: impl Into<Cow<'static, str>>) -> Self {
+    /// 500: a retry would not help.
+    fn permanent(message: impl Into<Cow<'static, str>>) -> Self {
         Self::typed(StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", message, false)
     }
 }
 
-impl IntoResponse for ApiError {
+impl IntoResponse for TicketApiError {
     fn into_response(self) -> Response {
         let detail = match &self.detail {
             Detail::Text(text) => json!(text),
@@ -156,8 +156,8 @@ impl IntoResponse for ApiError {
             }
             Detail::Violations(violations) => violations
                 .iter()
-                .map(|Violation { kind, place, message, input }| {
-                    json!({ "type": kind, "loc": place, "msg": message, "input": input })
+                .map(|BodyViolation { kind, location, message, input }| {
+                    json!({ "type": kind, "loc": location, "msg": message, "input": input })
                 })
                 .collect(),
         };
@@ -170,7 +170,7 @@ impl IntoResponse for ApiError {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         if let Some(session) = self.session {
-            session::name(headers, session);
+            session::set_header(headers, session);
         }
         let error = match self.detail {
             Detail::Typed { error, .. } if self.status.is_server_error() => Some(error),
@@ -181,7 +181,7 @@ impl IntoResponse for ApiError {
     }
 }
 
-impl From<BodyError> for ApiError {
+impl From<BodyError> for TicketApiError {
     fn from(error: BodyError) -> Self {
         let answer = error.answer();
         match error {
@@ -199,7 +199,7 @@ impl From<BodyError> for ApiError {
     }
 }
 
-impl From<TriageError> for ApiError {
+impl From<TriageError> for TicketApiError {
     fn from(error: TriageError) -> Self {
         match error {
             TriageError::Unconfigured => Self::unconfigured("TriageError", error.to_string()),
@@ -215,7 +215,7 @@ impl From<TriageError> for ApiError {
     }
 }
 
-impl From<AnswerError> for ApiError {
+impl From<AnswerError> for TicketApiError {
     fn from(error: AnswerError) -> Self {
         match error {
             AnswerError::Unconfigured => Self::unconfigured("AnswerServiceError", error.to_string()),
@@ -242,8 +242,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_open_circuit_says_when_it_closes() {
-        let answer = |unavailable| ApiError::from(TriageError::Call(CallError::Unavailable(unavailable)));
+    fn open_circuit_sets_retry_after() {
+        let answer =
+            |unavailable| TicketApiError::from(TriageError::Call(CallError::Unavailable(unavailable)));
         let retry_after = Duration::from_millis(41_500);
         let open = answer(SlotUnavailable::CircuitOpen { slot: "triage", retry_after });
         assert_eq!((open.status, open.retry_after), (StatusCode::SERVICE_UNAVAILABLE, Some(42)));
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_may_pass_is_worth_another_try() {
+    fn temporary_failures_are_retryable() {
         for (outcome, status, error, retryable, retry_after) in [
             (Outcome::Overloaded, 503, "AnswerServiceError", true, Some(2)),
             (Outcome::Deadline, 504, "AnswerServiceError", true, None),
@@ -268,18 +269,20 @@ mod tests {
             (Outcome::Cancelled, 500, "InternalServerError", false, None),
         ] {
             let failure = CallFailure { outcome, retry_after: Some(Duration::from_secs(2)) };
-            let answer = ApiError::from(AnswerError::Call(failure.into()));
-            let Detail::Typed { error: told, retryable: again, .. } = answer.detail else {
+            let answer = TicketApiError::from(AnswerError::Call(failure.into()));
+            let Detail::Typed { error: found, retryable: is_retryable, .. } = answer.detail else {
                 unreachable!("it is typed")
             };
-            let answered = (answer.status.as_u16(), told, again, answer.retry_after);
+            let answered = (answer.status.as_u16(), found, is_retryable, answer.retry_after);
             assert_eq!(answered, (status, error, retryable, retry_after), "{outcome:?}");
         }
     }
 
     #[test]
-    fn asking_again_configures_nothing() {
-        for answer in [ApiError::from(TriageError::Unconfigured), ApiError::from(AnswerError::Unconfigured)] {
+    fn missing_configuration_is_not_retryable() {
+        for answer in
+            [TicketApiError::from(TriageError::Unconfigured), TicketApiError::from(AnswerError::Unconfigured)]
+        {
             assert_eq!((answer.status, answer.retry_after), (StatusCode::SERVICE_UNAVAILABLE, None));
             assert!(matches!(answer.detail, Detail::Typed { retryable: false, .. }), "{answer:?}");
         }

@@ -1,4 +1,4 @@
-//! What is counted of each request, and the service's name for the log.
+//! Request metrics, and the service's name for the log.
 
 use std::{sync::Arc, time::Instant};
 
@@ -12,7 +12,7 @@ use bulkhead_http::access_log::Served;
 use super::{REST, SERVICE, TicketState};
 use crate::metrics::TicketRequest;
 
-/// Middleware: counts a request by its route, never by its path. Runs are counted where they begin.
+/// Middleware: counts a request by its route, never by its path. Runs are counted in their handlers.
 pub async fn count(State(state): State<Arc<TicketState>>, request: Request, next: Next) -> Response {
     let since = Instant::now();
     let method = request.method().clone();
@@ -21,7 +21,7 @@ pub async fn count(State(state): State<Arc<TicketState>>, request: Request, next
     let route = if route == REST { "unmatched" } else { route };
     let mut response = next.run(request).await;
     let (status, elapsed) = (response.status().as_u16(), since.elapsed());
-    state.metrics.answered(&TicketRequest { method: method.as_str(), route, status, elapsed });
+    state.metrics.record_request(&TicketRequest { method: method.as_str(), route, status, elapsed });
     let extensions = response.extensions_mut();
     if extensions.get::<Served>().is_none() {
         extensions.insert(Served { service: SERVICE, error: None });

@@ -1,4 +1,4 @@
-//! `GET /api/openapi.json`: what the service takes and gives, as OpenAPI 3.1.
+//! `GET /api/openapi.json`: the description of the service as OpenAPI 3.1.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub async fn document(State(state): State<Arc<TicketState>>) -> Json<Value> {
     Json(describe(&state.path_prefix, !state.keys.is_empty()))
 }
 
-/// The document; `guarded` when calls need a key.
+/// Returns the document; `guarded` when requests need a key.
 fn describe(prefix: &str, guarded: bool) -> Value {
     let about = "Sorts tickets into categories, says what happens next, and answers from a knowledge base.";
     let title = ("Bulkhead ticket service", about);
@@ -94,7 +94,7 @@ fn responses() -> Value {
     responses
 }
 
-/// Describes the header that joins calls, which answers and errors of both have.
+/// Adds the session header of responses and errors.
 fn with_session(headers: &mut Map<String, Value>) {
     let header = json!({ "description": "The session", "schema": { "type": "string", "format": "uuid" } });
     headers.insert("x-session-id".to_owned(), header);
@@ -205,12 +205,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_reference_leads_somewhere() {
+    fn references_resolve() {
         assert_eq!(openapi::dangling(&describe("", true)), Vec::<String>::new());
     }
 
     #[test]
-    fn keys_are_asked_for_where_they_are_needed() {
+    fn guarded_operations_need_the_key() {
         assert!(describe("", false).get("security").is_none());
         let guarded = describe("", true);
         assert_eq!(guarded["security"], json!([{ "key": [] }]));

@@ -1,4 +1,4 @@
-//! Request bodies, checked as FastAPI checks them: everything that is wrong at once.
+//! Request bodies, checked like those of FastAPI: all violations are reported at once.
 
 use axum::extract::{FromRequest, Request};
 use bulkhead_http::body;
@@ -7,24 +7,27 @@ use uuid::Uuid;
 
 use super::{
     TicketState,
-    error::{ApiError, Violation},
+    error::{BodyViolation, TicketApiError},
 };
 
-/// Numbers below this are whole where they have no fraction: 2 to the power of 53.
-const WHOLE: f64 = 9_007_199_254_740_992.0;
+/// The bound below which floats represent integers exactly: 2 to the power of 53.
+const MAX_EXACT_INTEGER: f64 = 9_007_199_254_740_992.0;
 
-/// The members of a body, and what has been found wrong with them so far.
-pub struct Members {
+/// The members of a request body that are not yet read, and the violations found so far.
+pub struct TicketBody {
     members: Map<String, Value>,
-    violations: Vec<Violation>,
+    violations: Vec<BodyViolation>,
     /// The session, once it is known.
     session: Option<Uuid>,
 }
 
-impl FromRequest<std::sync::Arc<TicketState>> for Members {
-    type Rejection = ApiError;
+impl FromRequest<std::sync::Arc<TicketState>> for TicketBody {
+    type Rejection = TicketApiError;
 
-    async fn from_request(request: Request, state: &std::sync::Arc<TicketState>) -> Result<Self, ApiError> {
+    async fn from_request(
+        request: Request,
+        state: &std::sync::Arc<TicketState>,
+    ) -> Result<Self, TicketApiError> {
         let (parts, content) = request.into_parts();
         let is_json = body::is_json(&parts.headers);
         let bytes = match is_json {
@@ -35,20 +38,20 @@ impl FromRequest<std::sync::Arc<TicketState>> for Members {
     }
 }
 
-impl Members {
-    /// Reads a body. What is not declared as JSON is a text, and no object; nothing at all, and null, are no body.
+impl TicketBody {
+    /// Reads a body. One that is not declared as JSON counts as a text; an empty one and null count as missing.
     ///
     /// # Errors
-    /// 422 where it is no object.
-    pub fn read(is_json: bool, bytes: &[u8]) -> Result<Self, ApiError> {
-        let refused = |kind, place: Vec<Value>, message: String, input| {
-            ApiError::violations(vec![Violation { kind, place, message, input }])
+    /// 422 where the body is not an object.
+    pub fn read(is_json: bool, bytes: &[u8]) -> Result<Self, TicketApiError> {
+        let refused = |kind, location: Vec<Value>, message: String, input| {
+            TicketApiError::violations(vec![BodyViolation { kind, location, message, input }])
         };
         let body = match is_json {
             _ if bytes.is_empty() => Value::Null,
             true => serde_json::from_slice(bytes).map_err(|error| {
-                let place = vec![json!("body"), json!(error.column())];
-                refused("json_invalid", place, format!("JSON decode error: {error}"), json!({}))
+                let location = vec![json!("body"), json!(error.column())];
+                refused("json_invalid", location, format!("JSON decode error: {error}"), json!({}))
             })?,
             false => Value::String(String::from_utf8_lossy(bytes).into_owned()),
         };
@@ -63,26 +66,27 @@ impl Members {
         Err(refused(kind, vec![json!("body")], message.to_owned(), body))
     }
 
-    fn violated(&mut self, name: &str, kind: &'static str, message: &str, input: Value) {
-        let place = vec![json!("body"), json!(name)];
-        self.violations.push(Violation { kind, place, message: message.to_owned(), input });
+    /// Adds a violation of a member.
+    fn add_violation(&mut self, name: &str, kind: &'static str, message: &str, input: Value) {
+        let location = vec![json!("body"), json!(name)];
+        self.violations.push(BodyViolation { kind, location, message: message.to_owned(), input });
     }
 
-    /// A text that must be there.
+    /// Takes a required text.
     pub fn text(&mut self, name: &str) -> String {
         match self.members.remove(name) {
             Some(Value::String(text)) => return text,
-            Some(other) => self.violated(name, "string_type", "Input should be a valid string", other),
+            Some(other) => self.add_violation(name, "string_type", "Input should be a valid string", other),
             None => {
                 let input = Value::Object(self.members.clone());
-                self.violated(name, "missing", "Field required", input);
+                self.add_violation(name, "missing", "Field required", input);
             }
         }
         String::new()
     }
 
-    /// A whole number, if there is one.
-    pub fn whole_number(&mut self, name: &str) -> Option<i64> {
+    /// Takes an optional integer.
+    pub fn integer(&mut self, name: &str) -> Option<i64> {
         let value = self.members.remove(name)?;
         let (kind, message) = match &value {
             Value::Null => return None,
@@ -91,7 +95,7 @@ impl Members {
                 (None, Some(number)) if number.fract() != 0.0 => {
                     ("int_from_float", "Input should be a valid integer, got a number with a fractional part")
                 }
-                (None, Some(number)) if number.abs() < WHOLE => return Some(number as i64),
+                (None, Some(number)) if number.abs() < MAX_EXACT_INTEGER => return Some(number as i64),
                 (None, _) => {
                     ("int_parsing_size", "Unable to parse input string as an integer, exceeded maximum size")
                 }
@@ -104,11 +108,11 @@ impl Members {
             },
             _ => ("int_type", "Input should be a valid integer"),
         };
-        self.violated(name, kind, message, value);
+        self.add_violation(name, kind, message, value);
         None
     }
 
-    /// The session: a UUID, or a new one for null, nothing and the empty text. What else is wrong is told with it.
+    /// Takes the session: a UUID, or a new one where it is null, absent or empty. Violations are reported with it.
     pub fn session(&mut self) -> Uuid {
         let (kind, message, input) = match self.members.remove("session_id") {
             None | Some(Value::Null) => return *self.session.insert(Uuid::new_v4()),
@@ -119,18 +123,18 @@ impl Members {
             },
             Some(other) => ("string_type", "Input should be a valid string", other),
         };
-        self.violated("session_id", kind, message, input);
+        self.add_violation("session_id", kind, message, input);
         Uuid::nil()
     }
 
-    /// Whether all that was taken is as it should be.
+    /// Checks that no member violates its type.
     ///
     /// # Errors
-    /// 422 with everything that is not.
-    pub fn check(self) -> Result<(), ApiError> {
+    /// 422 with all violations.
+    pub fn check(self) -> Result<(), TicketApiError> {
         match self.violations.is_empty() {
             true => Ok(()),
-            false => Err(ApiError::violations(self.violations).in_session(self.session)),
+            false => Err(TicketApiError::violations(self.violations).in_session(self.session)),
         }
     }
 }
@@ -154,8 +158,8 @@ mod tests {
         ];
         let test = concat!(module_path!(), "::body_steps_grow_with_its_length");
         assert_linear(test, 1 << 20, &shapes, |text| {
-            let mut members = Members::read(true, text.as_bytes()).ok()?;
-            let asked = (members.session(), members.text("text"), members.whole_number("ticket_id"));
+            let mut members = TicketBody::read(true, text.as_bytes()).ok()?;
+            let asked = (members.session(), members.text("text"), members.integer("ticket_id"));
             members.check().ok().map(|()| asked)
         });
     }

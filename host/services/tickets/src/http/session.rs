@@ -1,4 +1,4 @@
-//! The session of a ticket's two calls, which every answer carries in a header too, so that a log can join them.
+//! The session of the calls for a ticket. Every response has it in a header too, so that logs can join the calls.
 
 use axum::{
     Json,
@@ -8,19 +8,19 @@ use axum::{
 use serde_json::Value;
 use uuid::Uuid;
 
-/// Names the session.
+/// The header of the session.
 const X_SESSION_ID: HeaderName = HeaderName::from_static("x-session-id");
 
-/// Puts a session into an answer's header.
-pub fn name(headers: &mut HeaderMap, session: Uuid) {
+/// Sets the session header of a response.
+pub fn set_header(headers: &mut HeaderMap, session: Uuid) {
     if let Ok(value) = HeaderValue::try_from(session.to_string()) {
         headers.insert(X_SESSION_ID, value);
     }
 }
 
-/// A body with its session in the header.
-pub fn answered(session: Uuid, body: Value) -> Response {
+/// Returns a response with its session in the header.
+pub fn with_session(session: Uuid, body: Value) -> Response {
     let mut response = Json(body).into_response();
-    name(response.headers_mut(), session);
+    set_header(response.headers_mut(), session);
     response
 }

@@ -11,26 +11,29 @@ use axum::{
 use bulkhead_runtime::invoke::CallError;
 use serde_json::{Map, Value, json};
 
-use super::{TicketState, auth, error::ApiError, request::Members, session};
+use super::{TicketState, auth, error::TicketApiError, request::TicketBody, session};
 use crate::answer::AnswerError;
-use crate::metrics::Run;
-use crate::triage::{Action, ActionKind, Decision, PromptVersion, TriageError, Value as Found};
+use crate::metrics::TicketRun;
+use crate::triage::{Action, ActionKind, Decision, PromptVersion, TriageError, Value as ExtractedValue};
 
-/// `POST /api/v1/triage`.
-pub async fn triage(State(state): State<Arc<TicketState>>, mut body: Members) -> Result<Response, ApiError> {
+/// Answers `POST /api/v1/triage`.
+pub async fn triage(
+    State(state): State<Arc<TicketState>>,
+    mut body: TicketBody,
+) -> Result<Response, TicketApiError> {
     let (text, session) = (body.text("text"), body.session());
     body.check()?;
-    let run = state.metrics.begin(Run::Triage);
+    let run = state.metrics.begin(TicketRun::Triage);
     let triage = state.triage.triage(&session.to_string(), text).await;
     run.end(if triage.is_ok() { "success" } else { "error" });
-    let triage = triage.map_err(|error| ApiError::from(error).in_session(session))?;
+    let triage = triage.map_err(|error| TicketApiError::from(error).in_session(session))?;
     let body = json!({ "triage": result(triage), "session_id": session.to_string() });
-    Ok(session::answered(session, body))
+    Ok(session::with_session(session, body))
 }
 
-/// The members of the replaced service, then our own.
+/// Returns the members of the replaced service, then new ones.
 fn result(triage: Decision) -> Value {
-    let values = triage.extracted_values.into_iter().map(|(name, value)| (name, found(value)));
+    let values = triage.extracted_values.into_iter().map(|(name, value)| (name, extracted_value(value)));
     let values: Map<String, Value> = values.collect();
     let alternatives = triage.alternatives.into_iter();
     let alternatives =
@@ -48,20 +51,22 @@ fn result(triage: Decision) -> Value {
     })
 }
 
-/// Four digits say all that a calibrated probability knows.
+/// Rounds to four digits, the precision of a calibrated probability.
 pub(super) fn number(confidence: f32) -> Value {
     json!((f64::from(confidence) * 10_000.0).round() / 10_000.0)
 }
 
-fn found(value: Found) -> Value {
+/// Returns an extracted value as JSON.
+fn extracted_value(value: ExtractedValue) -> Value {
     match value {
-        Found::Boolean(value) => json!(value),
-        Found::Integer(value) => json!(value),
-        Found::Number(value) => json!(value),
-        Found::Text(value) => json!(value),
+        ExtractedValue::Boolean(value) => json!(value),
+        ExtractedValue::Integer(value) => json!(value),
+        ExtractedValue::Number(value) => json!(value),
+        ExtractedValue::Text(value) => json!(value),
     }
 }
 
+/// Returns an action as JSON.
 fn action(action: Action) -> Value {
     let kind = match action.kind {
         ActionKind::AiAnswer => "AIAnswer",
@@ -71,17 +76,18 @@ fn action(action: Action) -> Value {
     json!({ "name": action.name, "description": action.description, "type": kind, "answer": action.answer })
 }
 
-/// `GET /api/v1/prompt_versions`: names and versions for everybody; `?details=1` also hashes, where the key is held.
+/// Answers `GET /api/v1/prompt_versions`: names and versions for everybody, and hashes with `?details=1` for callers with the
+/// key.
 pub async fn prompt_versions(
     State(state): State<Arc<TicketState>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let wanted = query.as_deref().unwrap_or_default();
+) -> Result<Response, TicketApiError> {
+    let query = query.as_deref().unwrap_or_default();
     let details =
-        form_urlencoded::parse(wanted.as_bytes()).any(|(name, value)| name == "details" && value == "1");
+        form_urlencoded::parse(query.as_bytes()).any(|(name, value)| name == "details" && value == "1");
     if details && !auth::is_admitted(&state, &headers) {
-        return Err(ApiError::UNAUTHORIZED);
+        return Err(TicketApiError::UNAUTHORIZED);
     }
     let versions = versions(&state).await?;
     let about = |(prompt, component): (PromptVersion, Option<String>)| {
@@ -99,8 +105,8 @@ pub async fn prompt_versions(
     Ok(Json(versions.into_iter().map(about).collect::<Map<String, Value>>()).into_response())
 }
 
-/// What the components report that run, each with its component's digest.
-async fn versions(state: &TicketState) -> Result<Vec<(PromptVersion, Option<String>)>, ApiError> {
+/// Collects the prompt versions of the running components, each with its component's digest.
+async fn versions(state: &TicketState) -> Result<Vec<(PromptVersion, Option<String>)>, TicketApiError> {
     let (triage, answer) = tokio::join!(state.triage.prompt_versions(), state.answer.prompt_versions());
     let digest = |digest: Option<String>| move |prompt| (prompt, digest.clone());
     let of_triage = state.triage.slot().active().map(|version| version.digest.to_string()).ok();

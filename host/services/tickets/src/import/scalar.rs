@@ -1,13 +1,15 @@
-//! Scalars in the type that their place asks for, as far as PyYAML and pydantic would make that of them.
+//! Converts scalars to the type of their member, as PyYAML and pydantic do.
 
 use serde_json::{Number, Value};
 
-/// What pydantic takes for yes and for no, in letters of any case; YAML 1.1 has most of them too.
+/// Words for true in pydantic and YAML 1.1, in any case.
 const YES: [&str; 6] = ["true", "yes", "on", "t", "y", "1"];
+/// Words for false in pydantic and YAML 1.1, in any case.
 const NO: [&str; 6] = ["false", "no", "off", "f", "n", "0"];
 
-/// The value of the member `name`: days and priorities are whole numbers, a name such as `42` is text. What is not what
-/// it must be stays text, which is refused later. `field` is what a condition compares, `plain` text had no quotes.
+/// Converts the scalar of the member `name`: days and priorities are integers, a name such as `42` is text. A scalar of
+/// another type stays text, which is rejected later. `field` is the field that a condition compares; `plain` text had no
+/// quotes.
 pub(super) fn read(name: &str, field: Option<&str>, text: String, plain: bool) -> Value {
     let typed = match name {
         "auto_publish" | "enabled" | "case_sensitive" => boolean(&text).map(Value::from),
@@ -24,6 +26,7 @@ pub(super) fn read(name: &str, field: Option<&str>, text: String, plain: bool) -
     typed.unwrap_or(Value::String(text))
 }
 
+/// Parses a word for true or false.
 fn boolean(text: &str) -> Option<bool> {
     let is = |word: &&str| word.eq_ignore_ascii_case(text);
     match YES.iter().any(is) {
@@ -32,7 +35,7 @@ fn boolean(text: &str) -> Option<bool> {
     }
 }
 
-/// Digits, with underscores between them if need be. With a leading zero they mean another number in YAML 1.1.
+/// Parses digits, with optional underscores. Numbers with a leading zero are octal in YAML 1.1, and rejected.
 fn integer(text: &str) -> Option<i64> {
     let digits = text.trim_start_matches(['-', '+']);
     let octal = digits.len() > 1 && digits.starts_with('0');

@@ -1,3 +1,5 @@
+//! Tests of the conversion of zammad-ai's YAML.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use bulkhead_triage_configuration::Settings;
@@ -45,7 +47,7 @@ preparser:
 ";
 
 #[test]
-fn triage_is_carried_over_and_the_rest_is_told() {
+fn triage_is_converted_and_rest_reported() {
     let imported = import_triage_yml(YAML).unwrap();
     let settings: Settings = toml::from_str(&imported.toml).unwrap();
     assert_eq!(settings.categories.len(), 2);
@@ -73,13 +75,13 @@ fn processing_ids_of_digits_are_text() {
 }
 
 #[test]
-fn violations_are_told() {
+fn violations_are_reported() {
     let error =
         import_triage_yml(&YAML.replace("no_action_name: Mensch", "no_action_name: Niemand")).unwrap_err();
     assert!(error.text.contains("no_action_name \"Niemand\" names no action"), "{error}");
 }
 
-/// As it is written where one has learnt YAML from PyYAML.
+/// YAML in the style of PyYAML.
 const SHARED: &str = "\
 defaults: &defaults
   auto_publish: on
@@ -109,7 +111,7 @@ triage:
 ";
 
 #[test]
-fn anchors_and_old_words_for_yes_are_read() {
+fn anchors_and_old_booleans_are_read() {
     let imported = import_triage_yml(SHARED).unwrap();
     let settings: Settings = toml::from_str(&imported.toml).unwrap();
     let categories: Vec<(&str, bool)> =
@@ -131,7 +133,7 @@ fn anchors_and_old_words_for_yes_are_read() {
 }
 
 #[test]
-fn all_violations_are_told_with_their_lines() {
+fn all_violations_have_lines() {
     let yaml = YAML
         .replace("auto_publish: true", "auto_publish: maybe")
         .replace("type: NoAction", "type: Nothing")
@@ -154,7 +156,7 @@ fn all_violations_are_told_with_their_lines() {
 }
 
 #[test]
-fn a_file_without_triage_is_told_what_one_has() {
+fn missing_triage_section_is_reported() {
     for yaml in ["", "triage:", "triage: null", "triage: []", "mode: production", "- a", "---\n---\n"] {
         let error = import_triage_yml(yaml).unwrap_err().to_string();
         assert!(

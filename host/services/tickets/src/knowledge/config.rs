@@ -1,18 +1,18 @@
-//! `[tickets.knowledge]`: the knowledge base that answers come from.
+//! `[tickets.knowledge]`: settings of the knowledge base.
 
 use std::path::{Path, PathBuf};
 
 use bulkhead_config::{database_url, reader::Reader, secret::Secret};
 
-/// The base's file in the data folder.
+/// The file of the embedded base, in the data folder.
 const FILE: &str = "knowledge.sqlite";
-/// Relevance in per cent below which nothing is answered. What nothing in the base is near to has none at all; higher
-/// answers less, and more of what it does not answer had an answer.
+/// Minimum relevance of a passage, per cent. Tickets without related passages are below it; a higher value rejects more
+/// tickets that the base could answer.
 pub const FLOOR_PERCENT: u8 = 1;
-/// Documents that an answer may draw on; the first ones have what there is.
+/// Documents of an answer; the first few contain most answers.
 pub const LIMIT: u32 = 5;
 
-/// Where a knowledge base is.
+/// The database of the knowledge base.
 #[derive(Clone, Debug)]
 pub enum KnowledgeDatabase {
     /// A file in the data folder.
@@ -25,17 +25,17 @@ pub enum KnowledgeDatabase {
 
 /// `[tickets.knowledge]`.
 #[derive(Clone, Debug)]
-pub struct Knowledge {
-    /// Where the base is.
+pub struct KnowledgeSettings {
+    /// The database.
     pub url: KnowledgeDatabase,
-    /// Relevance below which a passage is not answered from, per cent.
+    /// Minimum relevance of a passage, per cent.
     pub floor_percent: u8,
-    /// Most documents that are read for an answer.
+    /// Maximum documents that are read for an answer.
     pub limit: u32,
 }
 
 impl KnowledgeDatabase {
-    /// Its URL; `embedded` is the file in the data folder. Holds a password where it is a server's.
+    /// Returns the URL; `embedded` is the file in the data folder. The URL of a server contains a password.
     pub fn url(&self, embedded: &Path) -> Secret {
         match self {
             Self::Embedded => Secret::new(format!("sqlite:{}", embedded.display())),
@@ -44,13 +44,14 @@ impl KnowledgeDatabase {
         }
     }
 
-    /// The embedded base's file.
+    /// Returns the file of the embedded base.
     pub fn embedded(data_dir: &Path) -> PathBuf {
         data_dir.join(FILE)
     }
 }
 
-impl Knowledge {
+impl KnowledgeSettings {
+    /// Reads the table.
     pub(crate) fn read(r: &mut Reader) -> Self {
         let written = r
             .key("url", "The knowledge base: sqlite:PATH, or postgres://user:password@host/name")

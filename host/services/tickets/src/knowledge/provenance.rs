@@ -1,4 +1,4 @@
-//! Which loaded model belongs to a knowledge base.
+//! Matches a knowledge base with the loaded model that made its vectors.
 
 use std::sync::Arc;
 
@@ -6,38 +6,38 @@ use bulkhead_inference::model::Description;
 use bulkhead_knowledge::Provenance;
 use bulkhead_models::{Inference, ServedModel};
 
-/// The prompt that questions are embedded with, where the model has it.
+/// The prompt of questions, where the model has it.
 pub const QUERY_PROMPT: &str = "query";
-/// The prompt that passages are embedded with, where the model has it.
+/// The prompt of passages, where the model has it.
 pub(super) const PASSAGE_PROMPT: &str = "passage";
 
-/// Why a base cannot be searched with what is loaded.
+/// Why a base cannot be searched with the loaded models.
 #[derive(Debug, thiserror::Error)]
-pub enum Misfit {
-    /// Its model is not loaded, and could be.
+pub enum ModelMismatch {
+    /// Its model is not loaded, but could be.
     #[error("the model `{id}` of the knowledge base is not loaded: {remedy}")]
-    Absent {
+    NotLoaded {
         /// The model.
         id: String,
         /// How to get it.
         remedy: String,
     },
-    /// Another model is in its place.
+    /// Another model is loaded in its place.
     #[error(
         "the knowledge base was embedded with {recorded}, but the host has {loaded}: {remedy}, or embed everything again with \
          `bulkhead kb import --reembed SOURCE`"
     )]
-    Other {
-        /// What the base holds.
+    OtherModel {
+        /// The provenance of the base.
         recorded: Box<Provenance>,
-        /// What is loaded.
+        /// The loaded model.
         loaded: String,
-        /// What in the configuration would mend it.
+        /// The change of the configuration that would fix it.
         remedy: &'static str,
     },
 }
 
-/// How the model `id` embeds passages.
+/// Returns the provenance of passages that the model `id` embeds.
 pub fn provenance(id: &str, about: &Description) -> Provenance {
     Provenance {
         model: id.to_owned(),
@@ -49,23 +49,27 @@ pub fn provenance(id: &str, about: &Description) -> Provenance {
     }
 }
 
-/// The loaded model that made the vectors of a base.
+/// Returns the loaded model that made the vectors of a base.
 ///
 /// # Errors
-/// When it is not loaded, or what is loaded makes other vectors.
-pub fn fitting_model(
+/// When it is not loaded, or the loaded model makes other vectors.
+pub fn matching_model(
     inference: Option<&Inference>,
     recorded: &Provenance,
-) -> Result<Arc<ServedModel>, Misfit> {
-    let absent = |remedy: &str| Misfit::Absent { id: recorded.model.clone(), remedy: remedy.to_owned() };
-    let other =
-        |loaded: String, remedy| Misfit::Other { recorded: Box::new(recorded.clone()), loaded, remedy };
+) -> Result<Arc<ServedModel>, ModelMismatch> {
+    let not_loaded =
+        |remedy: &str| ModelMismatch::NotLoaded { id: recorded.model.clone(), remedy: remedy.to_owned() };
+    let other = |loaded: String, remedy| ModelMismatch::OtherModel {
+        recorded: Box::new(recorded.clone()),
+        loaded,
+        remedy,
+    };
     let name_model = "name that model in embedding.models";
-    let inference = inference.ok_or_else(|| absent("no model is; turn services.embedding on"))?;
+    let inference = inference.ok_or_else(|| not_loaded("no model is loaded; turn services.embedding on"))?;
     let Some(model) = inference.shared(&recorded.model) else {
         let missing = inference.missing().iter().find(|missing| missing.id == recorded.model);
         return Err(match missing {
-            Some(missing) => absent(&missing.remedy),
+            Some(missing) => not_loaded(&missing.remedy),
             None => other(format!("`{}`", inference.default_id()), name_model),
         });
     };
@@ -76,8 +80,8 @@ pub fn fitting_model(
     if (Provenance { dtype: loaded.dtype.clone(), ..recorded.clone() }) == loaded {
         return Err(other(loaded.to_string(), "set embedding.dtype to that of the base"));
     }
-    // The same but for one file, as a copy of an older version's folder is.
-    let lacks_words = Provenance { late_interaction: None, ..recorded.clone() } == loaded;
+    // Equal but for one file, as in the folder of an older version.
+    let lacks_late_interaction = Provenance { late_interaction: None, ..recorded.clone() } == loaded;
     let remedy = "its folder lacks `late_interaction.safetensors`; get it whole with `bulkhead model pull`";
-    Err(if lacks_words { absent(remedy) } else { other(loaded.to_string(), name_model) })
+    Err(if lacks_late_interaction { not_loaded(remedy) } else { other(loaded.to_string(), name_model) })
 }

@@ -1,69 +1,69 @@
-//! `[tickets.llm]`: the language model that may be asked about tickets.
+//! `[tickets.llm]`: settings of the language model for tickets.
 
 use std::time::Duration;
 
 use bulkhead_config::{formats, reader::Reader, secret::Secret};
 use url::Url;
 
-/// Bytes of a token at least, on average: what German and English come to, estimated on the safe side.
+/// A low estimate of the average bytes of a token in German and English.
 pub const BYTES_OF_A_TOKEN: u64 = 3;
 
-/// Across a continent, with a handshake.
+/// Time for a handshake across a continent.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// An endpoint that does not stream is silent for as long as the model writes.
+/// Time of silence while the model writes, for an endpoint that does not stream.
 pub const READ_TIMEOUT: Duration = Duration::from_secs(15);
-/// All attempts together: within a slot's deadline, with time left to go on without the model.
+/// Time for all attempts, within a slot's deadline and with time left to answer without the model.
 pub const TIMEOUT: Duration = Duration::from_secs(20);
-/// Gets over a hiccup; an outage is not waited for.
+/// Enough for a short disruption, not for an outage.
 pub const RETRIES: u32 = 2;
-/// What a small server of its own works on at once.
+/// The concurrency of a small server.
 pub const MAX_CONCURRENT: usize = 4;
-/// A few hundred tickets an hour; a loop or an attack does not cost a fortune.
+/// Enough for a few hundred tickets per hour; limits the cost of a loop or an attack.
 pub const TOKENS_PER_MINUTE: u32 = 100_000;
-/// Instructions with examples, a long letter and an answer.
+/// Enough for instructions with examples, a long letter and an answer.
 pub const TOKENS_PER_CALL: u32 = 16_000;
-/// A page.
+/// Enough for a page.
 pub const MAX_TOKENS: u32 = 1024;
-/// Hundreds of times the longest answer; held in memory.
+/// Hundreds of times the longest response; held in memory.
 pub const RESPONSE_BYTES: usize = 1 << 20;
-/// The same ticket gets the same answer, as far as a model can.
+/// The temperature at which a model's answers vary least.
 pub const TEMPERATURE_PERCENT: u8 = 0;
 
 /// `[tickets.llm]`.
 #[derive(Clone, Debug)]
-pub struct Llm {
+pub struct LlmSettings {
     /// Base of an OpenAI-compatible API.
     pub url: Url,
     /// Sent as `Authorization: Bearer`.
     pub api_key: Option<Secret>,
-    /// The model's name there.
+    /// The model's name at the endpoint.
     pub model: String,
     /// The temperature, times a hundred.
     pub temperature_percent: u8,
-    /// Longest wait for a connection.
+    /// Timeout of connecting.
     pub connect_timeout: Duration,
-    /// Longest silence of the endpoint.
+    /// Timeout of reading from the endpoint.
     pub read_timeout: Duration,
-    /// Longest call, with all its attempts.
+    /// Timeout of a call with all its attempts.
     pub timeout: Duration,
     /// Further attempts after a status of 429 or 5xx, or without a connection.
     pub retries: u32,
     /// Calls at once; more wait.
     pub max_concurrent: usize,
-    /// Tokens of all calls together.
+    /// Tokens per minute of all calls.
     pub tokens_per_minute: u32,
-    /// Tokens of one call, its answer included.
+    /// Maximum tokens of a call, with its answer.
     pub tokens_per_call: u32,
-    /// Tokens of one answer.
+    /// Maximum tokens of an answer.
     pub max_tokens: u32,
-    /// Largest answer.
+    /// Maximum bytes of a response.
     pub response_bytes: usize,
     /// The proxy that calls go through.
     pub proxy: Option<Url>,
 }
 
-impl Llm {
-    /// Reads the table; none without a URL that its list allows and a model.
+impl LlmSettings {
+    /// Reads the table. Returns `None` without a URL or a model.
     pub(crate) fn read(r: &mut Reader) -> Option<Self> {
         let url = r
             .key("url", "Base of an OpenAI-compatible API; none: no language model is asked")
@@ -105,7 +105,7 @@ impl Llm {
             .optional("URL", formats::service_url);
         let url = url?;
         if !formats::is_below(&allowed, &url) {
-            r.problem("url", "is not allowed; name it, or what it stands below, in tickets.llm.allow");
+            r.problem("url", "is not allowed; add it, or a URL above it, to tickets.llm.allow");
         }
         if model.is_none() {
             r.problem("model", "must be given");
@@ -128,7 +128,7 @@ impl Llm {
         })
     }
 
-    /// Settings with short times.
+    /// Returns settings for tests.
     #[cfg(test)]
     #[allow(clippy::unwrap_used)]
     pub(crate) fn for_tests(url: &str) -> Self {

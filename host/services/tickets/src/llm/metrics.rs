@@ -1,4 +1,4 @@
-//! What guests ask of the language model, by slot.
+//! Metrics of the language model, by slot.
 
 use std::{fmt, time::Instant};
 
@@ -31,11 +31,11 @@ pub enum LlmOutcome {
     Ok,
     /// The request may not be sent.
     Denied,
-    /// It would take too many tokens.
+    /// The request would use too many tokens.
     OverBudget,
     /// The endpoint does not answer.
     Unavailable,
-    /// The answer is no completion.
+    /// The response is not a completion.
     InvalidAnswer,
     /// The caller left.
     Cancelled,
@@ -57,7 +57,7 @@ impl LlmOutcome {
     }
 }
 
-/// Figures of the language model, by slot.
+/// Metrics of the language model, by slot.
 pub struct LlmMetrics {
     calls: Series<IntCounter, 2>,
     time: Series<Histogram, 1>,
@@ -87,13 +87,13 @@ impl MetricSet for LlmMetrics {
 }
 
 impl LlmMetrics {
-    /// Returns the figures of one slot, which begin at zero.
-    pub fn slot(&self, id: SlotId) -> SlotLlm {
+    /// Returns the metrics of a slot, which begin at zero.
+    pub fn slot(&self, id: SlotId) -> SlotLlmMetrics {
         let slot = id.as_str();
         for outcome in LlmOutcome::ALL {
             self.calls.get([slot, outcome.as_str()]);
         }
-        SlotLlm {
+        SlotLlmMetrics {
             slot,
             calls: self.calls.clone(),
             time: self.time.get([slot]),
@@ -105,9 +105,9 @@ impl LlmMetrics {
     }
 }
 
-/// What one slot's guests ask of the language model. Clones share the figures.
+/// Metrics of a slot's calls of the language model. Clones share the series.
 #[derive(Clone)]
-pub struct SlotLlm {
+pub struct SlotLlmMetrics {
     slot: &'static str,
     calls: Series<IntCounter, 2>,
     time: Histogram,
@@ -117,41 +117,41 @@ pub struct SlotLlm {
     in_flight: Gauge,
 }
 
-impl fmt::Debug for SlotLlm {
+impl fmt::Debug for SlotLlmMetrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SlotLlm").field("slot", &self.slot).finish_non_exhaustive()
+        f.debug_struct("SlotLlmMetrics").field("slot", &self.slot).finish_non_exhaustive()
     }
 }
 
-impl SlotLlm {
-    /// Counts a call as running until what comes back is dropped.
+impl SlotLlmMetrics {
+    /// Counts a call as running until the returned value is dropped.
     pub fn begin(&self) -> LlmCall<'_> {
         self.in_flight.inc();
         LlmCall { metrics: self, since: Instant::now(), outcome: LlmOutcome::Cancelled }
     }
 
-    /// Counts what a call took, as its endpoint says.
-    pub fn tokens(&self, input: u64, output: u64) {
+    /// Counts the tokens of a call, as reported by the endpoint.
+    pub fn record_tokens(&self, input: u64, output: u64) {
         self.input.inc_by(input);
         self.output.inc_by(output);
     }
 
     /// Counts another attempt.
-    pub fn retry(&self) {
+    pub fn record_retry(&self) {
         self.retries.inc();
     }
 }
 
-/// A call that runs; dropped without an end, its caller has left.
+/// A running call. If it is dropped without an outcome, its caller has left.
 #[derive(Debug)]
 pub struct LlmCall<'a> {
-    metrics: &'a SlotLlm,
+    metrics: &'a SlotLlmMetrics,
     since: Instant,
     outcome: LlmOutcome,
 }
 
 impl LlmCall<'_> {
-    /// Notes how it ended.
+    /// Records the outcome of the call.
     pub fn end(mut self, outcome: LlmOutcome) {
         self.outcome = outcome;
     }

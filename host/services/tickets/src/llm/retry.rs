@@ -1,31 +1,35 @@
-//! Whether and when a failed attempt is made again.
+//! Decides whether and when a failed attempt is repeated.
 
 use std::time::Duration;
 
-use crate::outbound::Fault;
+use crate::outbound::OutboundError;
 
-/// Pause before the second attempt; doubled before each further one.
-const FIRST: Duration = Duration::from_millis(250);
-/// Longest pause of our own making.
-const LONGEST: Duration = Duration::from_secs(5);
+/// Pause before the second attempt, doubled before each further one.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+/// Maximum pause, unless the endpoint asks for a longer one.
+const MAX_PAUSE: Duration = Duration::from_secs(5);
 
-/// How long to wait before another attempt that has `left` at most; none where another is no use. `jitter` is 0 to 1.
+/// Returns the pause before another attempt within the time `left`, or `None` where another attempt would not help. The
+/// `jitter` is a number from 0 to 1.
 ///
-/// Timeouts are not repeated: a model that was slow once is slow again, and is paid twice.
-pub(super) fn pause(fault: &Fault, attempt: u32, left: Duration, jitter: f64) -> Option<Duration> {
-    let asked = match fault {
-        Fault::Connect => None,
-        Fault::Status { status: 429 | 500..=599, retry_after } => *retry_after,
-        Fault::Status { .. } | Fault::Timeout | Fault::Broken | Fault::TooLarge(_) => return None,
+/// Timeouts are not repeated: a slow model would be slow again, and paid twice.
+pub(super) fn pause(error: &OutboundError, attempt: u32, left: Duration, jitter: f64) -> Option<Duration> {
+    let requested = match error {
+        OutboundError::Connect => None,
+        OutboundError::Status { status: 429 | 500..=599, retry_after } => *retry_after,
+        OutboundError::Status { .. }
+        | OutboundError::Timeout
+        | OutboundError::Broken
+        | OutboundError::TooLarge(_) => return None,
     };
-    let longest = FIRST.saturating_mul(1 << attempt.min(16)).min(LONGEST);
-    // Half of it is fixed, so that the pauses grow whatever the chance.
+    let longest = FIRST_PAUSE.saturating_mul(1 << attempt.min(16)).min(MAX_PAUSE);
+    // Half of it is fixed, so that pauses grow with any jitter.
     let own = longest.mul_f64(0.5 + jitter.clamp(0.0, 1.0) / 2.0);
-    let pause = asked.map_or(own, |asked| asked.max(own));
+    let pause = requested.map_or(own, |requested| requested.max(own));
     (pause < left).then_some(pause)
 }
 
-/// 0 to 1 by chance, so that callers who failed together do not return together.
+/// Returns a random number from 0 to 1, so that callers which failed together do not retry together.
 pub(super) fn jitter() -> f64 {
     getrandom::u32().map_or(1.0, |drawn| f64::from(drawn) / f64::from(u32::MAX))
 }
@@ -36,19 +40,20 @@ mod tests {
 
     const LEFT: Duration = Duration::from_secs(20);
 
-    fn status(status: u16, seconds: Option<u64>) -> Fault {
-        Fault::Status { status, retry_after: seconds.map(Duration::from_secs) }
+    fn status(status: u16, seconds: Option<u64>) -> OutboundError {
+        OutboundError::Status { status, retry_after: seconds.map(Duration::from_secs) }
     }
 
     #[test]
-    fn pauses_grow_and_have_a_bound() {
-        let pauses = |jitter| [0, 1, 2, 30].map(|attempt| pause(&Fault::Connect, attempt, LEFT, jitter));
+    fn pauses_grow_to_a_maximum() {
+        let pauses =
+            |jitter| [0, 1, 2, 30].map(|attempt| pause(&OutboundError::Connect, attempt, LEFT, jitter));
         assert_eq!(pauses(1.0), [250, 500, 1000, 5000].map(|millis| Some(Duration::from_millis(millis))));
         assert_eq!(pauses(0.0), [125, 250, 500, 2500].map(|millis| Some(Duration::from_millis(millis))));
     }
 
     #[test]
-    fn what_the_endpoint_asks_for_is_kept_within_the_time_left() {
+    fn retry_after_is_respected_within_the_deadline() {
         assert_eq!(pause(&status(429, Some(7)), 0, LEFT, 0.5), Some(Duration::from_secs(7)));
         assert_eq!(pause(&status(503, Some(0)), 0, LEFT, 1.0), Some(Duration::from_millis(250)));
         assert_eq!(pause(&status(429, Some(20)), 0, LEFT, 0.5), None);
@@ -56,16 +61,20 @@ mod tests {
     }
 
     #[test]
-    fn only_what_may_pass_is_repeated() {
-        for fault in
-            [status(400, None), status(401, Some(1)), status(302, None), Fault::Timeout, Fault::Broken]
-        {
-            assert_eq!(pause(&fault, 0, LEFT, 0.0), None, "{fault}");
+    fn permanent_errors_are_not_repeated() {
+        for error in [
+            status(400, None),
+            status(401, Some(1)),
+            status(302, None),
+            OutboundError::Timeout,
+            OutboundError::Broken,
+        ] {
+            assert_eq!(pause(&error, 0, LEFT, 0.0), None, "{error}");
         }
     }
 
     #[test]
-    fn chance_stays_in_its_bounds() {
+    fn jitter_is_between_0_and_1() {
         assert!((0..100).all(|_| (0.0..=1.0).contains(&jitter())));
     }
 }

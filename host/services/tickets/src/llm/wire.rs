@@ -1,30 +1,30 @@
-//! Chat completions as OpenAI's API spells them: `POST /chat/completions`.
+//! Requests and responses of `POST /chat/completions` in OpenAI's API.
 
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::config::{BYTES_OF_A_TOKEN, Llm};
+use super::config::{BYTES_OF_A_TOKEN, LlmSettings};
 
-/// Tokens that a message takes besides its text.
+/// Tokens of a message besides its text.
 const TOKENS_OF_A_MESSAGE: u64 = 8;
-/// Messages of one call at most.
-const MOST_MESSAGES: usize = 64;
-/// Longest name of a model that is passed on, characters.
-const LONGEST_MODEL: usize = 200;
-/// Tokens of one call that are believed.
-const CREDIBLE_TOKENS: u64 = 10_000_000;
-/// Longest name of a schema.
-const LONGEST_NAME: usize = 64;
+/// Maximum number of messages of a request.
+const MAX_MESSAGES: usize = 64;
+/// Maximum characters of a model's name that are passed on.
+const MAX_MODEL_CHARS: usize = 200;
+/// Maximum tokens that a response may report.
+const MAX_REPORTED_TOKENS: u64 = 10_000_000;
+/// Maximum characters of a schema's name.
+const MAX_NAME_CHARS: usize = 64;
 
-/// Who speaks.
+/// The role of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The operator.
+    /// Instructions of the operator.
     System,
-    /// The customer.
+    /// Text of the customer.
     User,
-    /// The model.
+    /// Text of the model.
     Assistant,
 }
 
@@ -38,16 +38,16 @@ impl Role {
     }
 }
 
-/// One turn.
+/// A message of a chat.
 #[derive(Clone, Debug)]
-pub struct Message {
-    /// Who speaks.
+pub struct ChatMessage {
+    /// Its role.
     pub role: Role,
-    /// What.
+    /// Its text.
     pub content: String,
 }
 
-/// What the answer must look like.
+/// The schema of a completion's text.
 #[derive(Clone, Debug)]
 pub struct Schema {
     /// Its name: letters, digits, `_` and `-`.
@@ -56,40 +56,40 @@ pub struct Schema {
     pub json: String,
 }
 
-/// What is asked.
+/// A request of a completion.
 #[derive(Clone, Debug)]
-pub struct Request {
-    /// The turns so far.
-    pub messages: Vec<Message>,
-    /// What the answer must look like.
+pub struct CompletionRequest {
+    /// The messages so far.
+    pub messages: Vec<ChatMessage>,
+    /// The schema of the text, if it must be JSON.
     pub schema: Option<Schema>,
-    /// Most tokens of the answer.
+    /// Maximum tokens of the completion.
     pub max_tokens: Option<u32>,
 }
 
-/// What is answered.
+/// A completion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// The answer.
+    /// Its text.
     pub text: String,
     /// The model as the endpoint names it.
     pub model: String,
-    /// Tokens of the request, as the endpoint counts; 0 where it does not.
+    /// Tokens of the request, as reported by the endpoint, else 0.
     pub input_tokens: u64,
-    /// Tokens of the answer.
+    /// Tokens of the completion, as reported by the endpoint, else 0.
     pub output_tokens: u64,
 }
 
 impl Completion {
-    /// All tokens, where the endpoint counts.
+    /// Returns all tokens, if the endpoint reports them.
     pub fn tokens(&self) -> Option<u64> {
         let tokens = self.input_tokens.saturating_add(self.output_tokens);
         (tokens > 0).then_some(tokens)
     }
 }
 
-impl Request {
-    /// Tokens that the request takes, rather too many.
+impl CompletionRequest {
+    /// Returns a high estimate of the tokens of the request.
     pub fn estimated_tokens(&self) -> u64 {
         let schema = self.schema.as_ref().map_or(0, |schema| schema.json.len());
         let bytes = self.messages.iter().map(|message| message.content.len()).sum::<usize>() + schema;
@@ -97,10 +97,14 @@ impl Request {
     }
 }
 
-/// The body of a request; the text says why it may not be sent.
-pub(super) fn body(settings: &Llm, request: &Request, max_tokens: u32) -> Result<Bytes, String> {
-    if request.messages.is_empty() || request.messages.len() > MOST_MESSAGES {
-        return Err(format!("a request has 1 to {MOST_MESSAGES} messages"));
+/// Returns the body of a request, or why it may not be sent.
+pub(super) fn body(
+    settings: &LlmSettings,
+    request: &CompletionRequest,
+    max_tokens: u32,
+) -> Result<Bytes, String> {
+    if request.messages.is_empty() || request.messages.len() > MAX_MESSAGES {
+        return Err(format!("a request has 1 to {MAX_MESSAGES} messages"));
     }
     let messages = request.messages.iter();
     let messages =
@@ -119,8 +123,9 @@ pub(super) fn body(settings: &Llm, request: &Request, max_tokens: u32) -> Result
     serde_json::to_vec(&body).map(Bytes::from).map_err(|error| error.to_string())
 }
 
+/// Returns the `response_format` of a schema, or why it is invalid.
 fn response_format(schema: &Schema) -> Result<Value, String> {
-    let named = (1..=LONGEST_NAME).contains(&schema.name.len())
+    let named = (1..=MAX_NAME_CHARS).contains(&schema.name.len())
         && schema.name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
     if !named {
         return Err("a schema's name has 1 to 64 letters, digits, `_` and `-`".to_owned());
@@ -133,50 +138,50 @@ fn response_format(schema: &Schema) -> Result<Value, String> {
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct ChatCompletion {
     #[serde(default)]
     model: String,
-    choices: Vec<Choice>,
+    choices: Vec<ChatChoice>,
     #[serde(default)]
-    usage: Option<Usage>,
+    usage: Option<TokenUsage>,
 }
 
 #[derive(Deserialize)]
-struct Choice {
-    message: Said,
+struct ChatChoice {
+    message: ResponseMessage,
     #[serde(default)]
     finish_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Said {
+struct ResponseMessage {
     content: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Usage {
+struct TokenUsage {
     prompt_tokens: u64,
     completion_tokens: u64,
 }
 
-/// Reads an answer that may have `max_tokens`; the text says what is wrong with it, without a word of it.
+/// Reads a response with at most `max_tokens`, or returns why it is invalid. The error contains no text of the response.
 pub(super) fn completion(bytes: &[u8], max_tokens: u32) -> Result<Completion, String> {
-    let answer: Answer =
+    let response: ChatCompletion =
         serde_json::from_slice(bytes).map_err(|_| "it answered something that is no chat completion")?;
-    let choice = answer.choices.into_iter().next().ok_or("it answered no choice")?;
+    let choice = response.choices.into_iter().next().ok_or("it answered no choice")?;
     match choice.finish_reason.as_deref() {
         Some("length") => return Err(format!("its answer was cut off after {max_tokens} tokens")),
         Some("content_filter") => return Err("its content filter refused".to_owned()),
         _ => {}
     }
     let text = choice.message.content.filter(|text| !text.trim().is_empty()).ok_or("it answered nothing")?;
-    let usage = answer.usage.unwrap_or_default();
+    let usage = response.usage.unwrap_or_default();
     Ok(Completion {
         text,
-        model: answer.model.chars().take(LONGEST_MODEL).collect(),
-        input_tokens: usage.prompt_tokens.min(CREDIBLE_TOKENS),
-        output_tokens: usage.completion_tokens.min(CREDIBLE_TOKENS),
+        model: response.model.chars().take(MAX_MODEL_CHARS).collect(),
+        input_tokens: usage.prompt_tokens.min(MAX_REPORTED_TOKENS),
+        output_tokens: usage.completion_tokens.min(MAX_REPORTED_TOKENS),
     })
 }
 

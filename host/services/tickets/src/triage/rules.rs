@@ -1,4 +1,4 @@
-//! The file that says what tickets are about.
+//! The triage configuration: its file, read and checked.
 
 use std::path::{Path, PathBuf};
 
@@ -6,30 +6,30 @@ use bulkhead_os::files;
 use bulkhead_triage_configuration::{Configuration, Invalid, Reading, Settings};
 use serde_json::Value;
 
-use crate::located;
+use crate::spanned_toml;
 
-/// A configuration that has been checked, and the same as JSON for the component.
+/// A checked configuration, and its JSON for the component.
 #[derive(Clone, Debug)]
 pub struct Rules {
     json: String,
     configuration: Configuration,
 }
 
-/// Why there is none; names the file.
+/// Why a configuration cannot be used. The text names the file.
 #[derive(Debug, thiserror::Error)]
 pub enum RulesError {
-    /// The file.
-    #[error("cannot read {}: {error}; mend tickets.triage", path.display())]
+    /// The file cannot be read.
+    #[error("cannot read {}: {error}; fix tickets.triage", path.display())]
     Read {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         error: std::io::Error,
     },
-    /// What it says.
+    /// The configuration is invalid.
     #[error("{}: {invalid}", path.display())]
     Invalid {
-        /// Which.
+        /// The file.
         path: PathBuf,
         /// All violations.
         invalid: Invalid,
@@ -40,7 +40,7 @@ impl Rules {
     /// Reads a TOML or JSON file.
     ///
     /// # Errors
-    /// When it cannot be read, or with everything that is wrong with it.
+    /// When the file cannot be read, or everything that is wrong with it.
     pub fn read(path: &Path) -> Result<Self, RulesError> {
         let text = files::read_text(path).map_err(|error| RulesError::Read { path: path.into(), error })?;
         Self::parse_file(path, &text)
@@ -49,7 +49,7 @@ impl Rules {
     /// Reads the text of a file, JSON where its name says so, else TOML.
     ///
     /// # Errors
-    /// With everything that is wrong with it.
+    /// Everything that is wrong with it.
     pub fn parse_file(path: &Path, text: &str) -> Result<Self, RulesError> {
         let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
         let rules = if is_json { Self::parse_json(text) } else { Self::parse(text) };
@@ -59,32 +59,37 @@ impl Rules {
     /// Reads TOML.
     ///
     /// # Errors
-    /// With everything that is wrong with it, and the lines.
+    /// Everything that is wrong with it, with lines.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
-        let (value, lines) = located::toml(text)?;
-        Self::new(value).map_err(|invalid| invalid.located(|path| lines.of(path)))
+        let (value, lines) = spanned_toml::parse(text)?;
+        Self::new(value).map_err(|invalid| invalid.located(|path| lines.line_of(path)))
     }
 
+    /// Reads JSON.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
     fn parse_json(text: &str) -> Result<Self, Invalid> {
         let whole = |error: serde_json::Error| Invalid::whole(format!("not valid JSON: {error}"));
         let rules = Self::new(serde_json::from_str(text).map_err(whole)?)?;
-        // A tree has no member twice; this sees them.
+        // A tree loses duplicate members; this reports them.
         serde_json::from_str::<Settings>(text).map_err(whole)?;
         Ok(rules)
     }
 
+    /// Checks a configuration.
     fn new(value: Value) -> Result<Self, Invalid> {
         let (settings, configuration) = Reading::new(value).check_all()?;
         let json = serde_json::to_string(&settings).map_err(|error| Invalid::whole(error.to_string()))?;
         Ok(Self { json, configuration })
     }
 
-    /// As the component reads it.
+    /// Returns the JSON for the component.
     pub fn json(&self) -> &str {
         &self.json
     }
 
-    /// The same, checked.
+    /// Returns the checked configuration.
     pub const fn configuration(&self) -> &Configuration {
         &self.configuration
     }
@@ -123,7 +128,7 @@ conditions = [
 "#;
 
     #[test]
-    fn everything_wrong_is_told_with_its_line() {
+    fn violations_are_reported_with_lines() {
         let invalid = Rules::parse(TOML).unwrap_err().to_string();
         let lines: Vec<&str> = invalid.lines().collect();
         let expected = [
@@ -141,7 +146,7 @@ conditions = [
     }
 
     #[test]
-    fn json_has_places_and_no_member_twice() {
+    fn json_violations_have_paths() {
         let invalid = Rules::parse_json(r#"{"categories": [{"name": 1}]}"#).unwrap_err().to_string();
         assert!(invalid.contains("\n- categories[0].name: is 1, it must be text"), "{invalid}");
         assert!(invalid.contains("\n- actions: is missing, it must be a list"), "{invalid}");

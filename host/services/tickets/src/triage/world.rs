@@ -1,4 +1,4 @@
-//! The triage world's bindings.
+//! The bindings of the triage world.
 
 use bulkhead_runtime::capabilities::StoreData;
 use bulkhead_runtime::slots::World;

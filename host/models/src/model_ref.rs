@@ -1,4 +1,4 @@
-//! Which folder a configured model means.
+//! Resolves a configured model to its folder, and returns the folders of models.
 
 use std::path::{Path, PathBuf};
 
@@ -10,30 +10,30 @@ use bulkhead_inference::{
     source::{self, hub::HubModel},
 };
 
-use super::config::Embedding;
+use super::config::EmbeddingSettings;
 
 /// Folder of pulled models, in the data folder.
 const MODELS_DIR: &str = "models";
-/// Folder of packed weights and tokenisers, among the models.
+/// Folder of packed weights and tokenisers, in that of the models.
 const PACKED: &str = ".packed";
 
-/// A configured model before it is loaded.
-pub(super) struct Wanted {
-    /// As configured.
+/// A reference to a configured model that is not yet loaded.
+pub(super) struct ModelRef {
+    /// The configured value.
     pub(super) value: String,
     /// Canonical id.
     pub(super) id: String,
-    /// Its folder, or how to get it.
+    /// Its folder, or how an operator can get it.
     pub(super) folder: Result<PathBuf, String>,
 }
 
-impl Wanted {
-    /// A path where there is something, else a model that has been pulled, else one in the hub's cache.
-    pub(super) fn find(value: &str, models_dir: &Path) -> Self {
+impl ModelRef {
+    /// Resolves a configured value: an existing path, else a pulled model, else one in the hub's cache.
+    pub(super) fn resolve(value: &str, models_dir: &Path) -> Self {
         match source::resolve(value, models_dir) {
             Ok(found) => Self { value: value.to_owned(), id: found.id, folder: Ok(found.folder) },
             Err(error) => {
-                // The id that it would have; a path of this machine is nobody else's business.
+                // The id that it would have, without paths of this machine.
                 let name = value.trim_end_matches('/');
                 let is_path = value.starts_with(['/', '.']);
                 let id = match is_path {
@@ -55,22 +55,22 @@ impl Wanted {
     }
 }
 
-/// Folder of pulled models.
+/// Returns the folder of pulled models.
 ///
 /// # Errors
 /// When the configuration was read without the table of embedding.
 pub fn models_dir(config: &Config) -> Result<PathBuf, MissingTable> {
-    let configured = config.table::<Embedding>()?.models_dir.clone();
+    let configured = config.table::<EmbeddingSettings>()?.models_dir.clone();
     Ok(configured.unwrap_or_else(|| config.data_dir.join(MODELS_DIR)))
 }
 
-/// Folder of packed weights and tokenisers, below that of the models.
+/// Returns the folder of packed weights and tokenisers, below that of the models.
 pub fn packed_dir(models_dir: &Path) -> PathBuf {
     models_dir.join(PACKED)
 }
 
-/// How models are loaded.
-pub fn load_options(settings: &Embedding, models_dir: &Path) -> LoadOptions {
+/// Returns the options that models are loaded with.
+pub fn load_options(settings: &EmbeddingSettings, models_dir: &Path) -> LoadOptions {
     LoadOptions {
         dtype: settings.dtype,
         kernel: settings.kernel,

@@ -1,5 +1,5 @@
-//! The classifier of tickets where the configuration names none: trained from the configuration's own examples, once,
-//! and kept in the data folder.
+//! The classifier of tickets where the configuration names none: trained once from the configuration's examples, and stored
+//! in the data folder.
 
 use std::{path::PathBuf, time::Instant};
 
@@ -11,46 +11,51 @@ use bulkhead_models::{Inference, ServedModel};
 use bulkhead_triage_configuration::Category;
 use sha2::{Digest, Sha256};
 
-use crate::config::Tickets;
+use crate::config::TicketSettings;
 use crate::triage::Rules;
 
-/// Folder of trained heads, in the data folder.
-const HEADS: &str = "heads";
-/// The prompt that tickets are embedded with, where the model has it.
+/// Folder of trained classifiers, in the data folder.
+const CLASSIFIERS_DIR: &str = "heads";
+/// The prompt of tickets, where the model has it.
 const PROMPT: &str = "query";
-/// Fewer categories are nothing to tell apart.
-const LEAST_CATEGORIES: usize = 2;
+/// The minimum number of categories with examples.
+const MIN_CATEGORIES: usize = 2;
 
-/// Gives `inference` the head that tickets are classified with, if the configuration names none and has examples.
-/// A head of the same examples and the same weights is found again.
+/// Adds the classifier of tickets to `inference`, if the configuration names none and has examples. A stored classifier of the
+/// same examples and weights is reused.
 ///
 /// # Errors
-/// When training fails, or what was trained cannot be kept.
-pub(super) fn teach(config: &Config, rules: &Rules, inference: &mut Inference) -> anyhow::Result<()> {
-    let name = &config.table::<Tickets>()?.head;
+/// When training fails, or the trained classifier cannot be stored.
+pub(super) fn add_classifier(
+    config: &Config,
+    rules: &Rules,
+    inference: &mut Inference,
+) -> anyhow::Result<()> {
+    let name = &config.table::<TicketSettings>()?.head;
     let categories = &rules.configuration().categories;
-    let exemplified = |category: &&Category| !category.examples.is_empty();
-    let enough = categories.iter().filter(exemplified).count() >= LEAST_CATEGORIES;
+    let has_examples = |category: &&Category| !category.examples.is_empty();
+    let enough = categories.iter().filter(has_examples).count() >= MIN_CATEGORIES;
     if inference.head(name).is_some() || !enough {
         return Ok(());
     }
     let Some(model) = inference.default_model() else { return Ok(()) };
-    let file = place(config, rules, model);
-    let head = match Head::load(&file).ok().filter(|head| fits(head, model)) {
-        Some(head) => head,
+    let file = classifier_file(config, rules, model);
+    let classifier = match Head::load(&file).ok().filter(|head| matches_model(head, model)) {
+        Some(classifier) => classifier,
         None => {
-            let head = train(rules, model)
+            let classifier = train(rules, model)
                 .context("cannot train a classifier from the examples of tickets.triage")?;
-            head.write(&file)
-                .context("cannot keep the trained classifier; set data_dir to a writable folder")?;
-            head
+            classifier
+                .write(&file)
+                .context("cannot store the trained classifier; set data_dir to a writable folder")?;
+            classifier
         }
     };
-    inference.add_head(name, head).map_err(Into::into)
+    inference.add_head(name, classifier).map_err(Into::into)
 }
 
-/// One file for each set of examples and weights.
-fn place(config: &Config, rules: &Rules, model: &ServedModel) -> PathBuf {
+/// Returns the file of the classifier for these examples and weights.
+fn classifier_file(config: &Config, rules: &Rules, model: &ServedModel) -> PathBuf {
     let about = model.model.description();
     let mut digest = Sha256::new();
     for part in [rules.json(), &model.id, &about.weights_sha256, &about.dtype, env!("CARGO_PKG_VERSION")] {
@@ -58,13 +63,15 @@ fn place(config: &Config, rules: &Rules, model: &ServedModel) -> PathBuf {
     }
     let mut digest = hex::encode(digest.finalize());
     digest.truncate(16);
-    config.data_dir.join(HEADS).join(format!("{digest}.safetensors"))
+    config.data_dir.join(CLASSIFIERS_DIR).join(format!("{digest}.safetensors"))
 }
 
-fn fits(head: &Head, model: &ServedModel) -> bool {
+/// Checks whether a classifier belongs to a model.
+fn matches_model(head: &Head, model: &ServedModel) -> bool {
     head.record().check(&model.id, model.model.description()).is_ok()
 }
 
+/// Trains a classifier from the examples of the configuration.
 fn train(rules: &Rules, model: &ServedModel) -> Result<Head, bulkhead_classifier::error::Error> {
     let since = Instant::now();
     tracing::info!(model = model.id, "training the classifier of tickets from the configuration's examples");

@@ -1,4 +1,4 @@
-//! TOML as a tree of values that others read, with the line of each.
+//! Reads TOML as a tree of JSON values, with the line of each value.
 
 use std::collections::HashMap;
 
@@ -9,18 +9,18 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-/// Lines, from 1, by the path of what stands there: `action_rules[0].conditions[2].field`.
+/// Line numbers, from 1, by the path of a value, such as `action_rules[0].conditions[2].field`.
 #[derive(Clone, Debug, Default)]
-pub struct Lines(HashMap<String, usize>);
+pub struct LineIndex(HashMap<String, usize>);
 
-impl Lines {
-    /// Notes where `path` stands.
-    pub(super) fn note(&mut self, path: &str, line: usize) {
+impl LineIndex {
+    /// Inserts the line of `path`.
+    pub(super) fn insert(&mut self, path: &str, line: usize) {
         self.0.insert(path.to_owned(), line);
     }
 
-    /// The line of `path`; of what is not there, that of the table where it would be.
-    pub fn of(&self, path: &str) -> Option<usize> {
+    /// Returns the line of `path`; for an absent value, that of the table that would contain it.
+    pub fn line_of(&self, path: &str) -> Option<usize> {
         let mut path = path;
         loop {
             match self.0.get(path) {
@@ -31,7 +31,7 @@ impl Lines {
     }
 }
 
-/// The path of a member.
+/// Returns the path of a member.
 pub(super) fn member(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
@@ -39,12 +39,12 @@ pub(super) fn member(path: &str, name: &str) -> String {
 /// Reads TOML.
 ///
 /// # Errors
-/// With everything that is no TOML.
-pub fn toml(text: &str) -> Result<(Value, Lines), Invalid> {
+/// Every syntax error, with its line.
+pub fn parse(text: &str) -> Result<(Value, LineIndex), Invalid> {
     let (document, errors) = DeTable::parse_recoverable(text);
     let breaks =
         text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(place, _)| place).collect();
-    let mut reader = Reader { breaks, lines: Lines::default() };
+    let mut reader = TomlReader { breaks, lines: LineIndex::default() };
     if errors.is_empty() {
         let value = reader.table("", document.get_ref());
         return Ok((value, reader.lines));
@@ -58,13 +58,13 @@ pub fn toml(text: &str) -> Result<(Value, Lines), Invalid> {
     Err(Invalid(violations).located(|_| None))
 }
 
-struct Reader {
-    /// Where lines end, bytes.
+struct TomlReader {
+    /// Byte positions of line ends.
     breaks: Vec<usize>,
-    lines: Lines,
+    lines: LineIndex,
 }
 
-impl Reader {
+impl TomlReader {
     fn line(&self, position: usize) -> usize {
         1 + self.breaks.partition_point(|end| *end < position)
     }
@@ -73,7 +73,7 @@ impl Reader {
         let mut members = Map::new();
         for (key, value) in table {
             let path = member(path, key.get_ref());
-            self.lines.note(&path, self.line(key.span().start));
+            self.lines.insert(&path, self.line(key.span().start));
             members.insert(key.get_ref().to_string(), self.value(&path, value));
         }
         Value::Object(members)
@@ -85,7 +85,7 @@ impl Reader {
             DeValue::Boolean(flag) => Value::from(*flag),
             DeValue::Integer(digits) => i64::from_str_radix(digits.as_str(), digits.radix())
                 .map_or_else(|_| Value::from(digits.as_str()), Value::from),
-            // Neither `nan` nor `inf` is a number to others: as text it is refused, and shown.
+            // JSON has neither `nan` nor `inf`: as text they are rejected and shown.
             DeValue::Float(digits) => digits
                 .as_str()
                 .parse()
@@ -97,7 +97,7 @@ impl Reader {
             DeValue::Array(items) => {
                 let items = items.iter().enumerate().map(|(index, item)| {
                     let path = format!("{path}[{index}]");
-                    self.lines.note(&path, self.line(item.span().start));
+                    self.lines.insert(&path, self.line(item.span().start));
                     self.value(&path, item)
                 });
                 Value::Array(items.collect())
@@ -132,8 +132,8 @@ enabled = true
 ";
 
     #[test]
-    fn every_value_has_its_line() {
-        let (value, lines) = toml(TOML).unwrap();
+    fn values_have_lines() {
+        let (value, lines) = parse(TOML).unwrap();
         assert_eq!(value["categories"][0]["examples"], serde_json::json!(["b", 7]));
         assert_eq!((&value["margin"], &value["threshold"]), (&0.5.into(), &"nan".into()));
         for (path, line) in [
@@ -144,15 +144,15 @@ enabled = true
             ("categories[1].description", 12),
             ("preparser.config", 15),
         ] {
-            assert_eq!(lines.of(path), Some(line), "{path}");
+            assert_eq!(lines.line_of(path), Some(line), "{path}");
         }
-        assert_eq!(lines.of("actions"), None);
+        assert_eq!(lines.line_of("actions"), None);
     }
 
     #[test]
-    fn every_slip_of_the_pen_has_its_line() {
-        let error = toml("a = 1\nb = \nc = [\n").unwrap_err().to_string();
+    fn syntax_errors_have_lines() {
+        let error = parse("a = 1\nb = \nc = [\n").unwrap_err().to_string();
         assert!(error.contains("\n- line 2: not valid TOML: "), "{error}");
-        assert!(toml("").unwrap().0.as_object().unwrap().is_empty());
+        assert!(parse("").unwrap().0.as_object().unwrap().is_empty());
     }
 }

@@ -1,62 +1,62 @@
-//! Opens the knowledge base that answers come from; brings one with `--demo`.
+//! Opens the knowledge base of a host, and creates that of `--demo`.
 
 use std::{fs, path::Path, sync::Arc};
 
 use anyhow::Context as _;
 use bulkhead_config::secret::Secret;
 use bulkhead_knowledge::{Embedder as _, Error, IgnoreProgress, ImportOptions, KnowledgeBase, Mode, Source};
-use bulkhead_models::{Gate, Inference, metrics::InferenceMetrics};
-use bulkhead_service::Context;
+use bulkhead_models::{Inference, SlotModelAccess, metrics::InferenceMetrics};
+use bulkhead_service::ServiceContext;
 
-use crate::config::{Tickets, knowledge_url};
-use crate::knowledge::{Knowledge, Prompted, config::KnowledgeDatabase};
+use crate::config::{TicketSettings, knowledge_url};
+use crate::knowledge::{Knowledge, PromptEmbedder, config::KnowledgeDatabase};
 use crate::spec::ANSWER;
 
-/// What `--demo` answers from: a town hall's pages, one JSON object a line.
-const DEMO: &str = include_str!("../demo/knowledge.jsonl");
+/// The documents of `--demo`: a town hall's pages, one JSON object per line.
+const DEMO: &str = include_str!("demo/knowledge.jsonl");
 
-/// The base, which need not be there: then every answer says so.
+/// Opens the configured knowledge base. Where it does not exist yet, every answer reports that.
 ///
 /// # Errors
-/// When the base was embedded with another model than the one that is loaded, or is none.
-pub(crate) async fn open(context: &Context) -> anyhow::Result<Arc<Knowledge>> {
+/// When the base was embedded with another model than the loaded one, or cannot be read.
+pub(super) async fn open(context: &ServiceContext) -> anyhow::Result<Arc<Knowledge>> {
     let (config, inference) = (&context.config, context.extensions.get::<Inference>());
-    let tickets: &Tickets = config.table()?;
+    let tickets: &TicketSettings = config.table()?;
     let demo = config.demo && matches!(tickets.knowledge.url, KnowledgeDatabase::Embedded);
     let url = match demo {
-        true => demonstration(context).await.context("cannot make the demonstration's knowledge base")?,
+        true => prepare_demo(context).await.context("cannot make the demonstration's knowledge base")?,
         false => knowledge_url(config)?,
     };
     let knowledge = Knowledge::new(url, inference.clone());
-    let figures = context.metrics.set::<InferenceMetrics>()?.slot(ANSWER);
-    let gate = Gate::new(context.slot(ANSWER)?, inference.clone(), figures);
-    if let Some(reason) = knowledge.open(&gate).await? {
-        let reason = lacking_model(inference.as_deref()).filter(|_| demo).unwrap_or(reason);
+    let metrics = context.metrics.set::<InferenceMetrics>()?.slot(ANSWER);
+    let access = SlotModelAccess::new(context.slot(ANSWER)?, inference.clone(), metrics);
+    if let Some(reason) = knowledge.open(&access).await? {
+        let reason = missing_model_reason(inference.as_deref()).filter(|_| demo).unwrap_or(reason);
         tracing::warn!(reason, "tickets are not answered from a knowledge base");
     }
     Ok(Arc::new(knowledge))
 }
 
-/// Why the demonstration has no base, which it makes with the default model.
-fn lacking_model(inference: Option<&Inference>) -> Option<String> {
+/// Returns why the knowledge base of `--demo` cannot be created with the default model, if so.
+fn missing_model_reason(inference: Option<&Inference>) -> Option<String> {
     let Some(inference) = inference else { return Some("no embedding model is loaded".to_owned()) };
     let id = inference.default_id();
     let missing = inference.missing().iter().find(|missing| missing.id == id)?;
     Some(format!("the model `{id}` is not loaded: {}", missing.remedy))
 }
 
-/// Brings the demonstration's base up to date: embeds what is new in it, and nothing where nothing is.
-async fn demonstration(context: &Context) -> anyhow::Result<Secret> {
+/// Creates or updates the knowledge base of `--demo`, and returns its URL. Only new documents are embedded.
+async fn prepare_demo(context: &ServiceContext) -> anyhow::Result<Secret> {
     let folder = context.config.data_dir.join("demo");
     fs::create_dir_all(&folder)?;
     let (lines, base) = (folder.join("knowledge.jsonl"), folder.join("knowledge.sqlite"));
     let url = Secret::new(format!("sqlite:{}", base.display()));
     let Some(inference) = context.extensions.get::<Inference>() else { return Ok(url) };
     let Some(model) = inference.shared(inference.default_id()) else { return Ok(url) };
-    write(&lines)?;
-    let embedder = Prompted::for_passages(Arc::clone(&inference), model);
+    write_documents(&lines)?;
+    let embedder = PromptEmbedder::for_passages(Arc::clone(&inference), model);
     let opened = match KnowledgeBase::open(url.expose(), Mode::Write).await {
-        // An older program made it, of the same pages.
+        // An older version of the program created it from the same pages.
         Err(Error::Format { .. }) => {
             fs::remove_file(&base)?;
             KnowledgeBase::open(url.expose(), Mode::Write).await?
@@ -74,7 +74,8 @@ async fn demonstration(context: &Context) -> anyhow::Result<Secret> {
     Ok(url)
 }
 
-fn write(file: &Path) -> std::io::Result<()> {
+/// Writes the documents, unless the file holds them already.
+fn write_documents(file: &Path) -> std::io::Result<()> {
     match fs::read_to_string(file) {
         Ok(text) if text == DEMO => Ok(()),
         _ => fs::write(file, DEMO),
