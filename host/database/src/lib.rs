@@ -42,7 +42,7 @@ pub enum NoConnection {
     Refused(Arc<sqlx::Error>),
 }
 
-/// A pool of at most [`CONNECTIONS`] connections.
+/// A pool of at most two connections.
 pub struct Pool<DB: Database> {
     options: <DB::Connection as Connection>::Options,
     setup: Setup<DB>,
