@@ -1,4 +1,4 @@
-//! The command line.
+//! The command line: its commands, where they read the configuration, and how they print errors.
 
 mod admin;
 mod arguments;
@@ -12,6 +12,7 @@ mod exit;
 mod kb;
 mod model;
 mod output;
+mod remote_error;
 mod serve;
 mod services;
 mod share;
@@ -46,27 +47,27 @@ enum Command {
     /// Serve until SIGTERM or SIGINT.
     #[command(
         after_help = "Exit codes: 0 stopped, and every request in flight has ended; 1 failed, or a second signal ended it; \
-                      2 wrong arguments; 8 requests in flight were lost, for server.drain_seconds were over."
+                      2 wrong arguments; 8 requests in flight were lost because server.drain_seconds had passed."
     )]
     Serve(Box<serve::Serve>),
-    /// Look at the configuration, and have a running host read it anew.
+    /// Check the configuration, and have a running host reload it.
     #[command(
         subcommand,
-        after_help = "Exit codes: 0 done; 1 failed, or the file is not good; 2 wrong arguments; of show, reload and undo \
+        after_help = "Exit codes: 0 done; 1 failed, or the file has errors; 2 wrong arguments; of show, reload and undo \
                       also: 3 the host refuses the configuration and keeps the old one; 4 there is nothing to undo, or \
-                      somebody else has changed a slot; 5 not allowed; 6 no answer from the host; 7 the state that \
+                      someone else has changed a slot; 5 not allowed; 6 no answer from the host; 7 the state that \
                       hosts share cannot be reached."
     )]
     Config(config::Command),
-    /// Check components, and change what answers on a running host.
+    /// Check components, and change which versions answer on a running host.
     #[command(
         subcommand,
         after_help = "Exit codes: 0 done; 1 failed; 2 wrong arguments; 3 the component may not answer; 4 the slot has \
-                      another generation or is in no state for this; 5 not allowed, or the registry is not; 6 no answer \
+                      another generation, or its state does not allow this; 5 not allowed, or the registry is not; 6 no answer \
                       from the host; 7 the state that hosts share cannot be reached."
     )]
     Component(component::Command),
-    /// Make operators' tokens and read the audit log.
+    /// Make tokens for operators, and read the audit log.
     #[command(
         subcommand,
         after_help = "Exit codes: 0 done; 1 failed; 2 wrong arguments; 5 not allowed; 6 no answer from the host."
@@ -82,11 +83,17 @@ enum Command {
 /// Names the configuration file.
 const CONFIG_VARIABLE: &str = "BULKHEAD_CONFIG";
 
-/// Variables that stand for flags.
-const FLAG_VARIABLES: [&str; 4] =
-    [CONFIG_VARIABLE, client::URL_VARIABLE, client::TOKEN_VARIABLE, client::TOKEN_FILE_VARIABLE];
+/// Names the host that a command talks to.
+const URL_VARIABLE: &str = "BULKHEAD_ADMIN_URL";
+/// Holds the operator's token, which an argument would show in the list of processes.
+const TOKEN_VARIABLE: &str = "BULKHEAD_ADMIN_TOKEN";
+/// Names the file of the operator's token.
+const TOKEN_FILE_VARIABLE: &str = "BULKHEAD_ADMIN_TOKEN_FILE";
 
-/// Where the configuration comes from.
+/// Environment variables that set flags, and no keys of the configuration.
+const FLAG_VARIABLES: [&str; 4] = [CONFIG_VARIABLE, URL_VARIABLE, TOKEN_VARIABLE, TOKEN_FILE_VARIABLE];
+
+/// Names the configuration file of a command.
 #[derive(Clone, Debug, clap::Args)]
 struct Configuration {
     /// TOML file; without one the defaults hold. `BULKHEAD_*` variables win over it, flags over those.
@@ -104,15 +111,15 @@ impl Configuration {
     }
 }
 
-/// The layers of this process.
+/// Reads the layers of this process: the file, the environment and `flags`.
 fn sources(file: Option<&Path>, flags: Vec<Flag>) -> Result<Sources, Problems> {
     let mut sources = Sources::of_process(file, flags)?;
-    // The flags' own variables, not keys.
+    // These set flags, not keys.
     sources.environment.retain(|(name, _)| !FLAG_VARIABLES.contains(&name.as_str()));
     Ok(sources)
 }
 
-/// What `bulkhead config check` would say of a file with this text.
+/// Checks a file with this text as `bulkhead config check` does.
 fn check(distribution: &Distribution, file: ConfigFile) -> Result<Loaded, Problems> {
     distribution.load(Sources { file: Some(file), ..sources(None, Vec::new())? })
 }
@@ -130,11 +137,14 @@ pub fn run(distribution: &Distribution) -> ExitCode {
         }
         Err(error) if matches!(error.downcast_ref(), Some(output::OutputError::Closed)) => ExitCode::SUCCESS,
         Err(error) => {
-            // A log that programs read ends with a line of the log, which has said what was cut off.
-            let is_said = error.is::<exit::CutOff>();
-            let message =
-                if is_said { String::new() } else { format!("{}: {}\n", distribution.name, told(&error)) };
-            logs::write_last(&message);
+            // The log has a line for lost requests already, and programs may read the log.
+            let is_logged = error.is::<exit::RequestsLost>();
+            let text = if is_logged {
+                String::new()
+            } else {
+                format!("{}: {}\n", distribution.name, message(&error))
+            };
+            logs::write_last(&text);
             exit::Exit::of(&error).into()
         }
     }
@@ -156,15 +166,16 @@ fn perform(distribution: &Distribution) -> anyhow::Result<()> {
     }
 }
 
-/// An error and its causes, but for those that the text before them says, and without the operating system's numbers.
-fn told(error: &anyhow::Error) -> String {
-    let told =
-        error.chain().map(ToString::to_string).fold(String::new(), |told, cause| match told.as_str() {
+/// Returns the text of an error and its causes, without causes that an earlier text contains and without the numbers
+/// of the operating system.
+fn message(error: &anyhow::Error) -> String {
+    let message =
+        error.chain().map(ToString::to_string).fold(String::new(), |message, cause| match message.as_str() {
             "" => cause,
-            before if before.contains(&cause) => told,
+            before if before.contains(&cause) => message,
             before => format!("{before}: {cause}"),
         });
-    let mut parts = told.split(" (os error ");
+    let mut parts = message.split(" (os error ");
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |text, part| match part.split_once(')') {
         Some((number, rest)) if number.bytes().all(|byte| byte.is_ascii_digit()) => text + rest,
@@ -172,13 +183,13 @@ fn told(error: &anyhow::Error) -> String {
     })
 }
 
-/// Makes the data folder, as a host does, for a command that may be the first to write into it. Where that fails, what is
-/// written there next says so.
+/// Makes the data folder, as a host does, for a command that may be the first to write into it. If that fails, the next
+/// write into it reports the error.
 fn make_data_folder(folder: &Path) {
     let _ = files::make_data_folder(folder);
 }
 
-/// How many lines a host may be asked for.
+/// Returns the parser of a number of lines to ask a host for.
 fn lines() -> clap::builder::RangedI64ValueParser<u16> {
     clap::value_parser!(u16).range(1..=10_000)
 }

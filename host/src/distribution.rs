@@ -1,4 +1,4 @@
-//! What a binary is made of: its services, and what they add to its command line.
+//! Describes a binary: its services, and the subcommands and flags that they add.
 
 mod command;
 
@@ -15,20 +15,20 @@ use crate::{
 pub struct Distribution {
     /// Name of the binary in its help and in the completions for shells.
     pub name: &'static str,
-    /// What the binary is, in one sentence, for its help.
+    /// The description of the binary in its help, one sentence.
     pub about: &'static str,
     /// The services, in the order of operators' lists and of the start.
     pub services: ServiceList,
-    /// The names under which interfaces of its capabilities were offered before.
+    /// The deprecated names of interfaces of its capabilities.
     pub deprecated: &'static [Deprecated],
-    /// The subcommands beside those that every binary has.
+    /// The subcommands in addition to those of every binary.
     pub commands: &'static [CommandSpec],
-    /// The flags of `serve` beside those that every binary has.
+    /// The flags of `serve` in addition to those of every binary.
     pub serve_flags: &'static [FlagsSpec],
 }
 
 impl Distribution {
-    /// Returns what a configuration of this binary is read for.
+    /// Returns the services, interfaces and tables that a configuration of this binary may name.
     pub fn spec(&self) -> HostSpec {
         HostSpec {
             services: self.services.iter().map(|service| service.spec()).collect(),
@@ -63,10 +63,10 @@ impl Distribution {
         config::load(sources, &self.spec())
     }
 
-    /// Registers the metrics of every service, also of those that are off: each family exists from the start.
+    /// Registers the metrics of every service, disabled ones included, so that each family exists from the start.
     ///
     /// # Errors
-    /// Only when the list of families is at fault.
+    /// Fails only if the list of families is wrong.
     pub fn register_metrics(&self, metrics: &Metrics) -> prometheus::Result<()> {
         self.registrars().try_for_each(|set| set.register(metrics))
     }
@@ -78,7 +78,7 @@ impl Distribution {
         families
     }
 
-    /// The sets of metrics that the platform does not know.
+    /// Returns the sets of metrics of the services.
     fn registrars(&self) -> impl Iterator<Item = &'static MetricRegistrar> {
         self.services.iter().flat_map(|service| service.metrics())
     }

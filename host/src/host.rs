@@ -1,4 +1,4 @@
-//! The host as one thing: everything that a configuration asks for, started and stopped.
+//! Starts and stops a host: everything that a configuration asks for.
 
 mod listeners;
 mod observe;
@@ -37,14 +37,14 @@ use crate::{
     telemetry::{Metrics, exposition::Format},
 };
 
-/// The generated secret that authenticates what the host writes for itself, in the folder of secrets.
+/// File of the generated secret that authenticates the host's own files, in the folder of secrets.
 const HOST_KEY: &str = "host.key";
-/// Folder of pushed components and of what answers, in the data folder.
+/// Folder of pushed components and of the slots' states, in the data folder.
 const SLOTS: &str = "slots";
-/// Time between readiness flipping and the listeners closing.
-const NOTICE: Duration = Duration::ZERO;
+/// Time between the end of readiness and the close of the listeners.
+const READINESS_DELAY: Duration = Duration::ZERO;
 
-/// Where a host listens, with port 0 resolved.
+/// The addresses at which a host listens, with the actual port instead of port 0.
 #[derive(Clone, Copy, Debug)]
 pub struct Addresses {
     /// The shared listener.
@@ -59,7 +59,7 @@ pub struct Host {
     addresses: Addresses,
     lifecycle: Lifecycle,
     servers: JoinSet<()>,
-    /// What is closed at the end, the last first.
+    /// The parts that are closed at the end, the last first.
     open: Vec<Box<dyn Close>>,
     health: Arc<HostHealth>,
     reloader: Arc<Reloader>,
@@ -67,7 +67,7 @@ pub struct Host {
     admin: AdminListener,
 }
 
-/// Builds what the services of a host are started with, and has them prepare it for each other.
+/// Builds the context that the services of a host are started with, and has them prepare it for each other.
 fn context(
     distribution: &Distribution,
     loaded: &Loaded,
@@ -112,13 +112,13 @@ impl Host {
     /// Starts everything that `config` asks for of a binary, and returns once it listens.
     ///
     /// # Errors
-    /// What stands in the way, and which key or flag mends it.
+    /// Returns why the host cannot start, and which key or flag corrects it.
     pub async fn start(distribution: &Distribution, config: Config) -> anyhow::Result<Self> {
         let loaded = Loaded { config, warnings: Vec::new(), set: BTreeMap::new() };
         Self::start_reloading(distribution, loaded, None).await
     }
 
-    /// The same for a configuration that can be read again while the host runs.
+    /// Starts a host whose configuration can be reloaded while it runs.
     ///
     /// # Errors
     /// See [`Host::start`].
@@ -128,11 +128,11 @@ impl Host {
         source: Option<ConfigSource>,
     ) -> anyhow::Result<Self> {
         let (services, demo) = (distribution.services, loaded.config.demo);
-        let loaded = demonstrating(services, loaded, demo);
+        let loaded = with_demo(services, loaded, demo);
         let source = source.map(|source| -> ConfigSource {
-            Arc::new(move || source().map(|loaded| demonstrating(services, loaded, demo)))
+            Arc::new(move || source().map(|loaded| with_demo(services, loaded, demo)))
         });
-        data_folder(&loaded.config.data_dir)?;
+        prepare_data_folder(&loaded.config.data_dir)?;
         let lifecycle = Lifecycle::new();
         let context = context(distribution, &loaded, source, lifecycle.clone())?;
         let config = &context.config;
@@ -164,12 +164,12 @@ impl Host {
         Ok(Self { addresses, lifecycle, servers, open, health, reloader, admin })
     }
 
-    /// Checks a component as [`Host::start`] would before it may answer: size, form, exports, imports,
+    /// Checks a component as [`Host::start`] does before it may answer: size, format, exports, imports,
     /// compilation, linking and its self-test. Nothing is served and nothing is written.
     ///
     /// # Errors
-    /// Everything that is wrong with it, and what mends it, as [`ComponentCheckError`](service::ComponentCheckError); else
-    /// why it cannot be checked.
+    /// Returns everything that is wrong with the component, and how to correct it, as
+    /// [`ComponentCheckError`](service::ComponentCheckError); else why the component cannot be checked.
     pub async fn check_component(
         distribution: &Distribution,
         mut config: Config,
@@ -185,65 +185,67 @@ impl Host {
         owner.check(&context, slot, wasm).await
     }
 
-    /// Reads the configuration anew: what can change while the host runs changes, or nothing does.
+    /// Reloads the configuration. Either every key that can change at run time takes effect, or none does.
     ///
     /// # Errors
-    /// Why everything is as it was.
+    /// Returns why nothing has changed.
     pub async fn reload(&self, actor: &str, reason: &str) -> Result<Reloaded, ReloadError> {
         self.reloader.reload(actor, reason).await
     }
 
-    /// Where it listens.
+    /// Returns the addresses at which the host listens.
     pub const fn addresses(&self) -> Addresses {
         self.addresses
     }
 
-    /// Flips readiness, lets requests in flight end within `server.drain_seconds`, and closes storage. Returns how the
+    /// Ends readiness, lets requests in flight end within `server.drain_seconds`, and closes storage. Returns whether the
     /// requests of all listeners have ended.
     pub async fn stop(mut self) -> Drain {
-        self.lifecycle.shut_down(NOTICE).await;
+        self.lifecycle.shut_down(READINESS_DELAY).await;
         while self.servers.join_next().await.is_some() {}
         self.health.stop();
         for open in self.open.into_iter().rev() {
             open.close().await;
         }
         tracing::info!("stopped");
-        // Joins the admin thread, which a worker must not wait for.
+        // On a blocking thread, because a worker must not wait for the admin thread.
         let admin = self.admin;
         let of_operators = tokio::task::spawn_blocking(move || admin.stop()).await;
         self.lifecycle.drain().and(of_operators.unwrap_or(Drain::Complete))
     }
 }
 
-/// A configuration with what a demonstration adds to each service.
-fn demonstrating(services: ServiceList, mut loaded: Loaded, demo: bool) -> Loaded {
+/// Adds the demonstration of each service to a configuration, if there is to be one.
+fn with_demo(services: ServiceList, mut loaded: Loaded, demo: bool) -> Loaded {
     if !demo {
         return loaded;
     }
     for service in services {
-        // A table that was not read needs no demonstration.
+        // Fails only if the table was not read; such a service needs no demonstration.
         let _ = service.add_demo(&mut loaded.config);
     }
     loaded
 }
 
-fn data_folder(path: &Path) -> anyhow::Result<()> {
+/// Makes the data folder, and restricts its access to the user of the host.
+fn prepare_data_folder(path: &Path) -> anyhow::Result<()> {
     files::make_data_folder(path)?;
-    // Whoever made it before.
+    // Also for a folder that existed before.
     let closed = fs::set_permissions(path, fs::Permissions::from_mode(0o700));
     closed.with_context(|| {
         format!("cannot use {} as data folder; set data_dir to a writable one", path.display())
     })
 }
 
-/// Compiles what rollbacks go back to, now that all that answers has been compiled, and loads it where a watch goes on.
+/// Compiles the versions that rollbacks return to, after all versions that answer, and loads those of slots that are
+/// still monitored.
 fn precompile(context: &ServiceContext, mut stopping: Stopping) -> impl Future<Output = ()> + use<> {
     let (compiler, deployments) =
         (Arc::clone(&context.slot_context.compiler), Arc::clone(&context.deployments));
     let store = Arc::clone(deployments.store());
     async move {
         let compiled = async {
-            // A rollback on a full disk is written thanks to it.
+            // The reserve is the space in which a rollback is written on a full disk.
             let _ = background::run(move || store.ensure_reserve()).await;
             compiler.start_eviction().await;
             for slot in deployments.all() {
@@ -258,6 +260,7 @@ fn precompile(context: &ServiceContext, mut stopping: Stopping) -> impl Future<O
     }
 }
 
+/// Returns what the operators' listener reads: health, metrics and deployments.
 fn admin_sources(context: &ServiceContext) -> AdminSources {
     let (health, metrics) = (Arc::clone(&context.health), Arc::clone(&context.metrics));
     let text = move |accept: Option<&str>| {
@@ -279,14 +282,14 @@ fn admin_sources(context: &ServiceContext) -> AdminSources {
     }
 }
 
-/// Starts every service that is on, and returns what is to be closed.
+/// Starts every enabled service, and returns the parts to close at the end.
 async fn start_services(
     context: &ServiceContext,
     listeners: &mut Listeners,
 ) -> anyhow::Result<Vec<Box<dyn Close>>> {
     let mut opened = Vec::new();
     for service in context.services {
-        // Closed after the service whose database it is in.
+        // Before the service, so that the shared state is closed after the service whose database it is in.
         opened.extend(sharing::open(context, *service));
         let name = service.spec().name;
         let settings: &crate::config::services::Service = context.config.services.get(name);

@@ -1,4 +1,4 @@
-//! The services of this binary.
+//! Names the crates of the services of this binary.
 
 mod deprecated;
 pub mod list;

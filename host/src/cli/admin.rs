@@ -1,22 +1,22 @@
-//! `bulkhead admin`.
+//! `bulkhead admin`: makes tokens for operators, and prints the audit log.
 
 use clap::{Subcommand, ValueEnum};
 
-use super::{arguments::SUBJECT, client::Remote, exit::Misuse, lines, output};
+use super::{arguments::SUBJECT, client::Remote, exit::UsageError, lines, output};
 use crate::{deploy::CONFIGURATION, telemetry::logs};
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use sha2::{Digest as _, Sha256};
 
-/// Random bytes of a token: beyond guessing.
+/// Random bytes of a token, too many to guess.
 const TOKEN_BYTES: usize = 32;
-/// Marks tokens, for those who look for leaked ones.
+/// Prefix of tokens, by which scanners find leaked ones.
 const TOKEN_PREFIX: &str = "bulkhead_";
 
 /// `bulkhead admin`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Make a token for operators: the token itself goes to standard error, once, and what the configuration needs
-    /// of it to standard output, which can be added to its file with `>> bulkhead.toml`.
+    /// Make a token for operators. The token is printed once, to standard error; its table of the configuration goes to
+    /// standard output, so that `>> bulkhead.toml` adds it to the file.
     Token {
         /// Its name in the audit log.
         name: String,
@@ -26,13 +26,13 @@ pub(super) enum Command {
     },
     /// Show who moved which version, and why. Takes a token of scope admin.
     Audit {
-        /// Of one slot, of the configuration or of refused attempts only.
+        /// Only the lines of this slot, of `config` (the configuration) or of `access` (refused attempts).
         #[arg(id = SUBJECT, long = "slot", value_name = "SLOT")]
         slot: Option<String>,
-        /// Of the configuration only, as --slot config.
+        /// Only the lines of the configuration, like --slot config.
         #[arg(long, conflicts_with = SUBJECT)]
         configuration: bool,
-        /// How many of the last moves.
+        /// How many lines, the last ones.
         #[arg(long, default_value_t = 100, value_parser = lines())]
         lines: u16,
         #[command(flatten)]
@@ -42,11 +42,11 @@ pub(super) enum Command {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(super) enum Scope {
-    /// Look at slots, versions and logs; change nothing.
+    /// See slots, versions and logs; change nothing.
     Read,
-    /// Change what answers: push, swap, try, promote and roll back versions.
+    /// Change which versions answer: push, swap, canary, shadow, promote and roll back.
     Deploy,
-    /// Reload the configuration and undo that, see who did what.
+    /// Reload the configuration, undo a reload, and see the audit log.
     Admin,
 }
 
@@ -74,13 +74,13 @@ impl Command {
 
 fn token(name: &str, scope: Scope) -> anyhow::Result<()> {
     if name.is_empty() || !name.chars().all(|char| char.is_ascii_alphanumeric() || "-_".contains(char)) {
-        return Err(Misuse("a token's name has letters, digits, - and _ only".to_owned()).into());
+        return Err(UsageError("a token's name has letters, digits, - and _ only".to_owned()).into());
     }
     let mut secret = [0; TOKEN_BYTES];
     getrandom::fill(&mut secret).map_err(|error| anyhow::anyhow!("no random bytes: {error}"))?;
     let token = format!("{TOKEN_PREFIX}{}", BASE64_URL_SAFE_NO_PAD.encode(secret));
     let (hash, scope) = (hex::encode(Sha256::digest(&token)), scope.as_str());
-    // The line break ends a last line that has none, so that all this can be added to a file.
+    // The first line break ends a last line without one when the output is added to a file.
     output::text(format_args!("\n[admin.tokens.{name}]\nscope = \"{scope}\"\nhash = \"sha256:{hash}\"\n"))?;
     logs::write_last(&format!("the token, which is not shown again: {token}\n"));
     Ok(())

@@ -1,4 +1,4 @@
-//! The arguments that a binary takes: those of every binary, with its own slots, subcommands and flags.
+//! The arguments of a binary: those of every binary, with the slots, subcommands and flags of its services.
 
 use clap::{
     ArgMatches,
@@ -13,12 +13,12 @@ use crate::{
 
 /// The subcommand that takes the flags of services.
 const SERVE: &str = "serve";
-/// Name of every argument that is a slot.
+/// Id of every argument that names a slot.
 const SLOT: &str = "slot";
-/// Name of every argument that is a slot, or another subject of the audit log.
+/// Id of every argument that names a subject of the audit log, such as a slot.
 pub(super) const SUBJECT: &str = "subject";
 
-/// Returns the command line of a binary, of which `every` is what every binary has.
+/// Returns the command line of a binary: `every`, which every binary has, and what its services add.
 pub(super) fn command(every: clap::Command, distribution: &Distribution) -> clap::Command {
     let named = every.name(distribution.name).about(distribution.about);
     let commands = distribution.commands.iter();
@@ -31,7 +31,7 @@ pub(super) fn command(every: clap::Command, distribution: &Distribution) -> clap
     with_slots(with_flags, &slots)
 }
 
-/// Has every argument that names a slot take those of the binary only.
+/// Restricts every argument that names a slot to the slots of the binary.
 fn with_slots(command: clap::Command, slots: &[&'static str]) -> clap::Command {
     let command = command.mut_args(|argument| {
         let slots = slots.iter().copied();
@@ -59,7 +59,7 @@ pub(super) fn of_service<'g>(
 /// Returns the keys that flags of services set, where `serve` was given.
 ///
 /// # Errors
-/// Only when a set of flags is at fault.
+/// Fails only if a set of flags is declared wrongly.
 pub(super) fn serve_flags(distribution: &Distribution, given: &ArgMatches) -> Result<Vec<Flag>, clap::Error> {
     let Some(given) = given.subcommand_matches(SERVE) else { return Ok(Vec::new()) };
     let mut flags = Vec::new();

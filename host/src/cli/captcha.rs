@@ -1,4 +1,4 @@
-//! `bulkhead captcha`: sites, and the way from captchaservice.
+//! `bulkhead captcha`: manages sites, and imports the configuration of captchaservice.
 
 mod import;
 mod site;
@@ -21,10 +21,10 @@ pub(super) enum Command {
     /// Add, list and remove sites and rotate their secrets, in the configuration file and on the running host.
     #[command(subcommand)]
     Site(site::Command),
-    /// Turn captchaservice's configuration into a Bulkhead configuration on standard output; what cannot be carried over,
-    /// and what to look at, goes to standard error. The result is checked like `bulkhead config check` does.
+    /// Convert captchaservice's configuration into a Bulkhead configuration on standard output. Keys that cannot be
+    /// converted, and values to review, go to standard error. The result is checked as by `bulkhead config check`.
     Import {
-        /// The application.yml or application.properties.
+        /// The file application.yml or application.properties.
         file: PathBuf,
     },
 }

@@ -1,4 +1,4 @@
-//! The host's API for operators, from outside.
+//! A client for the operators' API of a running host.
 
 use std::{env, fs, path::PathBuf, time::Duration};
 
@@ -12,39 +12,26 @@ use reqwest::{
 use serde_json::Value;
 use url::Url;
 
-use super::exit::{Exit, Misuse};
+use super::{TOKEN_FILE_VARIABLE, TOKEN_VARIABLE, URL_VARIABLE, exit::UsageError, remote_error::RemoteError};
 
-/// Holds the token: an argument could be seen in the list of processes.
-pub(super) const TOKEN_VARIABLE: &str = "BULKHEAD_ADMIN_TOKEN";
-/// Names the host.
-pub(super) const URL_VARIABLE: &str = "BULKHEAD_ADMIN_URL";
-/// Names the token's file.
-pub(super) const TOKEN_FILE_VARIABLE: &str = "BULKHEAD_ADMIN_TOKEN_FILE";
-
-/// The host's word for that the database which it shares with others does not answer.
-const STATE_UNREACHABLE: &str = "state-unreachable";
-
-/// The host's word for that a version answers already.
-const ANSWERING: &str = "answering";
-
-/// Where a host's operators' listener is when nothing else is configured.
+/// The URL of the operators' listener with the default configuration.
 const DEFAULT_URL: &str = "http://127.0.0.1:9901";
 
-/// Longer than the largest component takes to arrive and compile.
-pub(super) const PATIENCE: Duration = Duration::from_secs(600);
-/// Longer than any network takes to say that nobody is there.
-const CONNECT: Duration = Duration::from_secs(10);
+/// Time limit of a request: longer than the largest component takes to arrive and compile.
+pub(super) const TIMEOUT: Duration = Duration::from_secs(600);
+/// Time limit of a connection attempt: longer than any network takes to report that no one listens.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Which host, and who asks.
+/// Names a host and the token to use.
 #[derive(Debug, clap::Args)]
 pub(super) struct Remote {
     /// The operators' listener of the host [default: http://127.0.0.1:9901].
     #[arg(long, value_name = "URL", env = URL_VARIABLE)]
     url: Option<String>,
-    /// File with the token; without it, the variable `BULKHEAD_ADMIN_TOKEN` holds the token.
+    /// File with the token [default: the variable `BULKHEAD_ADMIN_TOKEN` holds the token].
     #[arg(long, value_name = "FILE", env = TOKEN_FILE_VARIABLE)]
     token_file: Option<PathBuf>,
-    /// Certificate (PEM file) that vouches for the host, beside those that the system knows.
+    /// CA certificate of the host (PEM file), in addition to those of the system.
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
     /// Print JSON.
@@ -52,97 +39,35 @@ pub(super) struct Remote {
     pub(super) json: bool,
 }
 
-/// Why the host did not do what it was asked for.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Failure {
-    /// No answer.
-    #[error("no answer from {url}: {cause}; see that the host runs, and give --url or {URL_VARIABLE}")]
-    Unreachable {
-        /// Whom it was asked of.
-        url: String,
-        /// The innermost cause.
-        cause: String,
-    },
-    /// An answer that is an error.
-    #[error("{message}")]
-    Refused {
-        /// The status.
-        status: StatusCode,
-        /// The host's word for programs.
-        code: String,
-        /// The host's own words.
-        message: String,
-    },
-}
-
-impl Failure {
-    /// An error by its JSON, which has its status where it is a job's.
-    pub(super) fn described(error: &Value) -> Self {
-        let text = |name: &str| error.get(name).and_then(Value::as_str).map(str::to_owned);
-        let status =
-            error.get("status").and_then(Value::as_u64).and_then(|status| u16::try_from(status).ok());
-        let status = status.and_then(|status| StatusCode::from_u16(status).ok());
-        let message = text("message").unwrap_or_else(|| "the host gives no reason".to_owned());
-        let code = text("error").unwrap_or_default();
-        Self::Refused { status: status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), code, message }
-    }
-
-    /// Whether an error says that a version answers already.
-    pub(super) fn is_answering(error: &anyhow::Error) -> bool {
-        matches!(error.downcast_ref(), Some(Self::Refused { code, .. }) if code == ANSWERING)
-    }
-
-    fn of_status(self, status: StatusCode) -> Self {
-        match self {
-            Self::Refused { code, message, .. } => Self::Refused { status, code, message },
-            unreachable @ Self::Unreachable { .. } => unreachable,
-        }
-    }
-
-    /// How the command ends.
-    pub(super) fn exit(&self) -> Exit {
-        match self {
-            Self::Unreachable { .. } => Exit::NoAnswer,
-            Self::Refused { status, code, .. } => match status.as_u16() {
-                422 => Exit::Refused,
-                409 => Exit::Overtaken,
-                401 | 403 | 429 => Exit::NotAllowed,
-                503 if code == STATE_UNREACHABLE => Exit::StateUnreachable,
-                _ => Exit::Failed,
-            },
-        }
-    }
-}
-
 impl Remote {
-    /// Asks the host at `url` where none is named.
+    /// Sets the URL to `url` if no flag or variable sets it.
     pub(super) fn or_at(self, url: String) -> Self {
         Self { url: self.url.or(Some(url)), ..self }
     }
 
-    /// Where the host is.
+    /// Returns the URL of the host's operators' listener.
     pub(super) fn url(&self) -> &str {
         self.url.as_deref().unwrap_or(DEFAULT_URL)
     }
 
-    /// Whether a host answers; it is asked for nothing that needs a token.
+    /// Returns whether a host answers, with a request that needs no token.
     pub(super) fn is_there(&self) -> anyhow::Result<bool> {
         let request = self.client()?.request(Method::GET, format!("{}/health/live", self.base()?));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         Ok(runtime.block_on(self.answer(request)).is_ok())
     }
 
-    /// The answer to a GET.
+    /// Sends a GET request and returns the answer's JSON.
     pub(super) fn get(&self, path: &str) -> anyhow::Result<Value> {
         self.ask(Method::GET, path, |request| request)
     }
 
-    /// The answer to a POST with JSON.
+    /// Sends a POST request with JSON and returns the answer's JSON.
     pub(super) fn post(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
         self.ask(Method::POST, path, |request| request.json(body))
     }
 
-    /// The answer to a POST that may be a job, and its status.
+    /// Sends a POST request that may start a job. Returns the answer's status and JSON.
     pub(super) fn start(
         &self,
         path: &str,
@@ -156,7 +81,7 @@ impl Remote {
         Ok((answer.status, self.value(&answer)?))
     }
 
-    /// The same with a component, where it comes from, and the text of its `.minisig` file.
+    /// Does the same with a component, its source, and the text of its `.minisig` file.
     pub(super) fn upload(
         &self,
         path: &str,
@@ -173,7 +98,7 @@ impl Remote {
         })
     }
 
-    /// The fields and the bytes of a GET's answer.
+    /// Sends a GET request and returns the answer's header fields and bytes.
     pub(super) fn download(&self, path: &str) -> anyhow::Result<(HeaderMap, Bytes)> {
         let answer = self.send(Method::GET, path, |request| request)?;
         Ok((answer.headers, answer.body))
@@ -185,15 +110,15 @@ impl Remote {
                 fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?
             }
             None => env::var(TOKEN_VARIABLE).map_err(|_| {
-                Misuse(format!(
+                UsageError(format!(
                     "no token: give --token-file or set {TOKEN_VARIABLE}; `bulkhead admin token` makes one"
                 ))
             })?,
         };
         let token = token.trim();
-        // No header could carry it.
+        // No header field could carry such a token.
         if token.is_empty() || HeaderValue::try_from(token).is_err() {
-            return Err(Misuse(format!(
+            return Err(UsageError(format!(
                 "the token is empty or has a line break in it; give in --token-file or {TOKEN_VARIABLE} what `bulkhead \
                  admin token` has printed, and nothing else"
             ))
@@ -202,8 +127,8 @@ impl Remote {
         Ok(token.to_owned())
     }
 
-    /// Where the host listens, without a slash at the end.
-    fn base(&self) -> Result<&str, Misuse> {
+    /// Returns the host's URL without a slash at the end.
+    fn base(&self) -> Result<&str, UsageError> {
         let is_bare = |url: &Url| {
             let user = !url.username().is_empty() || url.password().is_some();
             url.has_host() && !user && url.query().is_none() && url.fragment().is_none()
@@ -211,8 +136,8 @@ impl Remote {
         let url = Url::parse(self.url()).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         match url.filter(is_bare) {
             Some(_) => Ok(self.url().trim().trim_end_matches('/')),
-            // Not told back: it may hold a password.
-            None => Err(Misuse(format!(
+            // The text does not repeat the URL, which may have a password.
+            None => Err(UsageError(format!(
                 "--url or {URL_VARIABLE} must be a URL such as http://127.0.0.1:9901, without a user, a query and a \
                  fragment"
             ))),
@@ -228,7 +153,7 @@ impl Remote {
         self.value(&self.send(method, path, with)?)
     }
 
-    /// An answer that is no error.
+    /// Sends a request with the token, and returns the answer if it is a success.
     fn send(
         &self,
         method: Method,
@@ -243,21 +168,22 @@ impl Remote {
         if answer.status.is_success() {
             return Ok(answer);
         }
-        let failure = Failure::described(&self.value(&answer)?);
-        Err(failure.of_status(answer.status).into())
+        let error = RemoteError::from_json(&self.value(&answer)?);
+        Err(error.with_status(answer.status).into())
     }
 
     fn client(&self) -> anyhow::Result<reqwest::Client> {
-        let mut client = reqwest::Client::builder().timeout(PATIENCE).connect_timeout(CONNECT).no_proxy();
+        let mut client =
+            reqwest::Client::builder().timeout(TIMEOUT).connect_timeout(CONNECT_TIMEOUT).no_proxy();
         if let Some(file) = &self.ca {
             let pem = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
             client = client.add_root_certificate(reqwest::Certificate::from_pem(&pem)?);
         }
-        // A token follows nobody elsewhere.
+        // Redirects are not followed, so that the token is sent to no other host.
         Ok(client.redirect(reqwest::redirect::Policy::none()).build()?)
     }
 
-    async fn answer(&self, request: RequestBuilder) -> Result<Answer, Failure> {
+    async fn answer(&self, request: RequestBuilder) -> Result<Answer, RemoteError> {
         let unreachable = |error: reqwest::Error| {
             let cause = anyhow::Error::from(error.without_url()).root_cause().to_string();
             self.unreachable(cause)
@@ -267,17 +193,17 @@ impl Remote {
         Ok(Answer { status, headers, body: answer.bytes().await.map_err(unreachable)? })
     }
 
-    /// An answer's JSON. What gives other text is no host.
+    /// Parses an answer's JSON. A server that answers with other text is not a host.
     fn value(&self, answer: &Answer) -> anyhow::Result<Value> {
         Ok(serde_json::from_slice(&answer.body).map_err(|error| self.unreachable(error.to_string()))?)
     }
 
-    fn unreachable(&self, cause: String) -> Failure {
-        Failure::Unreachable { url: self.url().to_owned(), cause }
+    fn unreachable(&self, cause: String) -> RemoteError {
+        RemoteError::Unreachable { url: self.url().to_owned(), cause }
     }
 }
 
-/// What a host answers.
+/// An answer of a host.
 struct Answer {
     status: StatusCode,
     headers: HeaderMap,

@@ -1,4 +1,4 @@
-//! `bulkhead component`.
+//! `bulkhead component`: checks components, and operates the slots of a running host.
 
 mod export;
 mod operate;
@@ -16,7 +16,7 @@ use clap::{
     builder::{PathBufValueParser, TypedValueParser},
 };
 
-use super::{Configuration, exit::Misuse, output};
+use super::{Configuration, exit::UsageError, output};
 use crate::{
     config::{Config, registries::Reference, slots::SlotId},
     distribution::Distribution,
@@ -28,8 +28,8 @@ use crate::{
 /// `bulkhead component`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Check a component as the host would before it may answer, self-test included; says everything that is
-    /// wrong and how to mend it, and warns of imports that are deprecated. Nothing is served or kept.
+    /// Check a component as the host does before it may answer, self-test included. Prints everything that is wrong and
+    /// how to correct it, and warns of deprecated imports. Nothing is served or stored.
     Check {
         /// The slot that it is for.
         #[arg(long, value_parser = SlotId::parse)]
@@ -70,13 +70,13 @@ impl Command {
 /// Returns each import of a component whose name is deprecated, with the name to use instead.
 fn deprecated_imports(distribution: &Distribution, wasm: &[u8]) -> Vec<(String, String)> {
     let capabilities = distribution.capabilities();
-    // What is no component is refused with the reason.
+    // The check that follows refuses bytes that are not a component.
     let imports = slots::outline(wasm).map(|outline| outline.imports).unwrap_or_default();
     let named = imports.into_iter().map(|import| (capabilities.named_now(&import), import));
     named.filter(|(now, import)| now != import).map(|(now, import)| (import, now)).collect()
 }
 
-/// A file's name, or a reference that is one.
+/// Returns the parser of a component's file name or reference.
 fn named() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|file: PathBuf| match reference(&file).map(Reference::parse) {
         Some(Err(text)) => Err(text),
@@ -84,14 +84,20 @@ fn named() -> impl TypedValueParser<Value = PathBuf> {
     })
 }
 
-/// The reference that stands where a file may.
+/// Returns the reference if a reference is given instead of a file.
 fn reference(file: &Path) -> Option<&str> {
     file.to_str().filter(|name| Reference::is_reference(name))
 }
 
-/// A component and the reference that it goes by from now on.
+/// Returns the path of a slot in the operators' API, with `rest` after it.
+fn slot_path(slot: SlotId, rest: &str) -> String {
+    format!("/v1/slots/{slot}{rest}")
+}
+
+/// Pulls a component; returns it with its reference by digest.
 async fn pull(config: &Config, reference: &str) -> anyhow::Result<(Arc<[u8]>, String)> {
-    let reference = Reference::parse(reference).map_err(|text| Misuse(format!("the reference {text}")))?;
+    let reference =
+        Reference::parse(reference).map_err(|text| UsageError(format!("the reference {text}")))?;
     let (allowed, cap) = (config.registries.clone(), config.sandbox.component_bytes);
     let Pulled { wasm, reference, .. } =
         Registries::new(allowed, cap, env::temp_dir()).pull(&reference).await?;

@@ -1,4 +1,4 @@
-//! `bulkhead config`.
+//! `bulkhead config`: checks the configuration, and reloads that of a running host.
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -12,32 +12,33 @@ use crate::{
 /// `bulkhead config`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Print every problem of the configuration at once, with its line; nothing is started.
+    /// Print every problem of the configuration, each with its line. Nothing is started.
     Check(Configuration),
     /// Print every key with its default, as a Markdown table.
     Reference,
-    /// Show which configuration a running host has, since when, and what waits for a restart.
+    /// Show which configuration a running host has, since when, and which keys need a restart.
     Show {
         #[command(flatten)]
         remote: Remote,
     },
-    /// Have a running host read its configuration anew: what can change while it runs changes, or nothing does.
+    /// Have a running host reload its configuration. Either every key that can change at run time takes effect, or none
+    /// does.
     Reload {
-        /// Say what would change, and change nothing.
+        /// Dry run: print what would change, and change nothing.
         #[arg(long)]
         trial: bool,
         #[command(flatten)]
-        change: Change,
+        change: ReloadArgs,
     },
-    /// Have the configuration before the last reload count again, whatever its file says now.
+    /// Return to the configuration before the last reload. The file stays as it is.
     Undo {
         #[command(flatten)]
-        change: Change,
+        change: ReloadArgs,
     },
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Change {
+pub(super) struct ReloadArgs {
     /// Why, for the audit log.
     #[arg(long, default_value = "")]
     reason: String,
@@ -45,20 +46,20 @@ pub(super) struct Change {
     remote: Remote,
 }
 
-impl Change {
-    fn make(&self, what: &str, tense: Tense) -> anyhow::Result<()> {
-        let body = if tense == Tense::Would { json!({}) } else { json!({ "reason": self.reason }) };
+impl ReloadArgs {
+    fn make(&self, what: &str, outcome: Outcome) -> anyhow::Result<()> {
+        let body = if outcome == Outcome::DryRun { json!({}) } else { json!({ "reason": self.reason }) };
         let answer = self.remote.post(&format!("/v1/config/{what}"), &body)?;
-        let printed = if self.remote.json { output::json(&answer) } else { reloaded(&answer, tense) };
+        let printed = if self.remote.json { output::json(&answer) } else { print_reload(&answer, outcome) };
         Ok(printed?)
     }
 }
 
-/// Whether something has happened.
+/// Tells a reload from a dry run.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Tense {
-    Does,
-    Would,
+enum Outcome {
+    Applied,
+    DryRun,
 }
 
 impl Command {
@@ -66,7 +67,7 @@ impl Command {
         match self {
             Self::Check(configuration) => {
                 let loaded = configuration.load(distribution, Vec::new())?;
-                // Before anything is said: what the host would not start from is no good configuration.
+                // Before anything is printed, because files that stop a host from starting are errors.
                 let of_files = check_files(distribution, &loaded.config)?;
                 for warning in loaded.warnings.iter().map(ToString::to_string).chain(of_files) {
                     output::line(format_args!("warning: {warning}"))?;
@@ -75,11 +76,11 @@ impl Command {
             }
             Self::Show { remote } => {
                 let answer = remote.get("/v1/config")?;
-                if remote.json { output::json(&answer)? } else { shown(&answer)? }
+                if remote.json { output::json(&answer)? } else { print_state(&answer)? }
             }
-            Self::Reload { trial: true, change } => change.make("trial", Tense::Would)?,
-            Self::Reload { trial: false, change } => change.make("reload", Tense::Does)?,
-            Self::Undo { change } => change.make("undo", Tense::Does)?,
+            Self::Reload { trial: true, change } => change.make("trial", Outcome::DryRun)?,
+            Self::Reload { trial: false, change } => change.make("reload", Outcome::Applied)?,
+            Self::Undo { change } => change.make("undo", Outcome::Applied)?,
             Self::Reference => {
                 output::line("| key | default | unit | meaning |\n| --- | --- | --- | --- |")?;
                 for key in config::reference(&distribution.spec()) {
@@ -103,13 +104,14 @@ fn check_files(distribution: &Distribution, config: &Config) -> anyhow::Result<V
     Ok(warnings)
 }
 
-fn shown(answer: &Value) -> Result<(), output::OutputError> {
+/// Prints which configuration a host has.
+fn print_state(answer: &Value) -> Result<(), output::OutputError> {
     let text = |name: &str| output::cell(answer.get(name));
     output::line(format_args!("revision          {}", text("revision")))?;
     output::line(format_args!("since             {} by {}: {}", text("at"), text("actor"), text("reason")))?;
-    output::line(format_args!("read anew         {} times", text("generation")))?;
+    output::line(format_args!("reloaded          {} times", text("generation")))?;
     if let Some(previous) = answer.get("previous").and_then(Value::as_str) {
-        output::line(format_args!("an undo goes to   {previous}"))?;
+        output::line(format_args!("previous revision {previous}"))?;
     }
     for key in each(answer, "restart") {
         output::line(format_args!("needs a restart   {}", output::cell(Some(key))))?;
@@ -122,13 +124,14 @@ fn shown(answer: &Value) -> Result<(), output::OutputError> {
     Ok(())
 }
 
-fn reloaded(answer: &Value, tense: Tense) -> Result<(), output::OutputError> {
-    let (counts, answers) = match tense {
-        Tense::Does => ("counts now       ", "answers"),
-        Tense::Would => ("would count      ", "would answer"),
+/// Prints what a reload, an undo or a dry run changes.
+fn print_reload(answer: &Value, outcome: Outcome) -> Result<(), output::OutputError> {
+    let (live, answers) = match outcome {
+        Outcome::Applied => ("took effect      ", "answers"),
+        Outcome::DryRun => ("would take effect", "would answer"),
     };
     for key in each(answer, "live") {
-        output::line(format_args!("{counts} {}", output::cell(Some(key))))?;
+        output::line(format_args!("{live} {}", output::cell(Some(key))))?;
     }
     for key in each(answer, "restart") {
         output::line(format_args!("needs a restart   {}", output::cell(Some(key))))?;
@@ -146,6 +149,7 @@ fn reloaded(answer: &Value, tense: Tense) -> Result<(), output::OutputError> {
     Ok(())
 }
 
+/// Returns the elements of a list in an answer.
 fn each<'a>(answer: &'a Value, name: &str) -> &'a [Value] {
     answer.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }

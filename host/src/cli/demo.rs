@@ -1,4 +1,4 @@
-//! `bulkhead demo`.
+//! `bulkhead demo`: makes up data for demonstrations.
 
 use std::path::PathBuf;
 
@@ -20,10 +20,10 @@ pub(super) enum Command {
     Appointments {
         #[command(flatten)]
         configuration: Configuration,
-        /// Appointments.
+        /// How many appointments.
         #[arg(long, value_name = "N", default_value_t = 5000)]
         rows: u32,
-        /// The same seed at the same time gives the same rows.
+        /// Seed of the random data; the same seed at the same time gives the same rows.
         #[arg(long, value_name = "N", default_value_t = 1)]
         seed: u64,
         /// The SQLite file to make [default: appointments.sqlite in the data folder, which `serve` reads].
@@ -50,7 +50,7 @@ impl ServiceCommand for Command {
         let database = database.map(|url| flag("--database", "status.database", url));
         let config = configuration.load(distribution, folder.into_iter().chain(database).collect())?.config;
         let status: &StatusSettings = config.table()?;
-        let place = match &status.database {
+        let location = match &status.database {
             _ if !is_named => {
                 DatabaseLocation::Sqlite(file.unwrap_or_else(|| embedded_appointments(&config)))
             }
@@ -59,16 +59,16 @@ impl ServiceCommand for Command {
             AppointmentDatabase::MariaDb(url) => DatabaseLocation::MariaDb(url.expose().to_owned()),
             AppointmentDatabase::Postgres(url) => DatabaseLocation::Postgres(url.expose().to_owned()),
         };
-        if matches!(&place, DatabaseLocation::Sqlite(file) if file.starts_with(&config.data_dir)) {
+        if matches!(&location, DatabaseLocation::Sqlite(file) if file.starts_with(&config.data_dir)) {
             make_data_folder(&config.data_dir);
         }
         let clock = Clock::new(&status.time_zone)
             .ok_or_else(|| anyhow::anyhow!("status.time_zone names no time zone"))?;
         let demo = Demo { rows, seed, now: Clock::now(), clock };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        runtime.block_on(demo.create(&place))?;
+        runtime.block_on(demo.create(&location))?;
         // Not the URL, which may hold a password.
-        let filled = match &place {
+        let filled = match &location {
             DatabaseLocation::Sqlite(file) => file.display().to_string(),
             DatabaseLocation::MariaDb(_) | DatabaseLocation::Postgres(_) => "the database".to_owned(),
         };

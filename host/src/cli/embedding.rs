@@ -1,10 +1,10 @@
-//! Flags of the replaced embedding server, under their names there.
+//! Flags of `serve` for the embedding service, with their names in the embedding server that Bulkhead replaces.
 
 use clap::Args;
 
 use crate::{config::Flag, distribution::ServiceFlags};
 
-/// Flags of `bulkhead serve` that concern the embedding service.
+/// Flags that set keys of the embedding service.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Embedding")]
 pub(super) struct Flags {
@@ -29,10 +29,10 @@ pub(super) struct Flags {
     /// A key that callers must send as a bearer token; repeatable, or file:PATH with a key a line.
     #[arg(long, value_name = "KEY", hide_env_values = true)]
     api_key: Vec<String>,
-    /// Time for waiting and computing [default: 30].
+    /// Time limit of a request, its wait included [default: 30].
     #[arg(long, value_name = "SECONDS")]
     request_timeout_seconds: Option<u64>,
-    /// Forces an instruction set [default: the best of the processor].
+    /// Use this instruction set [default: the best of the processor].
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
 }

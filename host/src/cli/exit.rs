@@ -1,76 +1,93 @@
-//! How a command ends: one number a kind of failure, whether the host has said it or the command line has seen it.
+//! Exit codes of commands: one for each kind of failure, on the host or in the command line.
 
 use std::process::ExitCode;
 
-use super::client::Failure;
+use super::remote_error::RemoteError;
 use crate::{
     config::Problems,
     registry::{Fault, PullError},
     service::ComponentCheckError,
 };
 
-/// Arguments, or variables that stand for them, that make no sense.
+/// The code of the host's error that the database which it shares with others does not answer.
+const STATE_UNREACHABLE: &str = "state-unreachable";
+
+/// Wrong arguments, or wrong variables that set them.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(super) struct Misuse(pub(super) String);
+pub(super) struct UsageError(pub(super) String);
 
-/// A configuration from which no host can start.
+/// A configuration with which no host can start.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}:\n{problems}")]
-pub(super) struct Unsound {
+pub(super) struct InvalidConfiguration {
     pub(super) what: &'static str,
     pub(super) problems: Problems,
 }
 
-/// A drain whose time was over before the last request had its answer.
+/// The host stopped before every request in flight had its answer.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the time to drain (server.drain_seconds; a second for operators' requests) was over before every request in flight \
-     had ended; those that had not are lost"
+    "the time to drain (server.drain_seconds; one second for operators' requests) has passed, and the requests that were \
+     still in flight are lost"
 )]
-pub(super) struct CutOff;
+pub(super) struct RequestsLost;
 
-/// How a command has failed; `host/rollout/README.md` has the same table.
+/// Exit codes of failed commands; `host/rollout/README.md` has the same table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Exit {
-    /// Anything else.
+    /// Every other failure.
     Failed = 1,
-    /// Wrong arguments, as the parser of arguments ends.
-    Misused = 2,
-    /// The component may not answer, or the configuration not count.
+    /// The arguments are wrong. The parser of arguments ends with the same code.
+    Usage = 2,
+    /// The component may not answer, or the configuration may not take effect.
     Refused = 3,
-    /// Another generation, or no state for this.
-    Overtaken = 4,
-    /// Whoever asks may not, or nobody may.
+    /// The slot has another generation, or its state does not allow the command.
+    Conflict = 4,
+    /// The token's scope or the configuration does not allow the command.
     NotAllowed = 5,
-    /// Nobody answers.
+    /// The host does not answer.
     NoAnswer = 6,
-    /// The host answers, and the state that it shares with others is away.
+    /// The host answers, but the database with the state that hosts share does not.
     StateUnreachable = 7,
-    /// A host has stopped and has lost requests that were in flight.
-    CutOff = 8,
+    /// The host has stopped and lost requests in flight.
+    RequestsLost = 8,
 }
 
 impl Exit {
-    /// What an error means.
+    /// Returns the exit code of an error.
     pub(super) fn of(error: &anyhow::Error) -> Self {
-        if error.is::<Misuse>() {
-            return Self::Misused;
+        if error.is::<UsageError>() {
+            return Self::Usage;
         }
-        if error.is::<ComponentCheckError>() || error.is::<Unsound>() {
+        if error.is::<ComponentCheckError>() || error.is::<InvalidConfiguration>() {
             return Self::Refused;
         }
-        if error.is::<CutOff>() {
-            return Self::CutOff;
+        if error.is::<RequestsLost>() {
+            return Self::RequestsLost;
         }
         match error.downcast_ref::<PullError>() {
             Some(error) => Self::of_pull(&error.fault),
-            None => error.downcast_ref().map_or(Self::Failed, Failure::exit),
+            None => error.downcast_ref().map_or(Self::Failed, Self::of_remote),
         }
     }
 
-    /// The same as a host's answer to a push of the reference.
+    /// Returns the exit code of a host's error.
+    fn of_remote(error: &RemoteError) -> Self {
+        match error {
+            RemoteError::Unreachable { .. } => Self::NoAnswer,
+            RemoteError::Refused { status, code, .. } => match status.as_u16() {
+                422 => Self::Refused,
+                409 => Self::Conflict,
+                401 | 403 | 429 => Self::NotAllowed,
+                503 if code == STATE_UNREACHABLE => Self::StateUnreachable,
+                _ => Self::Failed,
+            },
+        }
+    }
+
+    /// Returns the exit code of a failed pull: the same as when a host pulls the reference.
     const fn of_pull(fault: &Fault) -> Self {
         match fault {
             Fault::NotAllowed(_) => Self::NotAllowed,
@@ -93,14 +110,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_s_answers_and_what_is_seen_without_one_end_alike() {
+    fn errors_of_host_and_cli_exit_alike() {
         let refused = |status: StatusCode, code: &str| {
-            Exit::of(&Failure::Refused { status, code: code.to_owned(), message: String::new() }.into())
+            Exit::of(&RemoteError::Refused { status, code: code.to_owned(), message: String::new() }.into())
         };
         for (status, code, exit) in [
             (StatusCode::BAD_REQUEST, "invalid-request", Exit::Failed),
             (StatusCode::UNPROCESSABLE_ENTITY, "media-type", Exit::Refused),
-            (StatusCode::CONFLICT, "conflict", Exit::Overtaken),
+            (StatusCode::CONFLICT, "conflict", Exit::Conflict),
             (StatusCode::FORBIDDEN, "registry-not-allowed", Exit::NotAllowed),
             (StatusCode::UNAUTHORIZED, "unauthorized", Exit::NotAllowed),
             (StatusCode::SERVICE_UNAVAILABLE, "state-unreachable", Exit::StateUnreachable),
@@ -112,8 +129,8 @@ mod tests {
         assert_eq!(pulled(Fault::NotAllowed(String::new())), refused(StatusCode::FORBIDDEN, ""));
         assert_eq!(pulled(Fault::MediaType(String::new())), refused(StatusCode::UNPROCESSABLE_ENTITY, ""));
         assert_eq!(pulled(Fault::NotFound), refused(StatusCode::NOT_FOUND, ""));
-        assert_eq!(Exit::of(&Misuse(String::new()).into()), Exit::Misused);
-        assert_eq!(Exit::of(&CutOff.into()), Exit::CutOff);
+        assert_eq!(Exit::of(&UsageError(String::new()).into()), Exit::Usage);
+        assert_eq!(Exit::of(&RequestsLost.into()), Exit::RequestsLost);
         assert_eq!(Exit::of(&anyhow::anyhow!("the rest")), Exit::Failed);
     }
 }

@@ -1,9 +1,9 @@
-//! `bulkhead kb`: the knowledge base that tickets are answered from.
+//! `bulkhead kb`: fills, searches and evaluates the knowledge base that tickets are answered from.
 
-mod course;
 mod evaluate;
 mod import;
 mod info;
+mod progress;
 mod question;
 mod remove;
 mod search;
@@ -26,35 +26,35 @@ use crate::{
     telemetry::Metrics,
 };
 
-/// Fill the knowledge base that tickets are answered from, search it and judge it.
+/// Fill, search and evaluate the knowledge base that tickets are answered from.
 #[derive(Debug, Parser)]
 #[command(
     name = "kb",
-    after_help = "Exit codes: 0 done; 1 failed, or a figure is lower than what was asked for; 2 wrong arguments."
+    after_help = "Exit codes: 0 done; 1 failed, or a figure is lower than demanded; 2 wrong arguments."
 )]
 pub(super) enum Command {
-    /// Make the knowledge base hold what a source holds now: what is new is embedded, what is gone is removed. A host
-    /// that serves from the base notices.
+    /// Make the knowledge base match a source: new documents are embedded, deleted ones removed. A host that serves from
+    /// the base notices the change.
     Import(import::Import),
-    /// Show what the knowledge base has on a question, and how relevant it is.
+    /// Show the passages of the knowledge base on a question, and how relevant each is.
     Search(search::Search),
-    /// Say what searching is worth on questions whose answers are known.
+    /// Measure the search on questions whose answers are known.
     Evaluate(evaluate::Evaluate),
-    /// Remove a source with all of its documents. A host that serves from the base notices.
+    /// Remove a source with all of its documents. A host that serves from the base notices the change.
     Remove(remove::Remove),
-    /// Say what the knowledge base holds and which model it was embedded with.
+    /// Show what the knowledge base holds and which model it was embedded with.
     Info(info::Info),
 }
 
-/// Where the base and the models are.
+/// Names the knowledge base and the folder of models.
 #[derive(Debug, clap::Args)]
-struct Place {
+struct KnowledgeArgs {
     #[command(flatten)]
     configuration: Configuration,
-    /// Folder with the folder `models`, and with the base where no URL says otherwise.
+    /// Folder with the folder `models`, and with the base unless a URL names another.
     #[arg(long, value_name = "FOLDER")]
     data_dir: Option<PathBuf>,
-    /// The base: sqlite:PATH, or postgres://user@host/name [default: tickets.knowledge.url].
+    /// The knowledge base: sqlite:PATH, or postgres://user@host/name [default: tickets.knowledge.url].
     #[arg(long, value_name = "URL")]
     base: Option<String>,
     /// Print JSON.
@@ -62,7 +62,7 @@ struct Place {
     json: bool,
 }
 
-impl Place {
+impl KnowledgeArgs {
     fn config(&self, distribution: &Distribution) -> anyhow::Result<Config> {
         let folder = self.data_dir.as_ref().map(|folder| folder.display().to_string());
         let values =
@@ -89,11 +89,12 @@ impl ServiceCommand for Command {
     }
 }
 
+/// Opens the knowledge base of a configuration.
 async fn open(config: &Config, mode: Mode) -> anyhow::Result<KnowledgeBase> {
     Ok(KnowledgeBase::open(knowledge_url(config)?.expose(), mode).await?)
 }
 
-/// One model, and threads to embed with; without a name the first that is configured.
+/// Loads one model, the first that is configured if there is no name, and starts threads to embed with.
 fn load_model(config: &Config, name: Option<&str>) -> anyhow::Result<(Arc<Inference>, Arc<ServedModel>)> {
     let [default, ..] = MODELS;
     let embedding: &EmbeddingSettings = config.table()?;
@@ -106,7 +107,7 @@ fn load_model(config: &Config, name: Option<&str>) -> anyhow::Result<(Arc<Infere
     settings.graphs.clear();
     settings.aliases.clear();
     settings.default_prompts.clear();
-    // Weights are packed there, and the base may be.
+    // Packed weights are written there, and the base may be there, too.
     make_data_folder(&config.data_dir);
     let metrics = Metrics::new(config.data_dir.clone(), [])?.set()?;
     let inference = Arc::new(Inference::start(&settings, &models_dir(config)?, metrics)?);
@@ -115,7 +116,7 @@ fn load_model(config: &Config, name: Option<&str>) -> anyhow::Result<(Arc<Infere
         None => {
             let missing = inference.missing().first();
             let remedy = missing.map_or("name it in embedding.models", |missing| missing.remedy.as_str());
-            anyhow::bail!("the model `{asked}` is not there: {remedy}")
+            anyhow::bail!("there is no model `{asked}`: {remedy}")
         }
     }
 }

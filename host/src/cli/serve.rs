@@ -1,4 +1,4 @@
-//! `bulkhead serve`.
+//! `bulkhead serve`: runs the host until a signal ends it.
 
 use std::{
     net::{IpAddr, SocketAddr, ToSocketAddrs},
@@ -8,7 +8,7 @@ use std::{
 
 use clap::{Args, ValueEnum};
 
-use super::{Configuration, exit::CutOff};
+use super::{Configuration, exit::RequestsLost};
 use crate::{
     config::{Flag, Loaded, Problems},
     deploy::ConfigSource,
@@ -18,12 +18,12 @@ use crate::{
     telemetry::{self, one_line},
 };
 
-/// `bulkhead serve`.
+/// Arguments of `bulkhead serve`.
 #[derive(Debug, Args)]
 pub(super) struct Serve {
     #[command(flatten)]
     configuration: Configuration,
-    /// Bring a demonstration site, so that the first request shows something.
+    /// Add a demonstration to each service, and a start page, so that the first request shows something.
     #[arg(long)]
     demo: bool,
     /// Address of the shared listener [default: 127.0.0.1:8080].
@@ -35,22 +35,22 @@ pub(super) struct Serve {
     /// Folder for databases, generated secrets and compiled code.
     #[arg(long, value_name = "FOLDER")]
     data_dir: Option<PathBuf>,
-    /// Form of log lines on standard error.
+    /// Format of log lines on standard error.
     #[arg(long, value_name = "FORMAT")]
     log_format: Option<LogFormat>,
     /// The least important level that is logged.
     #[arg(long, value_name = "LEVEL")]
     log_level: Option<LogLevel>,
-    /// Host name or address of the shared listener, beside --listen.
+    /// Host name or address of the shared listener, instead of --listen.
     #[arg(long, value_name = "HOST", value_parser = resolve, conflicts_with = "listen")]
     host: Option<IpAddr>,
-    /// Port of the shared listener, beside --listen.
+    /// Port of the shared listener, instead of --listen.
     #[arg(long, value_name = "PORT", conflicts_with = "listen")]
     port: Option<u16>,
-    /// Certificate chain of the public listeners, a PEM file; a new one is taken up without a restart.
+    /// Certificate chain of the public listeners (PEM file). A renewed file is loaded without a restart.
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
-    /// Private key of the certificate, a PEM file.
+    /// Private key of the certificate (PEM file).
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
 }
@@ -101,13 +101,13 @@ impl Serve {
         values.collect()
     }
 
-    /// Reads the configuration as at the start: the file anew, the same environment and flags.
+    /// Returns what reads the configuration again for a reload: the file, and the environment and flags of the start.
     fn source(&self, distribution: &Distribution, flags: Vec<Flag>) -> ConfigSource {
         let (configuration, distribution) = (self.configuration.clone(), *distribution);
         Arc::new(move || -> Result<Loaded, Problems> { configuration.read(&distribution, flags.clone()) })
     }
 
-    /// Serves a binary's services until a signal ends it; `of_services` are the keys that flags of services set.
+    /// Serves a binary's services until a signal ends it. `of_services` has the keys that flags of services set.
     pub(super) fn run(self, distribution: &Distribution, of_services: Vec<Flag>) -> anyhow::Result<()> {
         let flags: Vec<Flag> = self.flags().into_iter().chain(of_services).collect();
         let loaded = self.configuration.read(distribution, flags.clone())?;
@@ -129,11 +129,11 @@ impl Serve {
                     () = hang_ups.next() => reload(&host).await,
                 }
             };
-            tracing::info!(signal, "draining; a second signal ends at once");
+            tracing::info!(signal, "draining; a second signal stops the host at once");
             tokio::select! {
                 drain = host.stop() => match drain {
                     Drain::Complete => Ok(()),
-                    Drain::CutOff => Err(CutOff.into()),
+                    Drain::CutOff => Err(RequestsLost.into()),
                 },
                 signal = signals.next() => anyhow::bail!("{signal} while draining, requests in flight are lost"),
             }
@@ -141,9 +141,12 @@ impl Serve {
     }
 }
 
-/// Reads the configuration anew, as SIGHUP asks; the log says what came of it.
+/// Reloads the configuration after SIGHUP, and logs the result.
 async fn reload(host: &Host) {
     if let Err(error) = host.reload("SIGHUP", "").await {
-        tracing::error!(error = one_line(&error), "the configuration has been read and stays as it was");
+        tracing::error!(
+            error = one_line(&error),
+            "the reload has failed, and the configuration stays as it was"
+        );
     }
 }

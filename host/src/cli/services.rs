@@ -1,9 +1,9 @@
-//! What the services of the `bulkhead` binary add to its command line.
+//! Lists the subcommands and flags that the services of the `bulkhead` binary add to its command line.
 
 use super::{captcha, demo, embedding, kb, model, triage};
 use crate::distribution::{CommandSpec, FlagsSpec};
 
-/// Their subcommands, in the order of the help.
+/// The subcommands of the services, in the order of the help.
 pub const COMMANDS: &[CommandSpec] = &[
     CommandSpec::of::<model::Command>(),
     CommandSpec::of::<demo::Command>(),
@@ -12,5 +12,5 @@ pub const COMMANDS: &[CommandSpec] = &[
     CommandSpec::of::<triage::Command>(),
 ];
 
-/// Their flags of `serve`.
+/// The flags of the services for `serve`.
 pub const SERVE_FLAGS: &[FlagsSpec] = &[FlagsSpec::of::<embedding::Flags>()];

@@ -1,6 +1,6 @@
-//! Shares as arguments.
+//! Parses shares, which are numbers from 0 to 1, as arguments.
 
-/// Reads a share, 0 to 1. Every figure would reach, or miss, what is no such number.
+/// Reads a share. A number outside 0 to 1 is refused, because every figure would reach it or none.
 pub(super) fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
     share.ok_or_else(|| "a share is a number from 0 to 1, as in 0.95".to_owned())
@@ -11,7 +11,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_is_from_0_to_1() {
+    fn share_is_from_0_to_1() {
         for (text, number) in [("0", 0.0), ("1", 1.0), ("0.95", 0.95), ("9e-1", 0.9)] {
             assert_eq!(share(text), Ok(number));
         }

@@ -1,4 +1,4 @@
-//! `bulkhead triage`: making classifiers and looking at what they are worth.
+//! `bulkhead triage`: trains and evaluates ticket classifiers, and imports the configuration of zammad-ai.
 
 mod evaluate;
 mod import;
@@ -26,15 +26,15 @@ use crate::{
     services::triage::Rules,
 };
 
-/// Train and judge ticket classifiers, or move to Bulkhead from zammad-ai.
+/// Train and evaluate ticket classifiers, or move to Bulkhead from zammad-ai.
 #[derive(Debug, Parser)]
 #[command(name = "triage")]
 pub(super) enum Command {
     /// Train a classifier on labelled tickets and on the examples and descriptions of the triage configuration.
     Train(train::Train),
-    /// Say what a classifier is worth on labelled tickets.
+    /// Measure a classifier on labelled tickets.
     Evaluate(evaluate::Evaluate),
-    /// Turn zammad-ai's YAML into a triage configuration on standard output; what cannot be carried over goes to
+    /// Convert zammad-ai's YAML into a triage configuration on standard output. Keys that cannot be converted go to
     /// standard error.
     Import {
         /// The YAML file.
@@ -42,9 +42,9 @@ pub(super) enum Command {
     },
 }
 
-/// What texts are turned into rows with.
+/// Names the triage configuration, the embedding model and the data folder.
 #[derive(Debug, clap::Args)]
-struct Place {
+struct TriageArgs {
     #[command(flatten)]
     configuration: Configuration,
     /// Folder with the folders `models` and `heads`.
@@ -58,20 +58,22 @@ struct Place {
     model: Option<String>,
 }
 
-/// What a course is held with, loaded.
-struct Loaded {
+/// The embedding model, loaded, and the configuration that it was found in.
+struct LoadedModel {
     config: Config,
     model_id: String,
     model: Model,
 }
 
-impl Place {
+impl TriageArgs {
+    /// Reads the triage configuration with its categories.
     fn categories(&self) -> anyhow::Result<bulkhead_triage_configuration::Configuration> {
         let rules = Rules::parse_file(&self.triage, &read(&self.triage)?)?;
         Ok(rules.configuration().clone())
     }
 
-    fn load(&self, distribution: &Distribution) -> anyhow::Result<Loaded> {
+    /// Loads the embedding model.
+    fn load(&self, distribution: &Distribution) -> anyhow::Result<LoadedModel> {
         let flag = self.data_dir.as_ref().map(|folder| Flag {
             name: "--data-dir".into(),
             path: "data_dir".into(),
@@ -83,10 +85,10 @@ impl Place {
         let [default, ..] = MODELS;
         let wanted = self.model.as_deref().or(embedding.models.first().map(String::as_str));
         let resolved = source::resolve(wanted.unwrap_or(default), &models)?;
-        // Weights are packed there, and heads written.
+        // Packed weights and heads are written there.
         make_data_folder(&config.data_dir);
         let model = Model::load(&resolved.folder, &load_options(embedding, &models))?;
-        Ok(Loaded { config, model_id: resolved.id, model })
+        Ok(LoadedModel { config, model_id: resolved.id, model })
     }
 }
 
@@ -104,7 +106,7 @@ fn read(file: &Path) -> anyhow::Result<String> {
     fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))
 }
 
-/// Labelled tickets with their lines.
+/// Reads labelled tickets with their line numbers.
 fn read_tickets(file: &Path) -> anyhow::Result<Vec<(usize, Ticket)>> {
     tickets::numbered(&read(file)?).with_context(|| format!("cannot use {}", file.display()))
 }

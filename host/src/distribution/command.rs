@@ -1,4 +1,4 @@
-//! How services add subcommands, and flags of `serve`, to the command line of a binary.
+//! Lets services add subcommands, and flags of `serve`, to the command line of a binary.
 
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches};
 
@@ -7,10 +7,10 @@ use crate::config::Flag;
 
 /// A subcommand of a service, with its arguments.
 pub trait ServiceCommand: CommandFactory + FromArgMatches {
-    /// Runs it on behalf of a binary.
+    /// Runs the subcommand in a binary.
     ///
     /// # Errors
-    /// Why it has failed.
+    /// Returns why the subcommand has failed.
     fn run(self, distribution: &Distribution) -> anyhow::Result<()>;
 }
 
@@ -20,7 +20,7 @@ pub trait ServiceFlags: Args {
     fn flags(&self) -> Vec<Flag>;
 }
 
-/// How a subcommand is parsed and run.
+/// The functions that parse and run a subcommand.
 #[derive(Clone, Copy, Debug)]
 pub struct CommandSpec {
     command: fn() -> clap::Command,
@@ -38,10 +38,10 @@ impl CommandSpec {
         (self.command)()
     }
 
-    /// Runs it with the arguments that it was given.
+    /// Runs the subcommand with its parsed arguments.
     ///
     /// # Errors
-    /// Why it has failed.
+    /// Returns why the subcommand has failed.
     pub fn run(&self, arguments: &ArgMatches, distribution: &Distribution) -> anyhow::Result<()> {
         (self.run)(arguments, distribution)
     }
@@ -51,7 +51,7 @@ fn run<T: ServiceCommand>(arguments: &ArgMatches, distribution: &Distribution) -
     T::from_arg_matches(arguments)?.run(distribution)
 }
 
-/// How a set of flags is parsed.
+/// The functions that add and parse a set of flags.
 #[derive(Clone, Copy, Debug)]
 pub struct FlagsSpec {
     add: fn(clap::Command) -> clap::Command,
@@ -72,7 +72,7 @@ impl FlagsSpec {
     /// Returns the keys that the flags set.
     ///
     /// # Errors
-    /// When the arguments are those of another command.
+    /// Fails if the arguments are those of another command.
     pub fn read(&self, arguments: &ArgMatches) -> Result<Vec<Flag>, clap::Error> {
         (self.read)(arguments)
     }

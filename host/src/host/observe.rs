@@ -1,4 +1,4 @@
-//! What the host's metrics are given to count: faults of connections, and at every scrape what only the engine knows.
+//! Gives the host's metrics their values: faults of connections, and at every scrape the engine's pool and memory.
 
 use std::sync::{Arc, Weak};
 
@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// Counts the operators' connections by their faults only: they are not the public's.
+/// Counts only the faults of the operators' connections; the metrics of connections are those of public listeners.
 #[derive(Clone, Debug)]
 pub(super) struct FaultObserver(pub(super) Arc<Metrics>);
 
@@ -21,12 +21,12 @@ impl ConnectionObserver for FaultObserver {
     }
 }
 
-/// Has the faults that a connection may end with counted from zero.
+/// Lists the faults with which a connection may end, so that each is counted from zero.
 pub(super) fn connections(metrics: &Metrics) {
     metrics.http.expect_connection_errors(&Fault::ALL.map(Fault::as_str));
 }
 
-/// Has every scrape read what of the instance pool is in use.
+/// Has every scrape read how much of the instance pool and of the memory is in use.
 pub(super) fn engine(metrics: &Metrics, engine: &Arc<Engine>) {
     let engine: Weak<Engine> = Arc::downgrade(engine);
     metrics.before_scrape(move |metrics| {

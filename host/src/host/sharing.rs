@@ -1,4 +1,4 @@
-//! The state that hosts on one PostgreSQL share.
+//! Starts and stops the state that hosts on one PostgreSQL share.
 
 use std::sync::Arc;
 
@@ -23,8 +23,8 @@ pub(super) fn shared(
         return Ok(None);
     };
     let shared = SharedState::new(database.url.expose(), sharing.poll, Arc::clone(metrics));
-    let mend = || format!("cannot share what answers; check {}", database.setting);
-    Ok(Some(Arc::new(shared.with_context(mend)?)))
+    let remedy = || format!("cannot share the state of slots; check {}", database.setting);
+    Ok(Some(Arc::new(shared.with_context(remedy)?)))
 }
 
 /// Returns the first database that a service offers, and the name of that service.
@@ -32,7 +32,7 @@ fn offered(services: ServiceList, config: &Config) -> Option<(&'static str, Shar
     services.iter().find_map(|service| Some((service.spec().name, service.shared_database(config)?)))
 }
 
-/// Begins to look at it, so that slots that start know what there is, and has every scrape say where they stand.
+/// Starts to poll the shared state, so that slots know it when they start, and has every scrape read their generations.
 pub(super) async fn start(context: &ServiceContext) {
     let Some(shared) = context.deployments.shared() else { return };
     shared.start().await;
@@ -47,7 +47,7 @@ pub(super) async fn start(context: &ServiceContext) {
     });
 }
 
-/// Returns what closes the shared state, if that is in the database of `service`.
+/// Returns the shared state for closing, if it is in the database of `service`.
 pub(super) fn open(context: &ServiceContext, service: &dyn Service) -> Option<Box<dyn Close>> {
     let shared = context.deployments.shared()?;
     let (owner, _) = offered(context.services, &context.config)?;
@@ -57,7 +57,7 @@ pub(super) fn open(context: &ServiceContext, service: &dyn Service) -> Option<Bo
     Some(Box::new(OpenState(Arc::clone(shared))))
 }
 
-/// The shared state as long as the host looks at it.
+/// The shared state while the host polls it.
 #[derive(Debug)]
 struct OpenState(Arc<SharedState>);
 

@@ -1,4 +1,4 @@
-//! The parts of the host that all slots share, built from the configuration.
+//! Builds the parts of the host that all slots share from the configuration.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ const COMPILED: &str = "compiled";
 /// Returns the engine, the compiler and the limits for the slots of `config`, with the capabilities of the host.
 ///
 /// # Errors
-/// When the engine cannot be created, or the secret that authenticates compiled code cannot be used.
+/// Fails if the engine cannot be created, or the secret that authenticates compiled code cannot be used.
 pub(super) fn new(
     config: &Config,
     metrics: &Arc<Metrics>,

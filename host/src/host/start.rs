@@ -1,4 +1,4 @@
-//! What the start page of `--demo` shows: each service, where it is served, and the versions that answer.
+//! Collects what the start page of `--demo` shows: each service, its address, and the versions that answer.
 
 mod page;
 
@@ -13,8 +13,8 @@ use crate::{
     service::{PageEntry, Service, ServiceContext},
 };
 
-/// The routes of what the page loads, where the configuration asks for the demonstration; `admin` is the base of the
-/// operators' listener.
+/// Returns the routes of what the page loads, if the configuration asks for the demonstration. `admin` is the base URL of
+/// the operators' listener.
 pub(super) fn router(context: &ServiceContext, admin: &str) -> Router {
     let config = &context.config;
     if !config.demo {
@@ -33,16 +33,16 @@ pub(super) fn router(context: &ServiceContext, admin: &str) -> Router {
     })
 }
 
-/// What is put around the routes of a listener that shows the page at `/`.
+/// Returns the innermost layer of a listener that shows the page at `/`.
 pub(super) fn innermost(shows_page: bool) -> Option<fn(Router) -> Router> {
-    if shows_page { Some(greeted) } else { None }
+    if shows_page { Some(with_page) } else { None }
 }
 
-fn greeted(router: Router) -> Router {
-    router.layer(from_fn(page::greet))
+fn with_page(router: Router) -> Router {
+    router.layer(from_fn(page::answer_browser))
 }
 
-/// What is known of a service before it starts.
+/// Describes a service as far as it is known before the start.
 fn described(config: &Config, service: &dyn Service) -> Value {
     let (name, PageEntry { base_path, docs }) = (service.spec().name, service.page_entry(config));
     let settings = config.services.get(name);
@@ -52,7 +52,7 @@ fn described(config: &Config, service: &dyn Service) -> Value {
         (true, Some(_)) => "elsewhere",
     };
     let scheme = if config.server.tls.is_some() { "https" } else { "http" };
-    // A port that the system chooses is known once the listener is bound, and the log names it.
+    // The system chooses a port when the listener is bound; the log has that port.
     let listen = settings.listen.filter(|listen| listen.port() != 0);
     json!({
         "name": name,
@@ -63,7 +63,7 @@ fn described(config: &Config, service: &dyn Service) -> Value {
     })
 }
 
-/// Adds what the service's slots answer with.
+/// Adds the service's slots with their versions.
 fn with_slots(mut service: Value, name: &str, deployments: &DeploymentRegistry) -> Value {
     let is_own = |slot: &&Arc<dyn Deploy>| slot.settings().spec.service == name;
     let slots: Value = deployments.all().iter().filter(is_own).map(slot).collect();
@@ -73,6 +73,7 @@ fn with_slots(mut service: Value, name: &str, deployments: &DeploymentRegistry) 
     service
 }
 
+/// Describes a slot.
 fn slot(slot: &Arc<dyn Deploy>) -> Value {
     let view = slot.view();
     let active = view.active.as_ref().map(|version| &version.record);

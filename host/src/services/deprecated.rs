@@ -1,4 +1,4 @@
-//! Lists the names under which interfaces were offered before they moved into the packages of their services.
+//! Lists the deprecated names of interfaces that have moved into the packages of their services.
 
 use crate::capabilities::Deprecated;
 

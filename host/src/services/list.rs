@@ -1,4 +1,4 @@
-//! The services of the `bulkhead` binary.
+//! Lists the services of the `bulkhead` binary.
 
 #[cfg(test)]
 pub(in crate::services) mod tests;
@@ -19,8 +19,8 @@ use crate::{
     telemetry::{Metrics, family::Family},
 };
 
-/// The platform with the four services, without what they add to the command line. The families of the appointment
-/// system, `zms_*`, are not among its metrics: the status component makes those, and they have a page of their own.
+/// The platform with the four services, without their subcommands and flags. Its metrics do not include the families of
+/// the appointment system, `zms_*`: the status component makes those, and they have a page of their own.
 pub const BULKHEAD: Distribution = Distribution {
     name: env!("CARGO_PKG_NAME"),
     about: "A WebAssembly component host for ticket triage, appointment status and captcha services",
@@ -35,7 +35,7 @@ pub fn capabilities() -> CapabilitySet {
     BULKHEAD.capabilities()
 }
 
-/// Returns what a configuration of this binary is read for.
+/// Returns the services, interfaces and tables that a configuration of this binary may name.
 pub fn spec() -> HostSpec {
     BULKHEAD.spec()
 }
@@ -53,10 +53,10 @@ pub fn load(sources: Sources) -> Result<Loaded, Problems> {
     BULKHEAD.load(sources)
 }
 
-/// Registers the metrics of every service, also of those that are off.
+/// Registers the metrics of every service, disabled ones included.
 ///
 /// # Errors
-/// Only when the list of families is at fault.
+/// Fails only if the list of families is wrong.
 pub fn register_metrics(metrics: &Metrics) -> prometheus::Result<()> {
     BULKHEAD.register_metrics(metrics)
 }

@@ -1,11 +1,11 @@
-//! `bulkhead captcha import`
+//! `bulkhead captcha import`: converts the configuration of captchaservice.
 
 use std::{fs, path::Path};
 
 use anyhow::Context as _;
 
 use crate::{
-    cli::{check, exit::Unsound, output},
+    cli::{check, exit::InvalidConfiguration, output},
     config::{
         ConfigFile,
         import::{ImportError, Imported},
@@ -15,9 +15,10 @@ use crate::{
     telemetry::logs,
 };
 
-/// How problems name the result.
+/// The name of the result in error texts.
 const RESULT: &str = "the result";
 
+/// Prints the converted configuration; notes go to standard error.
 pub(super) fn run(distribution: &Distribution, file: &Path) -> anyhow::Result<()> {
     let imported = read(file)?;
     for note in &imported.notes {
@@ -25,9 +26,9 @@ pub(super) fn run(distribution: &Distribution, file: &Path) -> anyhow::Result<()
     }
     output::text(&imported.toml)?;
     let result = ConfigFile { name: RESULT.to_owned(), text: imported.toml };
-    check(distribution, result)
-        .map(drop)
-        .map_err(|problems| Unsound { what: "no host starts from the result", problems }.into())
+    check(distribution, result).map(drop).map_err(|problems| {
+        InvalidConfiguration { what: "no host can start from the result", problems }.into()
+    })
 }
 
 fn read(file: &Path) -> anyhow::Result<Imported> {
@@ -40,13 +41,13 @@ fn read(file: &Path) -> anyhow::Result<Imported> {
         let text = String::from_utf8(bytes).ok().with_context(|| format!("{name} is not UTF-8"))?;
         return import_application(&text, ApplicationFormat::Yaml).map_err(failed);
     }
-    // Java reads these in ISO 8859-1, of which every byte is a character.
+    // Java reads properties in ISO 8859-1, in which every byte is a character.
     let text: String = bytes.iter().copied().map(char::from).collect();
     let mut imported = import_application(&text, ApplicationFormat::Properties).map_err(failed)?;
     if !bytes.is_ascii() {
         imported
             .notes
-            .push("is read as ISO 8859-1, as Java reads it; look at letters beyond ASCII".to_owned());
+            .push("is read as ISO 8859-1, as Java reads it; check the letters beyond ASCII".to_owned());
     }
     Ok(imported)
 }

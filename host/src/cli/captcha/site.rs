@@ -1,4 +1,4 @@
-//! `bulkhead captcha site`: sites in the configuration file and on the running host.
+//! `bulkhead captcha site`: manages sites in the configuration file and on the running host.
 
 mod change;
 
@@ -8,12 +8,12 @@ use clap::Subcommand;
 use serde_json::json;
 use unicode_normalization::UnicodeNormalization as _;
 
-use self::change::Change;
+use self::change::SiteChange;
 use crate::{
     cli::{
         Configuration,
         client::Remote,
-        exit::{Misuse, Unsound},
+        exit::{InvalidConfiguration, UsageError},
         output, sources,
     },
     config::formats,
@@ -24,14 +24,14 @@ use crate::{
     },
 };
 
-/// Random bytes of a secret: beyond guessing.
+/// Random bytes of a secret, too many to guess.
 const SECRET_BYTES: usize = 32;
 
 /// `bulkhead captcha site`.
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum Command {
-    /// Add a site with a secret at random to the configuration file. The secret goes to standard output, and is not
-    /// shown again.
+    /// Add a site with a random secret to the configuration file. The secret goes to standard output and is not shown
+    /// again.
     Add {
         #[command(flatten)]
         target: Target,
@@ -42,7 +42,7 @@ pub(in crate::cli) enum Command {
         #[arg(long = "origin", value_name = "ORIGIN", value_parser = formats::web_origin)]
         origins: Vec<String>,
     },
-    /// List the sites of the configuration: the file's and those of environment variables. Secrets are not shown.
+    /// List the sites of the configuration: those of the file and of environment variables. Secrets are not shown.
     List {
         #[command(flatten)]
         configuration: Configuration,
@@ -50,22 +50,23 @@ pub(in crate::cli) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Give a site another secret at random, which goes to standard output and is not shown again. The present one is
-    /// accepted beside it until --finish.
+    /// Give a site a new random secret, which goes to standard output and is not shown again. The host accepts the
+    /// current secret, too, until --finish.
     RotateSecret {
         #[command(flatten)]
         target: Target,
         /// The site's key.
         #[arg(value_parser = site_key)]
         key: String,
-        /// Accept only the newest secret from now on, once the site's back end has it; makes no other.
+        /// Accept only the newest secret from now on, and make no new one. Use it once the site's back end has that
+        /// secret.
         #[arg(long)]
         finish: bool,
-        /// Accept no former secret from now on: the way where one has become known.
+        /// Accept no earlier secret from now on, for a secret that has leaked.
         #[arg(long, conflicts_with = "finish")]
         revoke: bool,
     },
-    /// Remove a site from the configuration file; its calls are refused from then on.
+    /// Remove a site from the configuration file. Its calls are refused from then on.
     Remove {
         #[command(flatten)]
         target: Target,
@@ -75,12 +76,12 @@ pub(in crate::cli) enum Command {
     },
 }
 
-/// The file that is changed, and the host that reads it.
+/// Names the file to change and the host that reads it.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Target {
     #[command(flatten)]
     configuration: Configuration,
-    /// Change the file only: a running host goes on as before until it reads the file anew.
+    /// Change the file only. A running host continues as before until it reloads the file.
     #[arg(long)]
     no_reload: bool,
     #[command(flatten)]
@@ -93,34 +94,34 @@ impl Command {
             Self::Add { target, key, origins } => {
                 let secret = secret()?;
                 let json = target.remote.json;
-                let change = Change::begin(distribution, target)?;
+                let change = SiteChange::begin(distribution, target)?;
                 let edit = |file: &mut SitesFile| file.add(&key, &secret, &origins);
-                change.perform(&key, edit, |file| said(&key, Some(&secret), file, json))
+                change.perform(&key, edit, |file| print_result(&key, Some(&secret), file, json))
             }
             Self::RotateSecret { target, key, finish, revoke } => {
                 let secret = if finish { None } else { Some(secret()?) };
                 let json = target.remote.json;
-                let change = Change::begin(distribution, target)?;
+                let change = SiteChange::begin(distribution, target)?;
                 let rotation = match secret.as_deref() {
                     None => Rotation::Finish,
                     Some(secret) if revoke => Rotation::Revoke(secret),
                     Some(secret) => Rotation::Begin(secret),
                 };
                 let edit = |file: &mut SitesFile| file.rotate(&key, rotation);
-                change.perform(&key, edit, |file| said(&key, secret.as_deref(), file, json))
+                change.perform(&key, edit, |file| print_result(&key, secret.as_deref(), file, json))
             }
             Self::Remove { target, key } => {
                 let json = target.remote.json;
-                let change = Change::begin(distribution, target)?;
-                change.perform(&key, |file| file.remove(&key), |file| said(&key, None, file, json))
+                let change = SiteChange::begin(distribution, target)?;
+                change.perform(&key, |file| file.remove(&key), |file| print_result(&key, None, file, json))
             }
             Self::List { configuration, json } => list(distribution, &configuration, json),
         }
     }
 }
 
-/// Says what has been done: the secret on standard output, the rest beside it.
-fn said(key: &str, secret: Option<&str>, file: &Path, json: bool) -> anyhow::Result<()> {
+/// Prints the result: the secret on standard output, the rest on standard error.
+fn print_result(key: &str, secret: Option<&str>, file: &Path, json: bool) -> anyhow::Result<()> {
     let file = file.display();
     let written = match secret {
         _ if json => output::json(&json!({ "site": key, "secret": secret, "file": file.to_string() })),
@@ -128,13 +129,13 @@ fn said(key: &str, secret: Option<&str>, file: &Path, json: bool) -> anyhow::Res
         None => Ok(()),
     };
     if secret.is_some() && !json && written.is_ok() {
-        output::aside("the secret is not shown again");
+        output::stderr_line("the secret is not shown again");
     }
     if !json || written.is_err() {
-        output::aside(format_args!("{file} is written"));
+        output::stderr_line(format_args!("{file} is written"));
     }
     match (written, secret) {
-        // Also where the reader has left: it has no secret then, which is more than having seen enough.
+        // A reader that has closed standard output is no success here: it did not get the secret.
         (Err(error), Some(_)) => Err(anyhow::anyhow!(
             "{error}; {file} has a new secret of the site `{key}`, which was not shown and is not shown again: \
              `bulkhead captcha site rotate-secret` with --revoke makes another one in its place"
@@ -145,8 +146,9 @@ fn said(key: &str, secret: Option<&str>, file: &Path, json: bool) -> anyhow::Res
 
 fn list(distribution: &Distribution, configuration: &Configuration, json: bool) -> anyhow::Result<()> {
     let sources = sources(configuration.config.as_deref(), Vec::new())?;
-    let what = "no host would start from this configuration";
-    let config = distribution.load(sources).map_err(|problems| Unsound { what, problems })?.config;
+    let what = "no host can start from this configuration";
+    let config =
+        distribution.load(sources).map_err(|problems| InvalidConfiguration { what, problems })?.config;
     let sites = &config.table::<Captcha>()?.sites;
     let rows = sites.iter().map(|(key, site)| {
         json!({
@@ -163,28 +165,30 @@ fn list(distribution: &Distribution, configuration: &Configuration, json: bool) 
         return Ok(output::json(&rows)?);
     }
     if sites.is_empty() {
-        output::aside("no site is configured; `bulkhead captcha site add` adds one");
+        output::stderr_line("no site is configured; `bulkhead captcha site add` adds one");
         return Ok(());
     }
     let columns = ["site", "secrets", "compat", "protocol", "algorithm", "origins"];
     Ok(output::table(&columns, rows.get("sites"))?)
 }
 
-/// The configuration file; sites are edited in one.
-fn file(configuration: &Configuration) -> Result<PathBuf, Misuse> {
+/// Returns the configuration file, in which sites are edited.
+fn file(configuration: &Configuration) -> Result<PathBuf, UsageError> {
     configuration.config.clone().ok_or_else(|| {
-        Misuse("name the configuration file that has the sites, with --config or BULKHEAD_CONFIG".to_owned())
+        UsageError(
+            "name the configuration file that has the sites, with --config or BULKHEAD_CONFIG".to_owned(),
+        )
     })
 }
 
-/// A site's key as the host compares it.
+/// Reads a site's key in the form in which the host compares it.
 fn site_key(text: &str) -> Result<String, String> {
     let fits = !text.trim().is_empty() && !text.chars().any(char::is_control);
     fits.then(|| text.nfc().collect())
         .ok_or_else(|| "a site's key must not be empty or have control characters".to_owned())
 }
 
-/// A secret from the operating system's random source.
+/// Makes a secret with the operating system's random source.
 fn secret() -> anyhow::Result<String> {
     let mut bytes = [0; SECRET_BYTES];
     getrandom::fill(&mut bytes)

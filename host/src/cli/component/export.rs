@@ -1,4 +1,4 @@
-//! Writing a version's component to a file.
+//! Writes a version's component to a file.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
-use super::operate::path;
+use super::slot_path;
 use crate::{
     cli::{client::Remote, output},
     compile::ComponentDigest,
@@ -14,12 +14,12 @@ use crate::{
     files,
 };
 
-/// Carries the SHA-256 of what is sent (RFC 9530).
+/// The header field with the SHA-256 of the bytes that are sent (RFC 9530).
 const CONTENT_DIGEST: &str = "content-digest";
-/// Stands for standard output.
+/// The file name that means standard output.
 const STANDARD_OUTPUT: &str = "-";
 
-/// Writes the component of a version, or of the one that answers, to `file`, once its digest has been compared.
+/// Writes the component of a version, or of the active version, to `file` after checking its digest.
 pub(super) fn export(
     remote: &Remote,
     slot: SlotId,
@@ -31,7 +31,7 @@ pub(super) fn export(
         None => answering(remote, slot)?,
     };
     let name: String = form_urlencoded::byte_serialize(version.as_bytes()).collect();
-    let (headers, wasm) = remote.download(&path(slot, &format!("/versions/{name}/component")))?;
+    let (headers, wasm) = remote.download(&slot_path(slot, &format!("/versions/{name}/component")))?;
     let digest = ComponentDigest::of(&wasm);
     let sent = headers.get(CONTENT_DIGEST).and_then(|value| value.to_str().ok());
     let expected = format!("sha-256=:{}:", BASE64_STANDARD.encode(digest.as_bytes()));
@@ -40,12 +40,12 @@ pub(super) fn export(
         .is_none_or(|digits| hex::encode(digest.as_bytes()).starts_with(digits));
     anyhow::ensure!(
         sent == Some(expected.as_str()) && named,
-        "what the host has sent is {digest} and not what it should be; nothing is written, export it again"
+        "the host has sent {digest}, which is not the expected component; nothing is written, export it again"
     );
     if file == Path::new(STANDARD_OUTPUT) {
         return Ok(output::bytes(&wasm)?);
     }
-    // A name without a folder is one in the present folder.
+    // A name without a folder is in the current folder.
     let whole = if file.parent().is_some_and(|folder| folder.as_os_str().is_empty()) {
         Path::new(".").join(file)
     } else {
@@ -56,13 +56,13 @@ pub(super) fn export(
         let (file, bytes) = (file.display().to_string(), wasm.len());
         return Ok(output::json(&json!({ "file": file, "component": digest.to_string(), "bytes": bytes }))?);
     }
-    output::aside(format_args!("{}: {} bytes, {digest}", file.display(), wasm.len()));
+    output::stderr_line(format_args!("{}: {} bytes, {digest}", file.display(), wasm.len()));
     Ok(())
 }
 
-/// The version that answers.
+/// Returns the id of the active version.
 fn answering(remote: &Remote, slot: SlotId) -> anyhow::Result<String> {
-    let answer = remote.get(&path(slot, ""))?;
+    let answer = remote.get(&slot_path(slot, ""))?;
     let id = answer.pointer("/active/id").and_then(Value::as_str).map(str::to_owned);
     id.context("nothing answers; name a version of the slot's history, or `embedded`")
 }

@@ -1,4 +1,4 @@
-//! Commands to a running host.
+//! The subcommands of `bulkhead component` that operate a running host.
 
 use std::path::PathBuf;
 
@@ -6,30 +6,28 @@ use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::{export::export, named, push::push, show};
+use super::{export::export, named, push::push, show, slot_path};
 use crate::{
-    cli::{
-        client::{Failure, Remote},
-        lines, output,
-    },
+    cli::{client::Remote, lines, output, remote_error::RemoteError},
     config::slots::SlotId,
 };
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum Command {
-    /// List the slots of a running host and what answers.
+    /// List the slots of a running host with their versions.
     List {
         #[command(flatten)]
         remote: Remote,
     },
-    /// Show what answers for a slot.
+    /// Show which versions answer for a slot.
     Show {
         #[arg(value_parser = SlotId::parse)]
         slot: SlotId,
         #[command(flatten)]
         remote: Remote,
     },
-    /// Push a component up to its trial, so that it can be swapped in; a file with FILE.minisig where it is there.
+    /// Push a component and run its trial, so that it can be swapped in. A file is sent with its signature FILE.minisig,
+    /// if there is one.
     Push {
         #[arg(value_parser = SlotId::parse)]
         slot: SlotId,
@@ -44,7 +42,7 @@ pub(in crate::cli) enum Command {
         #[arg(value_parser = SlotId::parse)]
         slot: SlotId,
         /// The first 8 or more digits of a version's id or of its component's digest, or `embedded` for the component that
-        /// is part of the host's binary [default: the version that answers].
+        /// is part of the host's binary [default: the active version].
         version: Option<String>,
         /// The file, or - for standard output.
         #[arg(short, long, value_name = "FILE")]
@@ -52,16 +50,16 @@ pub(in crate::cli) enum Command {
         #[command(flatten)]
         remote: Remote,
     },
-    /// Have a version answer every call; a candidate is given up.
+    /// Have a version answer every call. A candidate is dropped.
     Swap {
         #[arg(value_parser = SlotId::parse)]
         slot: SlotId,
         #[command(flatten)]
-        which: Which,
+        version: VersionArg,
         #[command(flatten)]
-        change: Change,
+        change: ChangeArgs,
     },
-    /// Have a version, or the candidate that there is, answer a share of the calls.
+    /// Have a version, or the present candidate, answer a share of the calls.
     Canary {
         #[arg(value_parser = SlotId::parse)]
         slot: SlotId,
@@ -69,47 +67,47 @@ pub(in crate::cli) enum Command {
         #[arg(value_parser = clap::value_parser!(u8).range(0..=100))]
         weight: u8,
         #[command(flatten)]
-        which: MaybeWhich,
+        version: OptionalVersionArg,
         #[command(flatten)]
-        change: Change,
+        change: ChangeArgs,
     },
-    /// Have a version get copies of the calls and answer none; without a version or a file, show how its answers differ.
+    /// Have a version get copies of the calls and answer none. Without a version or a file, show how its answers differ.
     Shadow {
         #[arg(value_parser = SlotId::parse)]
         slot: SlotId,
         #[command(flatten)]
-        which: MaybeWhich,
+        version: OptionalVersionArg,
         #[command(flatten)]
-        change: Change,
+        change: ChangeArgs,
     },
     /// Have the candidate answer every call.
     Promote {
         #[arg(value_parser = SlotId::parse)]
         slot: SlotId,
         #[command(flatten)]
-        change: Change,
+        change: ChangeArgs,
     },
-    /// Give up the candidate, or else go back to the version that answered before.
+    /// Drop the candidate. Without one, return to the previous version.
     Rollback {
         #[arg(value_parser = SlotId::parse)]
         slot: SlotId,
         #[command(flatten)]
-        change: Change,
+        change: ChangeArgs,
     },
-    /// Show the versions of a slot and what became of them.
+    /// Show the versions of a slot and their stages.
     History {
         #[arg(value_parser = SlotId::parse)]
         slot: SlotId,
         #[command(flatten)]
         remote: Remote,
     },
-    /// Show in what two versions of a slot differ: world, imports, exports, size, grants, limits, configuration.
+    /// Show how two versions of a slot differ: world, imports, exports, size, grants, limits, configuration.
     Diff {
         #[arg(value_parser = SlotId::parse)]
         slot: SlotId,
         /// The first 8 or more digits of a version's id or of its component's digest.
         a: String,
-        /// The other.
+        /// The other version.
         b: String,
         #[command(flatten)]
         remote: Remote,
@@ -118,7 +116,7 @@ pub(in crate::cli) enum Command {
     Logs {
         #[arg(value_parser = SlotId::parse)]
         slot: SlotId,
-        /// How many.
+        /// How many lines.
         #[arg(long, default_value_t = 100, value_parser = lines())]
         lines: u16,
         #[command(flatten)]
@@ -126,10 +124,10 @@ pub(in crate::cli) enum Command {
     },
 }
 
-/// A version: one that the host knows, or a component to push.
+/// Names a version: one that the host knows, or a component to push.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
-pub(in crate::cli) struct Which {
+pub(in crate::cli) struct VersionArg {
     /// The first 8 or more digits of a version's id or of its component's digest, or `embedded` for the component that
     /// is part of the host's binary.
     version: Option<String>,
@@ -138,10 +136,10 @@ pub(in crate::cli) struct Which {
     file: Option<PathBuf>,
 }
 
-/// The same, or nothing.
+/// Names a version, a component to push, or neither.
 #[derive(Debug, Args)]
 #[group(multiple = false)]
-pub(in crate::cli) struct MaybeWhich {
+pub(in crate::cli) struct OptionalVersionArg {
     /// The first 8 or more digits of a version's id or of its component's digest, or `embedded` for the component that
     /// is part of the host's binary.
     version: Option<String>,
@@ -151,11 +149,11 @@ pub(in crate::cli) struct MaybeWhich {
 }
 
 #[derive(Debug, Args)]
-pub(in crate::cli) struct Change {
+pub(in crate::cli) struct ChangeArgs {
     /// Why, for the audit log.
     #[arg(long, default_value = "")]
     reason: String,
-    /// Only if the slot has this generation [default: the one that it should have when the command starts].
+    /// Make the change only if the slot has this generation [default: its latest when the command starts].
     #[arg(long)]
     generation: Option<u64>,
     #[command(flatten)]
@@ -165,38 +163,38 @@ pub(in crate::cli) struct Change {
 impl Command {
     pub(in crate::cli) fn run(self) -> anyhow::Result<()> {
         match self {
-            Self::List { remote } => shown(&remote, &remote.get("/v1/slots")?, show::slots),
-            Self::Show { slot, remote } => shown(&remote, &remote.get(&path(slot, ""))?, show::slot),
+            Self::List { remote } => print(&remote, &remote.get("/v1/slots")?, show::slots),
+            Self::Show { slot, remote } => print(&remote, &remote.get(&slot_path(slot, ""))?, show::slot),
             Self::History { slot, remote } => {
-                shown(&remote, &remote.get(&path(slot, "/history"))?, show::versions)
+                print(&remote, &remote.get(&slot_path(slot, "/history"))?, show::versions)
             }
             Self::Diff { slot, a, b, remote } => {
                 let query: String = form_urlencoded::Serializer::new(String::new())
                     .append_pair("a", &a)
                     .append_pair("b", &b)
                     .finish();
-                shown(&remote, &remote.get(&path(slot, &format!("/diff?{query}")))?, show::diff)
+                print(&remote, &remote.get(&slot_path(slot, &format!("/diff?{query}")))?, show::diff)
             }
             Self::Logs { slot, lines, remote } => {
                 let lines = format!("/logs?limit={lines}");
-                shown(&remote, &remote.get(&path(slot, &lines))?, show::lines)
+                print(&remote, &remote.get(&slot_path(slot, &lines))?, show::lines)
             }
-            Self::Push { slot, file, remote } => shown(&remote, &push(&remote, slot, &file)?, show::version),
+            Self::Push { slot, file, remote } => print(&remote, &push(&remote, slot, &file)?, show::version),
             Self::Export { slot, version, output, remote } => {
                 export(&remote, slot, version.as_deref(), &output)
             }
-            Self::Swap { slot, which: Which { version, file }, change } => {
+            Self::Swap { slot, version: VersionArg { version, file }, change } => {
                 change.make(slot, "swap", json!({}), version, file)
             }
-            Self::Canary { slot, weight, which: MaybeWhich { version, file }, change } => {
+            Self::Canary { slot, weight, version: OptionalVersionArg { version, file }, change } => {
                 change.make(slot, "canary", json!({ "weight": weight }), version, file)
             }
             Self::Shadow {
                 slot,
-                which: MaybeWhich { version: None, file: None },
-                change: Change { remote, .. },
-            } => shown(&remote, &remote.get(&path(slot, "/shadow"))?, show::shadow),
-            Self::Shadow { slot, which: MaybeWhich { version, file }, change } => {
+                version: OptionalVersionArg { version: None, file: None },
+                change: ChangeArgs { remote, .. },
+            } => print(&remote, &remote.get(&slot_path(slot, "/shadow"))?, show::shadow),
+            Self::Shadow { slot, version: OptionalVersionArg { version, file }, change } => {
                 change.make(slot, "shadow", json!({}), version, file)
             }
             Self::Promote { slot, change } => change.make(slot, "promote", json!({}), None, None),
@@ -205,7 +203,7 @@ impl Command {
     }
 }
 
-impl Change {
+impl ChangeArgs {
     fn make(
         &self,
         slot: SlotId,
@@ -214,10 +212,10 @@ impl Change {
         version: Option<String>,
         file: Option<PathBuf>,
     ) -> anyhow::Result<()> {
-        // Before the component is pushed: whoever changes the slot meanwhile wins.
+        // Read before the push, so that a change by someone else during the push is a conflict.
         let generation = match self.generation {
             Some(generation) => generation,
-            None => seen(&self.remote, slot)?,
+            None => latest_generation(&self.remote, slot)?,
         };
         let pushed = file.map(|file| push(&self.remote, slot, &file)).transpose()?;
         let pushed = pushed.as_ref().and_then(|version| version.get("id")).and_then(Value::as_str);
@@ -227,34 +225,32 @@ impl Change {
             let version = pushed.map(str::to_owned).or(version);
             members.extend(version.map(|version| ("version".to_owned(), version.into())));
         }
-        let answer = match self.remote.post(&path(slot, &format!("/{what}")), &body) {
-            // It is as it was to be.
-            Err(error) if what == "swap" && Failure::is_answering(&error) => {
-                output::aside("it answers already, and nothing has changed");
-                self.remote.get(&path(slot, ""))?
+        let answer = match self.remote.post(&slot_path(slot, &format!("/{what}")), &body) {
+            // The slot is in the state that was asked for.
+            Err(error) if what == "swap" && RemoteError::is_answering(&error) => {
+                output::stderr_line("it answers already, and nothing has changed");
+                self.remote.get(&slot_path(slot, ""))?
             }
             answer => answer?,
         };
-        shown(&self.remote, &answer, show::slot)
+        print(&self.remote, &answer, show::slot)
     }
 }
 
-fn seen(remote: &Remote, slot: SlotId) -> anyhow::Result<u64> {
-    latest(&remote.get(&path(slot, ""))?).context("the host's answer has no generation")
+/// Asks for the generation that a change must name.
+fn latest_generation(remote: &Remote, slot: SlotId) -> anyhow::Result<u64> {
+    latest(&remote.get(&slot_path(slot, ""))?).context("the host's answer has no generation")
 }
 
-/// The generation that a slot should have: a host that compiles what all should have does not have it yet.
+/// Returns the latest generation of a slot, which a host that still compiles the versions that hosts share does not have
+/// yet.
 fn latest(slot: &Value) -> Option<u64> {
     let number = |pointer| slot.pointer(pointer).and_then(Value::as_u64);
     number("/generation").max(number("/shared/desired"))
 }
 
-/// The path of something of a slot.
-pub(super) fn path(slot: SlotId, rest: &str) -> String {
-    format!("/v1/slots/{slot}{rest}")
-}
-
-fn shown(
+/// Prints an answer: as JSON if that was asked for, else by `human`.
+fn print(
     remote: &Remote,
     answer: &Value,
     human: impl FnOnce(&Value) -> Result<(), output::OutputError>,

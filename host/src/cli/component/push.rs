@@ -1,4 +1,4 @@
-//! Pushing a component, with the stages that it passes on standard error.
+//! Pushes a component and prints the stages that it passes on standard error.
 
 use std::{
     io::{self, IsTerminal as _},
@@ -12,12 +12,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use super::{operate::path, reference};
+use super::{reference, slot_path};
 use crate::{
     cli::{
-        client::{Failure, PATIENCE, Remote},
-        exit::Misuse,
+        client::{Remote, TIMEOUT},
+        exit::UsageError,
         output,
+        remote_error::RemoteError,
     },
     config::{sandbox::LARGEST_COMPONENT_BYTES, slots::SlotId},
     deploy::EMBEDDED,
@@ -25,39 +26,42 @@ use crate::{
     slots::read_component,
 };
 
-/// First time between two looks at a push.
-const FIRST_LOOK: Duration = Duration::from_millis(50);
-/// Longest time between two looks.
-const LAST_LOOK: Duration = Duration::from_secs(1);
+/// First delay between two polls of a push.
+const FIRST_POLL_DELAY: Duration = Duration::from_millis(50);
+/// Longest delay between two polls.
+const LONGEST_POLL_DELAY: Duration = Duration::from_secs(1);
 
-/// Has the host take a component, a file or a reference that it pulls; the version, which has passed its trial.
+/// Pushes a component, which is a file or a reference that the host pulls. Returns the version, which has passed its
+/// trial.
 pub(super) fn push(remote: &Remote, slot: SlotId, file: &Path) -> anyhow::Result<Value> {
-    let (name, to) = (file.display().to_string(), path(slot, "/versions"));
+    let (name, to) = (file.display().to_string(), slot_path(slot, "/versions"));
     let mut progress;
     let (status, answer) = if reference(file).is_some() {
-        progress = Progress::new(format!("the host pulls {name}"));
+        progress = PushProgress::new(format!("the host pulls {name}"));
         remote.start(&to, &[], |request| request.json(&json!({ "reference": name })))?
     } else {
-        // The host has a cap of its own; this one is for what has no end.
         if name == EMBEDDED && !file.exists() {
-            return Err(Misuse(format!(
+            return Err(UsageError(format!(
                 "{EMBEDDED} is not a file; `bulkhead component swap {slot} {EMBEDDED}` has the built-in component answer"
             ))
             .into());
         }
+        // The host has a cap of its own; this one is for files without an end.
         let wasm = read_component(file, LARGEST_COMPONENT_BYTES)?.to_vec();
-        progress = Progress::new(format!("pushing {name}, {} bytes", wasm.len()));
-        let beside = PathBuf::from(format!("{name}.minisig"));
-        let signature = match files::read_text(&beside) {
+        progress = PushProgress::new(format!("pushing {name}, {} bytes", wasm.len()));
+        let signature_file = PathBuf::from(format!("{name}.minisig"));
+        let signature = match files::read_text(&signature_file) {
             Ok(text) => Some(text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(error).with_context(|| format!("cannot read {}", beside.display())),
+            Err(error) => {
+                return Err(error).with_context(|| format!("cannot read {}", signature_file.display()));
+            }
         };
         remote.upload(&to, &name, wasm, signature.as_deref())?
     };
-    // A host that knows no jobs has answered when all was done.
+    // A host without jobs answers when the push has ended.
     let version =
-        if status == StatusCode::ACCEPTED { follow(remote, &answer, &mut progress)? } else { answer };
+        if status == StatusCode::ACCEPTED { wait_for_job(remote, &answer, &mut progress)? } else { answer };
     let id = output::cell(version.get("id"));
     let stage =
         version.pointer("/moves").and_then(Value::as_array).and_then(|moves| moves.last()?.get("stage"));
@@ -69,33 +73,35 @@ pub(super) fn push(remote: &Remote, slot: SlotId, file: &Path) -> anyhow::Result
     Ok(version)
 }
 
-/// Waits for a job to end and shows its stages.
-fn follow(remote: &Remote, started: &Value, progress: &mut Progress) -> anyhow::Result<Value> {
+/// Waits for a job to end, and shows its stages.
+fn wait_for_job(remote: &Remote, started: &Value, progress: &mut PushProgress) -> anyhow::Result<Value> {
     let id = started.get("id").and_then(Value::as_str).context("the host's answer names no job")?;
-    let (begin, mut pause) = (Instant::now(), FIRST_LOOK);
+    let (begin, mut pause) = (Instant::now(), FIRST_POLL_DELAY);
     loop {
         let mut job = remote.get(&format!("/v1/jobs/{id}"))?;
         progress.show(&job);
         match job.get("state").and_then(Value::as_str) {
             Some("succeeded") => return Ok(job.get_mut("version").map(Value::take).unwrap_or_default()),
-            Some("failed") => return Err(Failure::described(job.get("error").unwrap_or(&Value::Null)).into()),
-            _ if begin.elapsed() > PATIENCE => {
-                anyhow::bail!("the push has not ended; the slot's history says what becomes of the component")
+            Some("failed") => {
+                return Err(RemoteError::from_json(job.get("error").unwrap_or(&Value::Null)).into());
+            }
+            _ if begin.elapsed() > TIMEOUT => {
+                anyhow::bail!("the push has not ended; the slot's history shows how it ends")
             }
             _ => thread::sleep(pause),
         }
-        pause = (pause * 2).min(LAST_LOOK);
+        pause = (pause * 2).min(LONGEST_POLL_DELAY);
     }
 }
 
-/// What is shown of a push: one line that changes on a terminal, else a line a stage.
-struct Progress {
+/// Shows a push: one line that changes on a terminal, else a line a stage.
+struct PushProgress {
     what: String,
     bar: Option<ProgressBar>,
     shown: usize,
 }
 
-impl Progress {
+impl PushProgress {
     fn new(what: String) -> Self {
         let bar = io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new_spinner();
@@ -107,35 +113,35 @@ impl Progress {
             bar
         });
         if bar.is_none() {
-            output::aside(&what);
+            output::stderr_line(&what);
         }
         Self { what, bar, shown: 0 }
     }
 
-    /// Shows the stages that a job has passed since the last look.
+    /// Shows the stages that a job has passed since the last poll.
     fn show(&mut self, job: &Value) {
         let stages = job.get("stages").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         for stage in stages.iter().skip(self.shown) {
             let stage = output::cell(stage.get("stage"));
             match &self.bar {
                 Some(bar) => bar.set_message(format!("{}: {stage}", self.what)),
-                None => output::aside(stage),
+                None => output::stderr_line(stage),
             }
         }
         self.shown = stages.len();
     }
 
-    /// Shows what came of it.
+    /// Shows the result.
     fn end(&self, line: &str) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
-        output::aside(line);
+        output::stderr_line(line);
     }
 }
 
-impl Drop for Progress {
-    /// Leaves the terminal to an error's text.
+impl Drop for PushProgress {
+    /// Clears the line, so that an error's text can follow.
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

@@ -1,12 +1,13 @@
-//! The host's answers for people.
+//! Prints the host's answers about slots and versions for people.
 
 use serde_json::{Value, json};
 
 use crate::cli::output::{self, OutputError, cell};
 
-/// Digits of a version's id that tell it apart.
+/// Digits of a version's id that are printed.
 const DIGITS: usize = 16;
 
+/// Prints a table of slots.
 pub(super) fn slots(answer: &Value) -> Result<(), OutputError> {
     let slots = answer.get("slots").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let row = |slot: &Value| {
@@ -26,19 +27,20 @@ pub(super) fn slots(answer: &Value) -> Result<(), OutputError> {
     output::table(&columns, Some(&rows))
 }
 
-/// A slot's generation, marked where it is not on disk.
+/// Returns a slot's generation, marked if it is not on disk.
 fn generation(slot: &Value) -> String {
     let mark = if slot.get("kept") == Some(&json!(false)) { " (not written)" } else { "" };
     format!("{}{mark}", cell(slot.get("generation")))
 }
 
+/// Prints a slot with its versions.
 pub(super) fn slot(slot: &Value) -> Result<(), OutputError> {
     let text = |name: &str| cell(slot.get(name));
     output::line(format_args!("slot         {} ({})", text("slot"), text("world")))?;
     output::line(format_args!("generation   {}", text("generation")))?;
     if slot.get("kept") == Some(&json!(false)) {
         output::line(format_args!(
-            "             in memory only: it is not written yet, and /health/ready says why"
+            "             in memory only: it is not written yet; /health/ready has the reason"
         ))?;
     }
     if let Some(shared) = slot.get("shared").filter(|shared| !shared.is_null()) {
@@ -53,12 +55,12 @@ pub(super) fn slot(slot: &Value) -> Result<(), OutputError> {
             }
         }
     }
-    for which in ["active", "candidate", "predecessor"] {
-        if let Some(version) = slot.get(which).filter(|version| !version.is_null()) {
-            output::line(format_args!("{which:12} {}", summary(version)))?;
+    for role in ["active", "candidate", "predecessor"] {
+        if let Some(version) = slot.get(role).filter(|version| !version.is_null()) {
+            output::line(format_args!("{role:12} {}", summary(version)))?;
             output::line(format_args!("             {}", step(last(version))))?;
         }
-        if let Some(version) = slot.get(which).filter(|version| version.get("calls").is_some()) {
+        if let Some(version) = slot.get(role).filter(|version| version.get("calls").is_some()) {
             let figure = |name: &str| cell(version.get(name));
             output::line(format_args!(
                 "             {}; {} calls, {} failures, {} errors, {} running{}",
@@ -81,17 +83,20 @@ pub(super) fn slot(slot: &Value) -> Result<(), OutputError> {
     }
 }
 
+/// Prints a version with its stages.
 pub(super) fn version(version: &Value) -> Result<(), OutputError> {
     output::line(summary(version))?;
     let steps = version.get("moves").and_then(Value::as_array);
     steps.into_iter().flatten().try_for_each(|one| output::line(format_args!("  {}", step(Some(one)))))
 }
 
+/// Prints a slot's versions.
 pub(super) fn versions(answer: &Value) -> Result<(), OutputError> {
     let versions = answer.get("versions").and_then(Value::as_array);
     versions.into_iter().flatten().try_for_each(version)
 }
 
+/// Prints how a version in shadow answers.
 pub(super) fn shadow(answer: &Value) -> Result<(), OutputError> {
     let text = |name: &str| cell(answer.get(name));
     output::line(format_args!("slot {}, version {} in shadow", text("slot"), text("version")))?;
@@ -118,6 +123,7 @@ pub(super) fn shadow(answer: &Value) -> Result<(), OutputError> {
     })
 }
 
+/// Prints how two versions differ.
 pub(super) fn diff(answer: &Value) -> Result<(), OutputError> {
     for side in ["a", "b"] {
         let text = |name: &str| cell(answer.get(side).and_then(|side| side.get(name)));
@@ -153,6 +159,7 @@ fn list(names: Option<&Value>) -> String {
     names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
 }
 
+/// Prints lines of a slot's log.
 pub(super) fn lines(answer: &Value) -> Result<(), OutputError> {
     let lines = answer.get("lines").and_then(Value::as_array);
     lines.into_iter().flatten().try_for_each(|line| {

@@ -1,45 +1,46 @@
-//! `bulkhead kb evaluate`
+//! `bulkhead kb evaluate`: measures the search on questions whose answers are known.
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use anyhow::Context as _;
 use bulkhead_knowledge::evaluation::{Run, questions};
 
-use super::{Place, question::Asker};
+use super::{KnowledgeArgs, question::Searcher};
 use crate::{
     cli::{output, share::share},
     distribution::Distribution,
     services::tickets::config::TicketSettings,
 };
 
-/// Documents that are named where some are missing; more help nobody.
+/// How many missing documents an error names at most.
 const MOST_SHOWN: usize = 5;
 
-/// Evaluates searching.
+/// Arguments of `bulkhead kb evaluate`.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Evaluate {
     #[command(flatten)]
-    place: Place,
-    /// Questions: a line each, `{"question": ..., "answers": [ids of documents that answer it; none: nothing does]}`.
+    args: KnowledgeArgs,
+    /// Questions, a JSON object a line: `{"question": ..., "answers": [ids of the documents that answer it]}`. Without
+    /// ids, no document answers it.
     questions: PathBuf,
-    /// Relevance below which a question is not answered, per cent [default: tickets.knowledge.floor_percent].
+    /// Relevance below which a question is not answered, percent [default: tickets.knowledge.floor_percent].
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
     floor: Option<u8>,
-    /// Fail when recall@5 is lower, 0 to 1.
+    /// Fail if recall@5 is lower, 0 to 1.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     fail_under_recall: Option<f64>,
-    /// Fail when the precision of not answering is lower, 0 to 1.
+    /// Fail if the precision of not answering is lower, 0 to 1.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     fail_under_precision: Option<f64>,
 }
 
 impl Evaluate {
     pub(super) async fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
-        let config = self.place.config(distribution)?;
+        let config = self.args.config(distribution)?;
         let name = self.questions.display();
         let text = fs::read_to_string(&self.questions).with_context(|| format!("cannot read {name}"))?;
         let asked = questions(&text).with_context(|| name.to_string())?;
-        let Asker { base, embedder } = Asker::open(&config).await?;
+        let Searcher { base, embedder } = Searcher::open(&config).await?;
         let known = base.documents().await?;
         let unknown: BTreeSet<&str> = asked
             .iter()
@@ -50,8 +51,8 @@ impl Evaluate {
         if !unknown.is_empty() {
             let shown: Vec<&str> = unknown.iter().take(MOST_SHOWN).copied().collect();
             let more = if unknown.len() > shown.len() { ", ..." } else { "" };
-            output::aside(format_args!(
-                "no document of the base has these ids, so no search finds them: {}{more}",
+            output::stderr_line(format_args!(
+                "the base has no documents with these ids, so no search finds them: {}{more}",
                 shown.join(", ")
             ));
         }
@@ -59,7 +60,7 @@ impl Evaluate {
         let tickets: &TicketSettings = config.table()?;
         let floor = self.floor.unwrap_or(tickets.knowledge.floor_percent);
         let figures = run.evaluate(f32::from(floor) / 100.0);
-        match self.place.json {
+        match self.args.json {
             true => output::json(&serde_json::to_value(&figures)?)?,
             false => output::text(figures.text())?,
         }

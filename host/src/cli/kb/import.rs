@@ -1,4 +1,4 @@
-//! `bulkhead kb import`
+//! `bulkhead kb import`: imports a source into the knowledge base.
 
 use std::{fs, ops::RangeInclusive, path::PathBuf};
 
@@ -7,22 +7,22 @@ use bulkhead_knowledge::{ChunkSize, ImportOptions, Mode, Report, Source, Zammad}
 use serde_json::json;
 use url::Url;
 
-use super::{Place, course::Course, load_model, open};
+use super::{KnowledgeArgs, load_model, open, progress::ProgressDisplay};
 use crate::{
-    cli::{exit::Misuse, output},
+    cli::{exit::UsageError, output},
     config::formats,
     distribution::Distribution,
     knowledge::PromptEmbedder,
 };
 
-/// Characters that a passage may have: a sentence or two at least, and no more than models read.
+/// Range of a passage's maximum of characters: at least a sentence or two, and no more than models read.
 const PASSAGE: RangeInclusive<usize> = 200..=10_000;
 
-/// Imports a source.
+/// Arguments of `bulkhead kb import`.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Import {
     #[command(flatten)]
-    place: Place,
+    args: KnowledgeArgs,
     /// A folder of Markdown, HTML and text files, or a file with a JSON object a line: `{id, title, text or html,
     /// url, categories, language}`.
     #[arg(required_unless_present = "zammad", conflicts_with = "zammad")]
@@ -35,25 +35,25 @@ pub(in crate::cli) struct Import {
     /// The embedding model: its name or id, or its folder [default: the first that is configured].
     #[arg(long)]
     model: Option<String>,
-    /// Embed everything anew: the way to another model.
+    /// Embed every passage again, to change to another model.
     #[arg(long)]
     reembed: bool,
-    /// Leave documents out that cannot be imported, or keep them as they were imported before, instead of importing
-    /// nothing.
+    /// Leave out documents that cannot be imported, or keep them as they were imported before. Otherwise nothing is
+    /// imported if one is refused.
     #[arg(long)]
     skip_refused: bool,
-    /// Most characters of a passage.
+    /// Maximum of characters of a passage.
     #[arg(long, value_name = "CHARACTERS", default_value_t = ChunkSize::default().most, value_parser = passage)]
     passage: usize,
-    /// Most characters that a passage repeats of the one before: less than half a passage.
+    /// Maximum of characters that a passage repeats of the one before, less than half a passage.
     #[arg(long, value_name = "CHARACTERS", default_value_t = ChunkSize::default().overlap)]
     overlap: usize,
 }
 
-/// A knowledge base in Zammad as the source.
+/// Flags for a knowledge base in Zammad as the source.
 #[derive(Debug, clap::Args)]
 struct ZammadFlags {
-    /// Take the published answers of a Zammad's knowledge base, at this address, instead of files.
+    /// Import the published answers of the knowledge base of the Zammad at this address, instead of files.
     #[arg(long, value_name = "URL", requires = "token_file", value_parser = formats::service_url)]
     zammad: Option<Url>,
     /// Number of the knowledge base in Zammad.
@@ -62,16 +62,17 @@ struct ZammadFlags {
     /// File with an access token of a user who may read the knowledge base.
     #[arg(long, value_name = "FILE", requires = "zammad")]
     token_file: Option<PathBuf>,
-    /// Locales in the addresses of answers, each for the answers in its language [default: what Zammad calls the
-    /// answer's language, such as de-de or en-us].
+    /// Locales in the URLs of answers, each for the answers in its language [default: Zammad's name of the answer's
+    /// language, such as de-de or en-us].
     #[arg(long = "locale", value_name = "LOCALE", value_delimiter = ',', requires = "zammad")]
     locales: Vec<String>,
-    /// Take answers that only agents may read as well.
+    /// Import the answers that only agents may read, too.
     #[arg(long, requires = "zammad")]
     internal: bool,
 }
 
 impl ZammadFlags {
+    /// Returns the source that the flags name, if they do.
     fn source(self) -> anyhow::Result<Option<Source>> {
         let Self { zammad, knowledge_base, token_file, locales, internal } = self;
         let Some((url, file)) = zammad.zip(token_file) else { return Ok(None) };
@@ -86,13 +87,13 @@ impl ZammadFlags {
     }
 }
 
-/// A source's name, which lists show on one line.
+/// Reads a source's name, which lists show on one line.
 fn source_name(text: &str) -> Result<String, String> {
     let shown = !text.trim().is_empty() && !text.chars().any(char::is_control);
     shown.then(|| text.to_owned()).ok_or_else(|| "give it a name that can be read on one line".to_owned())
 }
 
-/// Characters of a passage, which must have room for sentences.
+/// Reads the maximum of characters of a passage.
 fn passage(text: &str) -> Result<usize, String> {
     let fits = text.parse().ok().filter(|characters| PASSAGE.contains(characters));
     fits.ok_or_else(|| format!("must be from {} to {}", PASSAGE.start(), PASSAGE.end()))
@@ -102,15 +103,15 @@ impl Import {
     pub(super) async fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
         if self.overlap * 2 >= self.passage {
             let text = format!("--overlap must be less than half of --passage, which is {}", self.passage);
-            return Err(Misuse(text).into());
+            return Err(UsageError(text).into());
         }
-        let config = self.place.config(distribution)?;
+        let config = self.args.config(distribution)?;
         let source = match (self.zammad.source()?, self.source) {
             (Some(zammad), _) => zammad,
             (None, Some(folder)) if folder.is_dir() => Source::Folder(folder),
             (None, Some(file)) if Source::is_page(&file) => {
                 return Err(
-                    Misuse(format!("{} is a page: name the folder that it is in", file.display())).into()
+                    UsageError(format!("{} is a page; name its folder instead", file.display())).into()
                 );
             }
             (None, Some(file)) => Source::Lines(file),
@@ -124,14 +125,14 @@ impl Import {
         };
         let (inference, model) = load_model(&config, self.model.as_deref())?;
         let base = open(&config, Mode::Write).await?;
-        let course = Course::new();
+        let progress = ProgressDisplay::new();
         let report =
-            base.import(source, &PromptEmbedder::for_passages(inference, model), options, &course).await;
-        course.finish();
-        if self.place.json {
+            base.import(source, &PromptEmbedder::for_passages(inference, model), options, &progress).await;
+        progress.finish();
+        if self.args.json {
             output::json(&as_json(&report?))?
         } else {
-            tell(&report?)?
+            print_report(&report?)?
         }
         Ok(())
     }
@@ -155,7 +156,8 @@ fn as_json(report: &Report) -> serde_json::Value {
     })
 }
 
-fn tell(report: &Report) -> anyhow::Result<()> {
+/// Prints a report for people.
+fn print_report(report: &Report) -> anyhow::Result<()> {
     let Report {
         source,
         documents,
@@ -177,7 +179,9 @@ fn tell(report: &Report) -> anyhow::Result<()> {
     ))?;
     if *kept > 0 {
         let kept = output::counted(kept, "document");
-        output::line(format_args!("{kept} kept as before: what cannot be read is not gone"))?;
+        output::line(format_args!(
+            "{kept} kept as before, because a document that cannot be read is not deleted"
+        ))?;
     }
     let passages = output::counted(passages, "passage");
     output::line(format_args!("{passages}: {embedded} embedded, {resumed} from an earlier try"))?;
@@ -185,10 +189,10 @@ fn tell(report: &Report) -> anyhow::Result<()> {
         let count = output::counted(passed_over.values().sum::<usize>(), "file");
         let kinds: Vec<String> =
             passed_over.iter().map(|(kind, count)| format!("{kind} ({count})")).collect();
-        output::line(format_args!("{count} passed over: {}", kinds.join(", ")))?;
+        output::line(format_args!("{count} skipped: {}", kinds.join(", ")))?;
     }
     for one in refused {
-        let done = if one.kept { "kept as it was" } else { "left out" };
+        let done = if one.kept { "kept as before" } else { "left out" };
         output::line(format_args!("{done} {}: {}", one.name, one.reason))?;
     }
     Ok(())

@@ -1,23 +1,23 @@
-//! `bulkhead kb info`
+//! `bulkhead kb info`: shows what the knowledge base holds.
 
 use bulkhead_knowledge::Mode;
 use serde_json::json;
 
-use super::{Place, open};
+use super::{KnowledgeArgs, open};
 use crate::{cli::output, distribution::Distribution};
 
-/// Tells about a base.
+/// Arguments of `bulkhead kb info`.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Info {
     #[command(flatten)]
-    place: Place,
+    args: KnowledgeArgs,
 }
 
 impl Info {
     pub(super) async fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
-        let base = open(&self.place.config(distribution)?, Mode::Read).await?;
+        let base = open(&self.args.config(distribution)?, Mode::Read).await?;
         let (sources, counts, provenance) = (base.sources().await?, base.count().await?, base.provenance());
-        if self.place.json {
+        if self.args.json {
             let sources = sources.iter().map(|source| {
                 json!({ "name": source.name, "documents": source.documents, "passages": source.passages })
             });

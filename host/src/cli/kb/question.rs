@@ -1,4 +1,4 @@
-//! Questions to a base, embedded with its own model.
+//! Searches a knowledge base with the model that it was embedded with.
 
 use bulkhead_knowledge::{Embedder as _, KnowledgeBase, Mode, Passage, Query};
 
@@ -8,20 +8,20 @@ use crate::{
     knowledge::{PromptEmbedder, matching_model},
 };
 
-/// A base and the model that it was embedded with.
-pub(super) struct Asker {
+/// A knowledge base and the model that it was embedded with.
+pub(super) struct Searcher {
     pub(super) base: KnowledgeBase,
     pub(super) embedder: PromptEmbedder,
 }
 
-impl Asker {
+impl Searcher {
     /// Opens the base and loads its model.
     pub(super) async fn open(config: &Config) -> anyhow::Result<Self> {
         let base = open(config, Mode::Read).await?;
         let Some(recorded) = base.provenance() else {
             anyhow::bail!("the knowledge base is empty; fill it with `bulkhead kb import`");
         };
-        // A model is configured by its folder where it has no name: then it has to be the first one.
+        // A model without a name is configured by its folder; it must be the first one.
         let (inference, model) = match load_model(config, Some(&recorded.model)) {
             Ok(loaded) => loaded,
             Err(_) => load_model(config, None)?,
@@ -30,8 +30,8 @@ impl Asker {
         Ok(Self { base, embedder: PromptEmbedder::for_questions(inference, model) })
     }
 
-    /// What the base has on `text`, the best first.
-    pub(super) async fn ask(
+    /// Returns the passages on `text`, the best first.
+    pub(super) async fn search(
         &self,
         text: &str,
         categories: Vec<String>,

@@ -1,28 +1,28 @@
-//! `bulkhead kb remove`
+//! `bulkhead kb remove`: removes a source from the knowledge base.
 
 use bulkhead_knowledge::Mode;
 use serde_json::json;
 
-use super::{Place, open};
+use super::{KnowledgeArgs, open};
 use crate::{cli::output, distribution::Distribution};
 
-/// Removes a source.
+/// Arguments of `bulkhead kb remove`.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Remove {
     #[command(flatten)]
-    place: Place,
+    args: KnowledgeArgs,
     /// The source's name, as `bulkhead kb info` lists it.
     source: String,
 }
 
 impl Remove {
     pub(super) async fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
-        let config = self.place.config(distribution)?;
-        // Where there is no base, none is made.
+        let config = self.args.config(distribution)?;
+        // Fails if there is no base; opening it to write would make one.
         open(&config, Mode::Read).await?;
         let base = open(&config, Mode::Write).await?;
         let removed = base.remove(&self.source).await?;
-        if self.place.json {
+        if self.args.json {
             let removed = json!({
                 "source": removed.name,
                 "documents": removed.documents,

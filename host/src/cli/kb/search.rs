@@ -1,35 +1,35 @@
-//! `bulkhead kb search`
+//! `bulkhead kb search`: searches the knowledge base.
 
 use bulkhead_knowledge::Passage;
 use serde_json::json;
 
-use super::{Place, question::Asker};
+use super::{KnowledgeArgs, question::Searcher};
 use crate::{cli::output, distribution::Distribution};
 
 /// Characters of a passage that are shown to people.
 const SHOWN: usize = 200;
 
-/// Searches.
+/// Arguments of `bulkhead kb search`.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Search {
     #[command(flatten)]
-    place: Place,
-    /// What is asked.
-    #[arg(value_parser = asked)]
+    args: KnowledgeArgs,
+    /// The question.
+    #[arg(value_parser = parse_question)]
     question: String,
-    /// Most passages.
+    /// Maximum of passages.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(1..=50))]
     limit: u8,
-    /// Only documents that are for one of these categories, or for all.
+    /// Search only documents of one of these categories, and documents for all.
     #[arg(long = "category", value_name = "NAME")]
     categories: Vec<String>,
 }
 
 impl Search {
     pub(super) async fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
-        let asker = Asker::open(&self.place.config(distribution)?).await?;
-        let found = asker.ask(&self.question, self.categories, usize::from(self.limit)).await?;
-        if self.place.json {
+        let searcher = Searcher::open(&self.args.config(distribution)?).await?;
+        let found = searcher.search(&self.question, self.categories, usize::from(self.limit)).await?;
+        if self.args.json {
             return Ok(output::json(&found.iter().map(as_json).collect())?);
         }
         let several =
@@ -46,9 +46,10 @@ impl Search {
     }
 }
 
-fn asked(text: &str) -> Result<String, String> {
-    let asks = text.chars().any(char::is_alphanumeric);
-    asks.then(|| text.to_owned()).ok_or_else(|| "ask something: it has no word".to_owned())
+/// Reads a question, which must have a word.
+fn parse_question(text: &str) -> Result<String, String> {
+    let has_word = text.chars().any(char::is_alphanumeric);
+    has_word.then(|| text.to_owned()).ok_or_else(|| "the question has no word; ask something".to_owned())
 }
 
 fn as_json(passage: &Passage) -> serde_json::Value {

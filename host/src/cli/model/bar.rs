@@ -1,9 +1,9 @@
-//! Progress on a terminal.
+//! Shows the progress of a model's download or conversion on a terminal.
 
 use bulkhead_inference::progress::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Shows each step as a bar, or as a spinner where its size is not known; nothing where nobody looks.
+/// Shows each step as a bar, or as a spinner if its size is unknown. Without a terminal it shows nothing.
 #[derive(Default)]
 pub(super) struct Bar(Option<ProgressBar>);
 

@@ -1,4 +1,4 @@
-//! How fast a model is on this machine.
+//! Measures how fast a model is on this machine.
 
 use std::{
     sync::Arc,
@@ -13,15 +13,15 @@ use bulkhead_inference::{
 use crate::cli::output;
 
 /// Time that each line measures.
-const TURN: Duration = Duration::from_secs(2);
-/// Longest time that one request may take.
-const PATIENCE: Duration = Duration::from_secs(600);
+const MEASURE_TIME: Duration = Duration::from_secs(2);
+/// Time limit of a request.
+const TIMEOUT: Duration = Duration::from_secs(600);
 /// Words of a text.
 const LENGTHS: [usize; 3] = [10, 50, 120];
 /// Texts of a request.
 const BATCHES: [usize; 3] = [1, 8, 32];
 
-/// A text of this many words, each a token or two in the usual vocabularies.
+/// Makes a text of this many words, each of a token or two in the usual vocabularies.
 fn text(words: usize, salt: usize) -> String {
     const WORDS: [&str; 12] = [
         "the",
@@ -40,7 +40,7 @@ fn text(words: usize, salt: usize) -> String {
     WORDS.iter().cycle().skip(salt % WORDS.len()).take(words).copied().collect::<Vec<_>>().join(" ")
 }
 
-/// Prints texts and tokens a second by length and batch, one request after the other.
+/// Prints texts and tokens a second by length and batch, with one request at a time.
 pub(super) fn run(model: Model, threads: usize) -> anyhow::Result<()> {
     let (about, model) = (model.description().clone(), Arc::new(model));
     let engine = Engine::start(EngineOptions { threads, ..EngineOptions::default() })?;
@@ -51,8 +51,8 @@ pub(super) fn run(model: Model, threads: usize) -> anyhow::Result<()> {
             let texts: Vec<String> = (0..batch).map(|salt| text(words, salt)).collect();
             let (mut tokens, mut count) = (0, 0);
             let since = Instant::now();
-            while since.elapsed() < TURN {
-                let deadline = Instant::now() + PATIENCE;
+            while since.elapsed() < MEASURE_TIME {
+                let deadline = Instant::now() + TIMEOUT;
                 let request = Request {
                     texts: texts.iter().cloned().map(Input::Text).collect(),
                     options: EmbedOptions::default(),

@@ -1,4 +1,4 @@
-//! `bulkhead triage evaluate`
+//! `bulkhead triage evaluate`: measures a classifier on labelled tickets.
 
 use std::{fs, path::PathBuf};
 
@@ -7,32 +7,32 @@ use bulkhead_classifier::{pipeline::Pipeline, tickets::Ticket};
 use bulkhead_inference::head::Head;
 use bulkhead_triage_features::FeatureSettings;
 
-use super::{Loaded, Place, labels, read_tickets};
+use super::{LoadedModel, TriageArgs, labels, read_tickets};
 use crate::{
     cli::{output, share::share},
     distribution::Distribution,
 };
 
-/// Evaluates a head.
+/// Arguments of `bulkhead triage evaluate`.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Evaluate {
     #[command(flatten)]
-    place: Place,
-    /// Labelled tickets: a line each, `{"text": ..., "category": ...}`.
+    args: TriageArgs,
+    /// Labelled tickets, a JSON object a line: `{"text": ..., "category": ...}`.
     data: PathBuf,
     /// The head's file.
     #[arg(long, value_name = "FILE")]
     head: PathBuf,
-    /// Count tickets of a category that is not configured as ones of no category.
+    /// Count tickets of an unknown category as tickets without a category.
     #[arg(long)]
     allow_unknown: bool,
     /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// Draw calibration and coverage into this file.
+    /// Draw calibration and coverage into this SVG file.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Fail when the accuracy is lower, 0 to 1.
+    /// Fail if the accuracy is lower, 0 to 1.
     #[arg(long, value_name = "ACCURACY", value_parser = share)]
     fail_under: Option<f64>,
 }
@@ -40,7 +40,7 @@ pub(in crate::cli) struct Evaluate {
 impl Evaluate {
     pub(super) fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
         let tickets = read_tickets(&self.data)?;
-        let categories = self.place.categories()?;
+        let categories = self.args.categories()?;
         anyhow::ensure!(
             self.head.exists(),
             "there is no head at {}; `bulkhead triage train` makes one",
@@ -51,7 +51,7 @@ impl Evaluate {
             labels::check(&self.data, &tickets, &labels::of(&categories).collect::<Vec<_>>())?;
         }
         let tickets: Vec<Ticket> = tickets.into_iter().map(|(_, ticket)| ticket).collect();
-        let Loaded { model_id, model, .. } = self.place.load(distribution)?;
+        let LoadedModel { model_id, model, .. } = self.args.load(distribution)?;
         head.record().check(&model_id, model.description())?;
         let features: Option<FeatureSettings> =
             head.record().sparse.clone().map(serde_json::from_value).transpose()?;

@@ -1,4 +1,4 @@
-//! `bulkhead triage import`
+//! `bulkhead triage import`: converts the configuration of zammad-ai.
 
 use std::path::Path;
 

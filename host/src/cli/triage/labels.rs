@@ -1,22 +1,22 @@
-//! The categories that tickets are labelled with.
+//! Checks the categories that tickets are labelled with.
 
 use std::{collections::BTreeMap, path::Path};
 
 use bulkhead_classifier::tickets::Ticket;
 use bulkhead_triage_configuration::Configuration;
 
-/// Lines of a category that are told; more help nobody.
+/// How many lines of a category an error names at most.
 const MOST_LINES: usize = 5;
 
-/// The categories that are configured.
+/// Returns the names of the configured categories.
 pub(super) fn of(configuration: &Configuration) -> impl Iterator<Item = &str> {
     configuration.categories.iter().map(|category| category.name.as_str())
 }
 
-/// Whether every ticket of `file` is labelled with one of the categories `known`.
+/// Checks that every ticket of `file` is labelled with one of the categories `known`.
 ///
 /// # Errors
-/// With those that are not, their lines, and what may have been meant.
+/// Names each other category, its lines, and a known category with a similar name.
 pub(super) fn check(file: &Path, tickets: &[(usize, Ticket)], known: &[&str]) -> anyhow::Result<()> {
     let mut lines: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (line, ticket) in tickets.iter().filter(|(_, ticket)| !known.contains(&ticket.category.as_str())) {
@@ -25,15 +25,16 @@ pub(super) fn check(file: &Path, tickets: &[(usize, Ticket)], known: &[&str]) ->
     if lines.is_empty() {
         return Ok(());
     }
-    let told: Vec<String> = lines.iter().map(|(name, lines)| told(name, lines, known)).collect();
+    let unknown: Vec<String> = lines.iter().map(|(name, lines)| describe(name, lines, known)).collect();
     anyhow::bail!(
-        "{} names categories that are not configured; mend them, or pass --allow-unknown:\n- {}",
+        "{} names categories that are not configured; correct them, or pass --allow-unknown:\n- {}",
         file.display(),
-        told.join("\n- ")
+        unknown.join("\n- ")
     )
 }
 
-fn told(name: &str, lines: &[usize], known: &[&str]) -> String {
+/// Returns the line of an error for a category that is not configured.
+fn describe(name: &str, lines: &[usize], known: &[&str]) -> String {
     let shown: Vec<String> = lines.iter().take(MOST_LINES).map(ToString::to_string).collect();
     let word = if lines.len() == 1 { "line" } else { "lines" };
     let more = match lines.len().saturating_sub(MOST_LINES) {
@@ -57,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_of_the_pen_is_told_with_its_lines() {
+    fn unknown_category_is_reported_with_lines() {
         let ticket =
             |category: &str| Ticket { text: String::new(), category: category.to_owned(), language: None };
         let tickets: Vec<(usize, Ticket)> = ["waste", "waset", "none", "harbour", "waset"]
@@ -72,7 +73,7 @@ mod tests {
         let error = check(Path::new("a.jsonl"), &tickets, &known).unwrap_err().to_string();
         assert_eq!(
             error,
-            "a.jsonl names categories that are not configured; mend them, or pass --allow-unknown:\n\
+            "a.jsonl names categories that are not configured; correct them, or pass --allow-unknown:\n\
              - \"harbour\" in lines 4, 9, 14\n\
              - \"waset\" in lines 2, 5, 7, 10, 12 and 2 more; did you mean \"waste\""
         );

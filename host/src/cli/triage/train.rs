@@ -1,4 +1,4 @@
-//! `bulkhead triage train`
+//! `bulkhead triage train`: trains a ticket classifier.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
@@ -7,42 +7,42 @@ use bulkhead_classifier::{pipeline::Pipeline, tickets::Ticket};
 use bulkhead_triage_configuration::Configuration;
 use bulkhead_triage_features::FeatureSettings;
 
-use super::{Loaded, Place, labels, read_tickets};
+use super::{LoadedModel, TriageArgs, labels, read_tickets};
 use crate::{cli::output, distribution::Distribution, services::tickets::config::HEAD};
 
-/// Folder of heads in the data folder.
+/// Folder of classifier heads, in the data folder.
 const HEADS_DIR: &str = "heads";
 /// The prompt that tickets are embedded with.
 const PROMPT: &str = "query";
-/// Columns of sparse features, 2 to the power of this: few collisions among the words of some ten thousand tickets.
+/// Binary logarithm of the columns of sparse features: few collisions among the words of some ten thousand tickets.
 const FEATURE_BITS: u8 = 18;
 
-/// Trains a head.
+/// Arguments of `bulkhead triage train`.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Train {
     #[command(flatten)]
-    place: Place,
-    /// Labelled tickets: a line each, `{"text": ..., "category": ...}`.
+    args: TriageArgs,
+    /// Labelled tickets, a JSON object a line: `{"text": ..., "category": ...}`.
     data: Option<PathBuf>,
-    /// Name of the head: small letters, digits, and after the first also dots, dashes and underscores.
+    /// Name of the head: lower-case letters and digits, and after the first character also dots, dashes and underscores.
     #[arg(long, default_value = HEAD, value_parser = head_name)]
     name: String,
-    /// The model's prompt that is put before each text [default: query, where the model has it].
+    /// Name of the model's prompt that is put before each text [default: query, if the model has it].
     #[arg(long)]
     prompt: Option<String>,
-    /// Leave tickets of a category that is not configured out.
+    /// Leave out tickets of an unknown category.
     #[arg(long)]
     allow_unknown: bool,
-    /// Learn words as well as meanings: better with thousands of tickets, worse with few.
+    /// Learn from words as well as from embeddings: better with thousands of tickets, worse with few.
     #[arg(long)]
     words: bool,
 }
 
 impl Train {
     pub(super) fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
-        let categories = self.place.categories()?;
+        let categories = self.args.categories()?;
         let tickets = self.tickets(&categories)?;
-        let Loaded { config, model_id, model } = self.place.load(distribution)?;
+        let LoadedModel { config, model_id, model } = self.args.load(distribution)?;
         let prompt = prompt(self.prompt.as_deref(), &model.description().prompts)?;
         let features =
             self.words.then(|| FeatureSettings { words: 1, ..FeatureSettings::words_only(FEATURE_BITS) });
@@ -50,20 +50,23 @@ impl Train {
             Pipeline { model: &model, model_id: &model_id, prompt, features, configuration: &categories };
         let trained = pipeline.train(&tickets)?;
         for (category, examples) in &trained.examples {
-            output::aside(format_args!("{examples:6} examples of {category}"));
+            output::stderr_line(format_args!("{examples:6} examples of {category}"));
         }
         for category in categories.without_examples().filter(|c| !trained.examples.contains_key(&c.name)) {
-            output::aside(format_args!("    no examples of {}: it will never be chosen", category.name));
+            output::stderr_line(format_args!(
+                "    no examples of {}: it will never be chosen",
+                category.name
+            ));
         }
         for candidate in &trained.candidates {
             let (accuracy, settings) = (candidate.accuracy, &candidate.settings);
-            output::aside(format_args!("{accuracy:.4} of held-out examples right {settings}"));
+            output::stderr_line(format_args!("{accuracy:.4} of held-out examples right {settings}"));
         }
         let folder = config.data_dir.join(HEADS_DIR);
         fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         let file = folder.join(format!("{}.safetensors", self.name));
         trained.head.write(&file)?;
-        // In quotes, for a name with a dot is two keys without.
+        // In quotes, because a name with a dot would be two keys.
         output::line(format_args!(
             "\n[embedding.heads]\n{:?} = {:?}",
             self.name,
@@ -75,6 +78,7 @@ impl Train {
         Ok(())
     }
 
+    /// Reads the labelled tickets, and checks their categories.
     fn tickets(&self, categories: &Configuration) -> anyhow::Result<Vec<Ticket>> {
         let Some(file) = &self.data else { return Ok(Vec::new()) };
         let tickets = read_tickets(file)?;
@@ -93,13 +97,16 @@ fn head_name(text: &str) -> Result<String, String> {
         && text.bytes().all(|byte| plain(byte) || b"._-".contains(&byte));
     match good {
         true => Ok(text.to_owned()),
-        false => Err("a head's name is a small letter or a digit, then more of these, dots, dashes and \
+        false => {
+            Err("a head's name is a lower-case letter or a digit, then more of these, dots, dashes and \
                       underscores"
-            .to_owned()),
+                .to_owned())
+        }
     }
 }
 
-/// The prompt that is put before each text: what was asked for, which the model must have, else the usual one.
+/// Returns the name of the prompt that is put before each text: the one that was asked for, which the model must have,
+/// else the usual one, if the model has it.
 fn prompt<'p>(asked: Option<&'p str>, prompts: &BTreeMap<String, String>) -> anyhow::Result<Option<&'p str>> {
     let Some(name) = asked else {
         return Ok(prompts.contains_key(PROMPT).then_some(PROMPT));
@@ -121,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_head_is_a_file_in_its_folder() {
+    fn head_name_is_one_file_name() {
         for name in ["triage", "2", "a.b", "tickets-2026_v1.2"] {
             assert_eq!(head_name(name).unwrap(), name);
         }
@@ -131,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_that_is_asked_for_must_be_there() {
+    fn requested_prompt_must_exist() {
         let prompts = |names: &[&str]| -> BTreeMap<String, String> {
             names.iter().map(|name| ((*name).to_owned(), String::new())).collect()
         };

@@ -1,7 +1,8 @@
-//! The start page of a demonstration: what runs, a form for each service, and links.
+//! Serves the start page of a demonstration: what runs, a form for each service, and links.
 //!
-//! A browser gets it at `/`, where other clients get what they get without it. Its files stand below `/demo/start`. It
-//! loads nothing from elsewhere and runs no script but its files, which its policy enforces.
+//! A browser gets the page at `/`; other clients get the answer that they get without the page. Its files are below
+//! `/demo/start`. The page loads nothing from other places and runs no script but its own files; its policy enforces
+//! that.
 
 use std::sync::Arc;
 
@@ -20,14 +21,14 @@ use crate::{
     telemetry::accept::negotiate,
 };
 
-/// Nothing but the page's own files; text never becomes markup or script, whatever an answer holds.
+/// The content security policy: only the page's own files are loaded, and text never becomes markup or script.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
-/// Where the files stand.
+/// The path of the page's files.
 const FOLDER: &str = "/demo/start";
 
-/// What `/` may be answered with. Only a client that names HTML, and likes it best, gets the page.
+/// The media types of the answers at `/`. Only a client that names HTML and prefers it gets the page.
 const OFFERS: [&str; 3] = ["application/json", "text/plain", "text/html"];
 
 static PAGE: Asset = Asset::text("index.html", HTML, include_str!("page/index.html"));
@@ -38,7 +39,7 @@ macro_rules! own {
     };
 }
 
-/// What the page loads.
+/// The files that the page loads.
 static FILES: [Asset; 8] = [
     own!(SCRIPT, "app.js"),
     own!(SCRIPT, "call.js"),
@@ -65,7 +66,8 @@ static GUIDES: [(Asset, &str); 8] = [
     (Asset::text("SECURITY.md", TEXT, include_str!("../../../../SECURITY.md")), "Security"),
 ];
 
-/// Returns the routes of what the page loads; `what` says what runs, for every request, and must not block.
+/// Returns the routes of the files that the page loads. `what` is called for every request, returns what runs, and must
+/// not block.
 pub fn router(what: impl Fn() -> Value + Send + Sync + 'static) -> Router {
     let what = Arc::new(what);
     let what_runs = get(move || {
@@ -92,8 +94,8 @@ fn with_guides(mut what: Value) -> Value {
     what
 }
 
-/// Middleware: answers a browser that asks for `/` with the page.
-pub async fn greet(request: Request, next: Next) -> Response {
+/// Answers a browser that asks for `/` with the page, as middleware.
+pub async fn answer_browser(request: Request, next: Next) -> Response {
     let is_read = [Method::GET, Method::HEAD].contains(request.method());
     if is_read && request.uri().path() == "/" && prefers_html(request.headers()) {
         let mut response = PAGE.answer(request.headers(), POLICY);
@@ -103,11 +105,12 @@ pub async fn greet(request: Request, next: Next) -> Response {
     next.run(request).await
 }
 
-/// Whether a client names HTML in `Accept` and likes nothing better. A browser does; `*/*`, or no `Accept`, does not.
+/// Returns whether a client names HTML in `Accept` and prefers nothing to it. A browser does; a client with `*/*`, or
+/// without `Accept`, does not.
 fn prefers_html(headers: &HeaderMap) -> bool {
-    let wishes: Vec<&str> =
+    let accepted: Vec<&str> =
         headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
-    negotiate(Some(&wishes.join(",")), &OFFERS) == Some("text/html")
+    negotiate(Some(&accepted.join(",")), &OFFERS) == Some("text/html")
 }
 
 #[cfg(test)]
@@ -135,7 +138,8 @@ mod tests {
 
     async fn ask(method: &str, path: &str, accept: Option<&str>) -> Response {
         let files = router(|| json!({ "version": "1" }));
-        let router = Router::new().route("/", post(async || "posted")).merge(files).layer(from_fn(greet));
+        let router =
+            Router::new().route("/", post(async || "posted")).merge(files).layer(from_fn(answer_browser));
         let mut request = Request::builder().method(method).uri(path);
         if let Some(accept) = accept {
             request = request.header("accept", accept);
@@ -197,7 +201,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn page_names_no_other_place_and_makes_no_markup() {
+    async fn page_has_no_urls_and_no_markup() {
         const MARKUP: [&str; 6] =
             ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "DOMParser"];
         for file in FILES.iter().chain([&PAGE]) {

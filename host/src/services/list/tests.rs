@@ -1,3 +1,5 @@
+//! Tests of the binary's list of services: its keys, tables, problems and metrics.
+
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod metrics;
@@ -8,17 +10,17 @@ mod tables;
 use super::{load, spec};
 use crate::config::{Loaded, Problems};
 
-/// The configuration of this binary that a text and an environment make.
+/// Reads a configuration of this binary from a text and an environment.
 pub(in crate::services) fn loaded(toml: &str, environment: &[(&str, &str)]) -> Loaded {
     bulkhead_configured::loaded(&spec(), toml, environment)
 }
 
-/// What is wrong with one.
+/// Returns the problems of a configuration of this binary.
 pub(in crate::services) fn refused(toml: &str, environment: &[(&str, &str)]) -> Problems {
     bulkhead_configured::refused(&spec(), toml, environment)
 }
 
-/// Asserts that each text gives exactly one problem, which contains the words.
+/// Asserts that each text has exactly one problem, which contains the words.
 pub(in crate::services) fn each_refused(cases: &[(&str, &str)]) {
     bulkhead_configured::each_refused(&spec(), cases);
 }

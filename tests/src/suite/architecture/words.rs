@@ -40,7 +40,6 @@ const OFFENDERS: &[(&str, usize)] = &[
     ("components/triage", 20),
     ("components/triage/configuration", 3),
     ("components/triage/features", 1),
-    ("host", 76),
     ("host/classifier", 2),
     ("host/config", 7),
     ("host/database", 2),

@@ -337,7 +337,7 @@ async fn a_signal_reads_it_anew() {
     assert_eq!(letter().await, "b");
     fs::write(folder.path().join("bulkhead.toml"), config("7")).unwrap();
     host.signal(Signal::HUP);
-    let line = host.line("the configuration has been read and stays as it was").await;
+    let line = host.line("the reload has failed, and the configuration stays as it was").await;
     assert!(line["error"].as_str().unwrap().contains("slots.captcha.config.mode"), "{line}");
     assert_eq!(letter().await, "b");
     host.stop().await;

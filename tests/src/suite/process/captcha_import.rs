@@ -35,7 +35,7 @@ async fn what_no_host_starts_from_ends_with_3() {
     let finished = import("application.yml", b"captcha.sites.a.max-verifies-per-payload: 2\n").await;
     assert_eq!(finished.status.code(), Some(3), "{}", finished.stderr);
     for said in
-        ["site a has no secret", "no host starts from the result", "captcha.sites.a.secret: must be given"]
+        ["site a has no secret", "no host can start from the result", "captcha.sites.a.secret: must be given"]
     {
         assert!(finished.stderr.contains(said), "{said}\n{}", finished.stderr);
     }

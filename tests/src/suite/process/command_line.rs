@@ -30,7 +30,7 @@ async fn help_lists_commands_and_flags() {
         assert!(help.stdout.contains(flag), "{}", help.stdout);
     }
     let help = Launch::bulkhead(&["admin", "token", "--help"]).finish().await;
-    assert!(help.stdout.contains("Reload the configuration and undo that"), "{}", help.stdout);
+    assert!(help.stdout.contains("Reload the configuration, undo a reload"), "{}", help.stdout);
     let version = Launch::bulkhead(&["--version"]).finish().await;
     assert_eq!(version.stdout, format!("bulkhead {}\n", env!("CARGO_PKG_VERSION")));
 }

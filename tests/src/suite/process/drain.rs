@@ -60,7 +60,7 @@ impl Held {
 
 /// The host says that it drains, takes no new connection, and lives.
 async fn assert_draining(host: &Bulkhead) {
-    host.line("draining; a second signal ends at once").await;
+    host.line("draining; a second signal stops the host at once").await;
     eventually("new connections are refused", async || TcpStream::connect(host.address()).await.is_err())
         .await;
     let ready = host.client().get(host.admin_url("/health/ready")).send().await.unwrap();

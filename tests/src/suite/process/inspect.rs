@@ -92,31 +92,31 @@ async fn a_slot_s_shadow_differences_history_and_log_are_shown_to_people_and_to_
 }
 
 #[tokio::test]
-async fn the_configuration_is_shown_tried_read_anew_and_undone() {
+async fn configuration_is_shown_reloaded_and_undone() {
     let folder = TempDir::new().unwrap();
     let base = format!("{}{SITE}", operator::tokens());
     let host = Launch::serve_with(folder.path(), &base).ready().await;
     let write = |text: &str| fs::write(folder.path().join("bulkhead.toml"), text).unwrap();
     let show = ["config", "show"];
     let first = json_of(&host, &show).await;
-    assert!(done(&host, &show).await.contains("read anew         0 times\n"));
+    assert!(done(&host, &show).await.contains("reloaded          0 times\n"));
     fails(&host, operator::ADMIN, &["config", "undo"], 4, "no configuration before this one").await;
 
     write(&format!("{base}[log]\nlevel = \"debug\"\n[server]\nmax_connections = 7\n"));
     let (live, restart) = ("log.level\n", "needs a restart   server.max_connections\n");
     let tried = done(&host, &["config", "reload", "--trial"]).await;
-    assert_eq!(tried, format!("would count       {live}{restart}"));
-    assert_eq!(json_of(&host, &show).await, first, "a trial changes nothing");
+    assert_eq!(tried, format!("would take effect {live}{restart}"));
+    assert_eq!(json_of(&host, &show).await, first, "a dry run changes nothing");
     fails(&host, operator::DEPLOY, &["config", "reload"], 5, "scope is deploy, this takes admin").await;
     let done_now = done(&host, &["config", "reload", "--reason", "to see more"]).await;
-    assert_eq!(done_now, format!("counts now        {live}{restart}"));
+    assert_eq!(done_now, format!("took effect       {live}{restart}"));
     let shown = done(&host, &show).await;
     assert!(
         shown.contains(restart) && shown.contains("by admin: ") && shown.contains("to see more"),
         "{shown}"
     );
     assert!(
-        shown.contains(&format!("an undo goes to   {}\n", first["revision"].as_str().unwrap())),
+        shown.contains(&format!("previous revision {}\n", first["revision"].as_str().unwrap())),
         "{shown}"
     );
     let again = json_of(&host, &["config", "reload"]).await;
@@ -128,7 +128,7 @@ async fn the_configuration_is_shown_tried_read_anew_and_undone() {
     }
     let shown = done(&host, &show).await;
     assert!(shown.contains("refused           ") && shown.contains("bulkhead.toml line"), "{shown}");
-    assert_eq!(done(&host, &["config", "undo"]).await, format!("counts now        {live}{restart}"));
+    assert_eq!(done(&host, &["config", "undo"]).await, format!("took effect       {live}{restart}"));
     let shown = done(&host, &show).await;
     assert!(shown.contains(restart), "the file still has it: {shown}");
     assert_eq!(json_of(&host, &show).await["revision"], first["revision"]);

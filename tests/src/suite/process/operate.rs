@@ -172,7 +172,7 @@ async fn an_export_with_another_digest_writes_nothing() {
         let launch = Launch::bulkhead(&arguments).env("BULKHEAD_ADMIN_URL", &url);
         let finished = launch.env("BULKHEAD_ADMIN_TOKEN", "token").finish().await;
         assert_eq!((finished.status.code(), finished.stdout.as_str()), (Some(1), ""), "{}", finished.stderr);
-        assert!(finished.stderr.contains("not what it should be"), "{}", finished.stderr);
+        assert!(finished.stderr.contains("which is not the expected component"), "{}", finished.stderr);
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }

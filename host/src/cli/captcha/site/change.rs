@@ -1,4 +1,4 @@
-//! One change of a configuration file: checked, written whole, and read by the running host.
+//! Changes a configuration file: checks the change, writes the whole file, and has the running host read it.
 
 use std::{
     env,
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{Target, file};
 use crate::{
-    cli::{check, client::Remote, exit::Unsound, output},
+    cli::{check, client::Remote, exit::InvalidConfiguration, output},
     config::{Config, ConfigFile, Loaded},
     distribution::Distribution,
     files,
@@ -24,88 +24,89 @@ use crate::{
 /// Prefixes of environment variables that set sites.
 const SITE_VARIABLES: [&str; 2] = ["BULKHEAD_CAPTCHA__SITES__", "CAPTCHA_SITES_"];
 
-/// A change that may be made: the file is sound, and the host, where there is one, would be asked.
-pub(super) struct Change {
-    /// What reads the file.
+/// A change that may be made: the file is valid, and the host, if one runs, accepts the token.
+pub(super) struct SiteChange {
+    /// The binary that reads the file.
     distribution: Distribution,
     file: ConfigFile,
     path: PathBuf,
     before: Loaded,
-    host: Reach,
+    host: RunningHost,
 }
 
-/// The host that is to read the file.
-enum Reach {
-    /// It is not to be asked.
-    Unasked,
-    /// Nobody answers there.
-    Absent(Remote),
-    /// It would read the file now.
-    Present(Remote),
+/// The host that serves with the file.
+enum RunningHost {
+    /// The caller does not want it to be asked.
+    Ignored,
+    /// No host answers.
+    Down(Remote),
+    /// It answers, and the token may reload it.
+    Up(Remote),
 }
 
-impl Change {
-    /// Reads the file, and looks whether a host is there that lets this token reload.
+impl SiteChange {
+    /// Reads the file, and checks whether a host runs that lets the token reload.
     pub(super) fn begin(distribution: &Distribution, target: Target) -> anyhow::Result<Self> {
         let Target { configuration, no_reload, remote } = target;
         let path = file(&configuration)?;
         let (distribution, file) = (*distribution, ConfigFile::open_plain(&path)?);
-        let what = "no host would start from the file, which is as it was";
-        let before = check(&distribution, file.clone()).map_err(|problems| Unsound { what, problems })?;
+        let what = "no host can start from the file, which is unchanged";
+        let before =
+            check(&distribution, file.clone()).map_err(|problems| InvalidConfiguration { what, problems })?;
         let remote = remote.or_at(operators_url(&before.config));
         if no_reload {
-            return Ok(Self { distribution, file, path, before, host: Reach::Unasked });
+            return Ok(Self { distribution, file, path, before, host: RunningHost::Ignored });
         }
         if !remote.is_there()? {
-            return Ok(Self { distribution, file, path, before, host: Reach::Absent(remote) });
+            return Ok(Self { distribution, file, path, before, host: RunningHost::Down(remote) });
         }
-        // Before anything is changed: what a refused token has begun would be half done.
-        let trial = remote.post("/v1/config/trial", &json!({}));
-        trial.with_context(|| {
+        // Before anything is changed: with a refused token the change would be made by halves.
+        let dry_run = remote.post("/v1/config/trial", &json!({}));
+        dry_run.with_context(|| {
             format!(
-                "a host answers at {}, and {} is as it was; --no-reload changes the file only",
+                "a host answers at {}, and {} is unchanged; --no-reload changes the file only",
                 remote.url(),
                 path.display()
             )
         })?;
-        Ok(Self { distribution, file, path, before, host: Reach::Present(remote) })
+        Ok(Self { distribution, file, path, before, host: RunningHost::Up(remote) })
     }
 
-    /// Edits the file, says so, and has the host read it, whether anybody takes what is said or not.
+    /// Edits the file, prints the result, and has the host read the file, also if the result cannot be printed.
     pub(super) fn perform(
         self,
         site: &str,
         edit: impl FnOnce(&mut SitesFile) -> Result<(), EditError>,
-        said: impl FnOnce(&Path) -> anyhow::Result<()>,
+        print: impl FnOnce(&Path) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let name = self.path.display().to_string();
         let mut sites = SitesFile::parse(&self.file.text).with_context(|| name.clone())?;
         edit(&mut sites).map_err(|error| self.explained(error, site))?;
         self.checked(&sites, site)?;
         self.write(&sites.text())?;
-        // The file has the change already: a host that did not read it would go on with another one.
-        match (said(&self.path), self.reload_host(site)) {
-            (Err(unsaid), Err(error)) => {
-                output::aside(&unsaid);
+        // The file has the change already, so the host must read it in any case.
+        match (print(&self.path), self.reload_host(site)) {
+            (Err(not_printed), Err(error)) => {
+                output::stderr_line(&not_printed);
                 Err(error)
             }
-            (said, reloaded) => reloaded.and(said),
+            (printed, reloaded) => reloaded.and(printed),
         }
     }
 
     fn reload_host(&self, site: &str) -> anyhow::Result<()> {
         match &self.host {
-            Reach::Present(remote) => self.reload(remote, site)?,
-            Reach::Absent(remote) => output::aside(format_args!(
-                "no host answers at {}; the change counts from the next start",
+            RunningHost::Up(remote) => self.reload(remote, site)?,
+            RunningHost::Down(remote) => output::stderr_line(format_args!(
+                "no host answers at {}; the change takes effect at the next start",
                 remote.url()
             )),
-            Reach::Unasked => {}
+            RunningHost::Ignored => {}
         }
         Ok(())
     }
 
-    /// An edit that the file does not take, with the variable that has what the file has not.
+    /// Adds to an edit's error the environment variable that has the site or the secret, if the file does not have it.
     fn explained(&self, error: EditError, site: &str) -> anyhow::Error {
         let is_elsewhere = match &error {
             EditError::Exists(_) => return error.into(),
@@ -123,11 +124,12 @@ impl Change {
         }
     }
 
-    /// The edited file must be one that a host starts from, and mean what the edit is for.
+    /// Checks that a host can start from the edited file, and that the edit changes the site's secrets.
     fn checked(&self, edited: &SitesFile, site: &str) -> anyhow::Result<()> {
         let file = ConfigFile { name: self.file.name.clone(), text: edited.text() };
-        let what = "no host would start from the changed file, which is as it was";
-        let after = check(&self.distribution, file).map_err(|problems| Unsound { what, problems })?;
+        let what = "no host can start from the changed file, so the file is left unchanged";
+        let after =
+            check(&self.distribution, file).map_err(|problems| InvalidConfiguration { what, problems })?;
         let secrets = |loaded: &Loaded| configured(loaded, site).map(|site| site.secrets.clone());
         let (before, after) = (secrets(&self.before), secrets(&after));
         if before != after {
@@ -136,7 +138,8 @@ impl Change {
         let variable = variable(site);
         let variable = variable.as_deref().unwrap_or("an environment variable");
         anyhow::bail!(
-            "{variable} wins over {} at the site `{site}`, so that the change would not count; change it there",
+            "{variable} takes precedence over {} at the site `{site}`, so the change would have no effect; change it \
+             there",
             self.path.display()
         )
     }
@@ -146,12 +149,12 @@ impl Change {
         let now = ConfigFile::open_plain(&self.path)?;
         anyhow::ensure!(
             now.text == self.file.text,
-            "{name} has been changed meanwhile and is left alone; try again"
+            "{name} has changed meanwhile, so it is left as it is; try again"
         );
         files::rewrite(&self.path, text).map_err(|error| {
             anyhow::anyhow!(
-                "cannot write {name}: {error}; it is written beside itself and renamed, so that its folder must be \
-                 writable, and it must be no mount of its own"
+                "cannot write {name}: {error}; a new file in the same folder replaces it, so that folder must be \
+                 writable, and the file must not be a mount"
             )
         })
     }
@@ -160,15 +163,15 @@ impl Change {
         let (name, url) = (self.path.display(), remote.url());
         let body = json!({ "reason": format!("captcha site {site}") });
         let answer = remote.post("/v1/config/reload", &body).with_context(|| {
-            format!("{name} is changed, but the host at {url} keeps the configuration that it has")
+            format!("{name} is changed, but the host at {url} keeps its old configuration")
         })?;
         let prefix = format!("captcha.sites.{site}.");
         let keys = answer.get("live").and_then(Value::as_array).into_iter().flatten();
         if keys.filter_map(Value::as_str).any(|key| key.starts_with(&prefix)) {
-            output::aside(format_args!("the host at {url} has read it"));
+            output::stderr_line(format_args!("the host at {url} has read it"));
         } else {
-            output::aside(format_args!(
-                "the host at {url} has read its configuration anew, in which nothing of the site has changed; see that it \
+            output::stderr_line(format_args!(
+                "the host at {url} has reloaded its configuration, in which nothing of the site has changed; see that it \
                  runs with {name} and serves captchas"
             ));
         }
@@ -176,12 +179,12 @@ impl Change {
     }
 }
 
-/// A site of a configuration.
+/// Returns a site of a configuration.
 fn configured<'l>(loaded: &'l Loaded, site: &str) -> Option<&'l Site> {
     loaded.config.table::<Captcha>().ok()?.sites.get(site)
 }
 
-/// The first environment variable that sets something of a site.
+/// Returns the first environment variable that sets a key of a site.
 fn variable(site: &str) -> Option<String> {
     let key = format!("{}_", site.to_ascii_uppercase().replace(['-', '.'], "_"));
     let sets = |name: &String| {
@@ -193,7 +196,7 @@ fn variable(site: &str) -> Option<String> {
     env::vars_os().filter_map(|(name, _)| name.into_string().ok()).filter(sets).min()
 }
 
-/// Where a host with this configuration has its operators' listener.
+/// Returns the URL of the operators' listener of a host with this configuration.
 fn operators_url(config: &Config) -> String {
     let mut listen = config.server.admin_listen;
     if listen.ip().is_unspecified() {
@@ -228,17 +231,17 @@ mod tests {
         target: Target,
     }
 
-    fn begun(path: &Path) -> anyhow::Result<Change> {
+    fn begun(path: &Path) -> anyhow::Result<SiteChange> {
         let line = ["site", "--no-reload", "--config"].map(Path::new);
-        Change::begin(&BULKHEAD, Line::try_parse_from(line.into_iter().chain([path])).unwrap().target)
+        SiteChange::begin(&BULKHEAD, Line::try_parse_from(line.into_iter().chain([path])).unwrap().target)
     }
 
     #[test]
-    fn only_a_plain_file_is_changed() {
+    fn special_files_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let [pipe, socket, link, file, linked] =
             ["pipe", "socket", "link", "file", "linked"].map(|name| folder.path().join(name));
-        // Nobody writes to it, so that to read it would take for ever.
+        // No one writes to the pipe, so a read would never end.
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).unwrap();
         let _socket = UnixListener::bind(&socket).unwrap();
         symlink(&pipe, &link).unwrap();

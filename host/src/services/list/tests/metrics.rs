@@ -1,4 +1,4 @@
-//! The metric families of the whole binary.
+//! Tests of the metric families of the whole binary.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -21,10 +21,10 @@ fn metrics() -> Metrics {
     metrics
 }
 
-/// Descriptions of a family, which a registry takes once.
-struct Twin(Vec<Desc>);
+/// A collector with the descriptions of a family. A registry refuses the second one of a family.
+struct DuplicateFamily(Vec<Desc>);
 
-impl Collector for Twin {
+impl Collector for DuplicateFamily {
     fn desc(&self) -> Vec<&Desc> {
         self.0.iter().collect()
     }
@@ -45,8 +45,8 @@ impl MetricSet for Again {
             let labels: Vec<String> = family.labels.iter().map(|label| (*label).to_owned()).collect();
             for name in family.exposed() {
                 let desc = Desc::new(name.clone(), family.help.to_owned(), labels.clone(), HashMap::new())?;
-                let twin = registry.register(Box::new(Twin(vec![desc])));
-                assert!(twin.is_err(), "{name} is listed and not registered as listed");
+                let second = registry.register(Box::new(DuplicateFamily(vec![desc])));
+                assert!(second.is_err(), "{name} is listed and not registered as listed");
             }
         }
         Ok(Self)
@@ -54,7 +54,7 @@ impl MetricSet for Again {
 }
 
 #[test]
-fn every_listed_family_is_registered_and_no_other() {
+fn registered_families_are_the_listed_ones() {
     let metrics = metrics();
     metrics.set::<Again>().unwrap();
     let listed: Vec<String> = metric_families().iter().flat_map(|family| family.exposed()).collect();
@@ -64,7 +64,7 @@ fn every_listed_family_is_registered_and_no_other() {
 }
 
 #[test]
-fn a_host_knows_the_families_that_are_listed() {
+fn host_knows_the_listed_families() {
     let names = |families: Vec<&'static Family>| -> Vec<_> {
         families.into_iter().map(|family| family.name).collect()
     };
@@ -92,7 +92,7 @@ fn names_follow_their_type_and_unit() {
 
 /// `slots.NAME.deadline_ms`, `tickets.llm.timeout_ms`: ten minutes at most.
 #[test]
-fn what_may_take_long_has_a_bucket_for_it() {
+fn long_operations_have_long_buckets() {
     fn reaches(bounds: &[f64]) -> bool {
         bounds.is_sorted() && bounds.contains(&20.0) && bounds.last() == Some(&600.0)
     }

@@ -1,3 +1,5 @@
+//! Tests of the problems that a configuration of the whole binary reports.
+
 use std::fs;
 
 use bulkhead_configured::{sources, with_flag};
@@ -6,7 +8,7 @@ use super::{each_refused, load, loaded, refused};
 use crate::services::captcha::config::Captcha;
 
 #[test]
-fn every_problem_is_told_at_once_with_its_place() {
+fn every_problem_is_reported_with_its_place() {
     let toml = "demo = 1\n[server]\nlisten = 'localhost'\nmax_connections = 0\nbody_bites = 5\n\
                 [captcha.sites.a]\nsecret = 'x'\ndifficulty_map = [\n  { min_visits = 1, cost = 0 },\n]\n";
     let environment = [("BULKHEAD_LOG__LEVEL", "loud"), ("BULKHEAD_ADMIN__ALLOW", "1")];
@@ -45,7 +47,7 @@ fn unknown_keys_are_errors_in_every_table() {
 }
 
 #[test]
-fn secrets_come_from_files_and_are_never_shown() {
+fn secrets_from_files_are_never_shown() {
     let path = std::env::temp_dir().join(format!("bulkhead-secret-{}", std::process::id()));
     fs::write(&path, "from-file\n").unwrap();
     let toml = format!("[captcha]\nhmac_key = 'file:{}'", path.display());

@@ -1,12 +1,14 @@
+//! Tests of the key reference of the whole binary.
+
 use std::collections::BTreeSet;
 
 use super::{loaded, spec};
 use crate::config::reference;
 
-/// Every key there is, once. A new key fails the test below until it stands here.
+/// Every key once. A new key fails the test below until it is added here.
 const EVERYTHING: &str = include_str!("everything.toml");
 
-/// A path with its chosen names and indexes as placeholders.
+/// Replaces chosen names and indexes of a path by placeholders.
 fn label(path: &[String]) -> String {
     let parts: Vec<&str> = path.iter().map(String::as_str).collect();
     match parts.as_slice() {
@@ -42,7 +44,7 @@ fn leaves(table: &toml::Table, path: &mut Vec<String>, out: &mut BTreeSet<String
 }
 
 #[test]
-fn the_reference_and_the_reader_know_the_same_keys() {
+fn reference_and_reader_have_the_same_keys() {
     loaded(EVERYTHING, &[]);
     let mut written = BTreeSet::new();
     leaves(&EVERYTHING.parse().unwrap(), &mut Vec::new(), &mut written);

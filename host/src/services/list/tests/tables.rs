@@ -1,3 +1,5 @@
+//! Tests of the tables of the whole binary.
+
 use std::fs;
 
 use super::loaded;
@@ -16,7 +18,7 @@ fn remote_databases_without_tls_are_warned_about() {
 }
 
 #[test]
-fn a_file_of_settings_counts_with_what_it_holds() {
+fn file_of_settings_is_read_for_changes() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("settings");
     let auth = "auth = 'jwt'\n[captcha.jwt]\nkey_set_file";

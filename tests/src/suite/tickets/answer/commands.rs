@@ -57,7 +57,7 @@ async fn a_base_is_described_searched_and_judged() {
     for nothing in ["", " ", "?!"] {
         let (code, _, stderr) = kb(folder, &["search", nothing]).await;
         assert_eq!(code, Some(2), "{nothing:?}: {stderr}");
-        assert!(stderr.contains("it has no word"), "{stderr}");
+        assert!(stderr.contains("the question has no word"), "{stderr}");
     }
     for share in ["nan", "-1", "1.1", "90"] {
         for flag in ["--fail-under-recall", "--fail-under-precision"] {

@@ -1,4 +1,4 @@
-//! An import's progress: a bar on a terminal, lines elsewhere.
+//! Shows an import's progress: a bar on a terminal, lines elsewhere.
 
 use std::{
     io::{self, IsTerminal as _},
@@ -12,25 +12,25 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::cli::output;
 
 /// Longest time between two lines while passages are embedded.
-const SILENCE: Duration = Duration::from_secs(10);
+const LINE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Shows on standard error how many passages are embedded.
-pub(super) enum Course {
+pub(super) enum ProgressDisplay {
     Bar(ProgressBar),
-    Lines(Mutex<Option<Told>>),
+    Lines(Mutex<Option<LastLine>>),
 }
 
-/// What was told last, and when.
+/// The line that was printed last: how many tenths were embedded, and when.
 #[derive(Clone, Copy)]
-pub(super) struct Told {
+pub(super) struct LastLine {
     tenths: usize,
     at: Instant,
 }
 
-impl Course {
+impl ProgressDisplay {
     pub(super) fn new() -> Self {
         if !io::stderr().is_terminal() {
-            output::aside("reading");
+            output::stderr_line("reading");
             return Self::Lines(Mutex::new(None));
         }
         let bar = ProgressBar::new(0);
@@ -42,7 +42,7 @@ impl Course {
         Self::Bar(bar)
     }
 
-    /// Leaves the line as it is.
+    /// Ends the bar and leaves it on the terminal.
     pub(super) fn finish(&self) {
         if let Self::Bar(bar) = self {
             bar.finish();
@@ -50,11 +50,11 @@ impl Course {
     }
 }
 
-impl ImportObserver for Course {
+impl ImportObserver for ProgressDisplay {
     fn notice(&self, notice: &str) {
         match self {
             Self::Bar(bar) => bar.println(notice),
-            Self::Lines(_) => output::aside(notice),
+            Self::Lines(_) => output::stderr_line(notice),
         }
     }
 
@@ -67,20 +67,20 @@ impl ImportObserver for Course {
             }
             Self::Lines(last) => {
                 let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
-                if let Some(told) = due(*last, state, Instant::now()) {
-                    *last = Some(told);
-                    output::aside(line(state));
+                if let Some(printed) = due(*last, state, Instant::now()) {
+                    *last = Some(printed);
+                    output::stderr_line(line(state));
                 }
             }
         }
     }
 }
 
-/// What is told at `now` if it is time for a line: first, after each tenth, and after [`SILENCE`].
-fn due(last: Option<Told>, state: ImportProgress, now: Instant) -> Option<Told> {
+/// Returns the record of a line that is due at `now`: the first, one after each tenth, and one after [`LINE_INTERVAL`].
+fn due(last: Option<LastLine>, state: ImportProgress, now: Instant) -> Option<LastLine> {
     let tenths = (state.embedded * 10).checked_div(state.missing).unwrap_or_default();
-    let news = last.is_none_or(|last| tenths > last.tenths || now.duration_since(last.at) >= SILENCE);
-    news.then_some(Told { tenths, at: now })
+    let is_due = last.is_none_or(|last| tenths > last.tenths || now.duration_since(last.at) >= LINE_INTERVAL);
+    is_due.then_some(LastLine { tenths, at: now })
 }
 
 fn line(state: ImportProgress) -> String {
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_due_first_after_each_tenth_and_after_a_silence() {
+    fn line_is_due_at_tenths_and_intervals() {
         let start = Instant::now();
         let state =
             |embedded| ImportProgress { documents: 7, missing: 1000, embedded, ..ImportProgress::default() };
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_says_how_far_it_has_come() {
+    fn line_has_counts_and_speed() {
         let state = ImportProgress {
             documents: 7,
             missing: 200,
