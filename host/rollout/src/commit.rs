@@ -9,7 +9,7 @@ use tokio::sync::MutexGuard;
 use super::{
     DeployError, Deployment, SlotState,
     changes::{ATTEMPTS, ChangeScope},
-    local_store::Blob,
+    state::Blob,
 };
 
 impl<W: World> Deployment<W> {

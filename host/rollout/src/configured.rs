@@ -13,7 +13,7 @@ use bulkhead_runtime::slots::{Version, World, read_component};
 
 use super::{
     DeployError, Deployment, HOST, Move, Proof, Stage, VersionRecord, deployment::IdentifiedComponent,
-    local_store::Blob, uncompiled::PrepareError,
+    state::Blob, uncompiled::PrepareError,
 };
 
 /// Reads a component file of at most `cap` bytes, and the signature file beside it.

@@ -23,13 +23,13 @@ use super::{
     ShadowView, SharedState, SharedView, SlotState, SlotView, Stage, StageReporter, VersionDiff, VersionId,
     VersionRecord,
     changes::ChangeScope,
-    local_store::Blob,
     pending_write::PendingWrite,
     predecessor::HeldPredecessor,
     restore::ConfiguredComponent,
     rollback_monitor::MonitoredVersion,
     shared::ReplicationStatus,
     signature,
+    state::Blob,
     uncompiled::{self, CompileFallback, PrepareError},
 };
 

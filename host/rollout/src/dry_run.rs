@@ -12,7 +12,7 @@ use super::{
     DeployError, Deployment, Expected, HOST, Move, SlotState, Stage, VersionId, VersionRecord,
     changes::{ChangeScope, NextVersions},
     configured::{ChangedFile, ConfiguredFile},
-    local_store::Blob,
+    state::Blob,
 };
 
 /// A change that has been prepared and can be applied; if it is dropped, nothing happens.

@@ -6,7 +6,6 @@
 //! the audit log first. Only a rollback takes effect before it is on disk, because calls fail meanwhile and the
 //! code that it returns to is already loaded.
 
-mod audit;
 mod built_in;
 mod changes;
 mod commit;
@@ -17,12 +16,10 @@ mod diff;
 mod dry_run;
 mod error;
 mod folder_watch;
-mod local_store;
 mod pending_write;
 mod precompile;
 mod predecessor;
 mod push;
-mod record;
 pub mod registry;
 mod reload;
 mod restore;
@@ -31,7 +28,7 @@ mod rollback_monitor;
 mod shared;
 pub mod signature;
 mod signature_check;
-mod slot_state;
+mod state;
 mod uncompiled;
 mod view;
 
@@ -39,7 +36,6 @@ mod view;
 mod tests;
 
 pub use self::{
-    audit::{ACCESS, AuditEntry, CONFIGURATION},
     built_in::{EMBEDDED, Exported},
     changes::{Change, Expected},
     configured::read_configured,
@@ -48,14 +44,15 @@ pub use self::{
     diff::VersionDiff,
     dry_run::PreparedChange,
     error::DeployError,
-    local_store::{LocalStore, LocalStoreError},
-    record::{Move, Stage, VersionRecord},
     reload::{
         ConfigSource, ConfigurationView, LiveKeys, ReloadError, Reloaded, Reloader, Reversioned, Tokens,
     },
     shared::{SharedState, SharedStoreError, SharedView},
     signature::Proof,
-    slot_state::{Candidate, SlotState},
+    state::{
+        ACCESS, AuditEntry, CONFIGURATION, Candidate, LocalStore, LocalStoreError, Move, SlotState, Stage,
+        VersionRecord,
+    },
     view::{Pushed, ShadowView, SlotView, VersionView},
 };
 pub use bulkhead_runtime::slots::VersionId;

@@ -8,7 +8,7 @@ use bulkhead_runtime::slots::World;
 
 use super::{
     AuditEntry, DeployError, Deployment, Move, Proof, Pushed, SlotState, Stage, VersionRecord,
-    deployment::IdentifiedComponent, local_store::Blob, signature,
+    deployment::IdentifiedComponent, signature, state::Blob,
 };
 
 impl<W: World> Deployment<W> {

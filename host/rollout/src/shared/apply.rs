@@ -12,8 +12,8 @@ use crate::{
     Candidate, DeployError, Deployment, Proof, SlotState, VersionId, VersionRecord,
     changes::{ChangeScope, NextVersions},
     deployment::LoadedVersion,
-    local_store::Blob,
     signature,
+    state::Blob,
 };
 
 impl<W: World> Deployment<W> {

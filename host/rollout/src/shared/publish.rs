@@ -9,7 +9,7 @@ use bulkhead_runtime::background;
 use bulkhead_runtime::slots::World;
 
 use super::{SharedState, SharedStoreError};
-use crate::{DeployError, Deployment, SlotState, local_store::Blob};
+use crate::{DeployError, Deployment, SlotState, state::Blob};
 
 impl From<SharedStoreError> for DeployError {
     fn from(error: SharedStoreError) -> Self {

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use uuid::Uuid;
 
 use super::{SharedStoreError, schema};
-use crate::{SlotState, local_store::Blob};
+use crate::{SlotState, state::Blob};
 
 /// Channel of the change notifications.
 pub(super) const CHANNEL: &str = "bulkhead_slots";

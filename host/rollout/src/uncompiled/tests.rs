@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::{
     AuditEntry, Candidate, Change, Expected, Move, Proof, VersionRecord,
-    local_store::Blob,
+    state::Blob,
     tests::{Bare, EMPTY, deployment, settings},
 };
 

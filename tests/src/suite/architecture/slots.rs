@@ -101,7 +101,7 @@ fn named_slot_is_seen() {
     let file = |path: &str, text: &str| Source { path: path.into(), text: text.into() };
     let slots = [("captcha", "captcha"), ("status", "status")];
     for (path, text, is_seen) in [
-        ("rollout/src/local_store.rs", "if id == \"captcha\" {", true),
+        ("rollout/src/state/local_store.rs", "if id == \"captcha\" {", true),
         ("rollout/src/lib.rs", "let key = \"slots.status.grants\";", true),
         ("src/host.rs", "SlotId::new(\"status\")", true),
         ("src/host.rs", "if service == \"captcha\" {", true),

@@ -10,7 +10,8 @@ use std::{
 use bulkhead_config::slots::SlotId;
 use serde::{Deserialize, Serialize};
 
-use super::{Move, Stage, VersionId, VersionRecord};
+use super::{Move, Stage, VersionRecord};
+use crate::VersionId;
 
 /// Number of bytes at the end that are read for the last lines, which are thousands of moves.
 const TAIL_BYTES: u64 = 4 << 20;
@@ -43,7 +44,7 @@ pub struct AuditEntry {
 }
 
 impl AuditEntry {
-    pub(super) fn new(slot: SlotId, generation: u64, record: &VersionRecord, step: &Move) -> Self {
+    pub(crate) fn new(slot: SlotId, generation: u64, record: &VersionRecord, step: &Move) -> Self {
         Self {
             at: step.at.clone(),
             slot: slot.as_str().to_owned(),
@@ -63,7 +64,7 @@ impl AuditEntry {
     }
 
     /// Returns a line about the host's configuration, whose revision is the version.
-    pub(super) fn of_configuration(revision: VersionId, generation: u64, step: Move) -> Self {
+    pub(crate) fn of_configuration(revision: VersionId, generation: u64, step: Move) -> Self {
         let Move { stage, at, actor, reason } = step;
         let (slot, component) = (CONFIGURATION.to_owned(), String::new());
         Self { at, slot, generation, version: revision, component, stage, actor, reason }

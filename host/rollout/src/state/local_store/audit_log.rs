@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use bulkhead_config::slots::SlotId;
 
 use super::{LocalStore, LocalStoreError, create_folder};
-use crate::{AuditEntry, audit};
+use crate::state::audit::{self, AuditEntry};
 
 /// Number of a slot's latest lines, beyond as many as are new, that are searched for moves that an earlier attempt
 /// has logged.

@@ -6,7 +6,8 @@ use bulkhead_config::slots::SlotId;
 use bulkhead_runtime::slots::{Trial, Weight};
 use serde::{Deserialize, Serialize};
 
-use super::{HOST, Move, Stage, VersionId, VersionRecord, audit::AuditEntry};
+use super::{AuditEntry, Move, Stage, VersionRecord};
+use crate::{HOST, VersionId};
 
 /// Which versions of a slot answer and which answered before: everything that a host needs to resume.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,12 +48,12 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    pub(super) fn new(version: VersionId, trial: Trial) -> Self {
+    pub(crate) fn new(version: VersionId, trial: Trial) -> Self {
         Self { version, weight: trial.percent(), shadow: trial == Trial::Shadow }
     }
 
     /// Returns how the version is tried; `None` if the weight is not a percentage.
-    pub(super) fn trial(&self) -> Option<Trial> {
+    pub(crate) fn trial(&self) -> Option<Trial> {
         if self.shadow { Some(Trial::Shadow) } else { Weight::new(self.weight).map(Trial::Canary) }
     }
 }
@@ -69,7 +70,7 @@ impl SlotState {
     }
 
     /// Returns whichever of the answering versions was moved last: the version that the last change concerned.
-    pub(super) fn latest(&self) -> Option<&VersionRecord> {
+    pub(crate) fn latest(&self) -> Option<&VersionRecord> {
         let candidate = self.candidate.as_ref().and_then(|candidate| self.get(&candidate.version));
         let moved = |record: &&VersionRecord| record.moves.last().map(|step| step.at.clone());
         // Timestamps of one format sort as text; of two equal ones the candidate's is the later move.
@@ -105,19 +106,19 @@ impl SlotState {
     }
 
     /// Appends a move to a version.
-    pub(super) fn add_move(&mut self, id: &VersionId, step: Move) {
+    pub(crate) fn add_move(&mut self, id: &VersionId, step: Move) {
         if let Some(record) = self.versions.iter_mut().find(|record| record.id == *id) {
             record.step(step);
         }
     }
 
     /// Appends the version that answered until now to those that a rollback goes back to.
-    pub(super) fn push_previous(&mut self, active: Option<VersionId>) {
+    pub(crate) fn push_previous(&mut self, active: Option<VersionId>) {
         self.previous.extend(active);
     }
 
     /// Records which versions answer from now on, in a new generation, and the moves that lead there.
-    pub(super) fn record_change(
+    pub(crate) fn record_change(
         &mut self,
         active: &VersionId,
         candidate: Option<(&VersionId, Trial)>,
@@ -150,7 +151,7 @@ impl SlotState {
     }
 
     /// Retires versions whose last calls ended when the host stopped.
-    pub(super) fn retire_drains(&mut self) {
+    pub(crate) fn retire_drains(&mut self) {
         for record in self.versions.iter_mut().filter(|record| record.stage() == Stage::Draining) {
             record.step(Move::now(Stage::Retired, HOST, "the host that had its last calls has stopped"));
         }
@@ -158,7 +159,7 @@ impl SlotState {
 
     /// Retires versions that drain only on other hosts. `own` is the previous state of this host, `running` are the
     /// versions that answer on it.
-    pub(super) fn retire_remote_drains(&mut self, own: &Self, running: &[&VersionId]) {
+    pub(crate) fn retire_remote_drains(&mut self, own: &Self, running: &[&VersionId]) {
         for record in self.versions.iter_mut().filter(|record| record.stage() == Stage::Draining) {
             let known = own.get(&record.id);
             let stage = known.map(VersionRecord::stage);
@@ -174,7 +175,7 @@ impl SlotState {
     }
 
     /// Returns whether a component belongs to a version that answers.
-    pub(super) fn serves_component(&self, component: &str) -> bool {
+    pub(crate) fn serves_component(&self, component: &str) -> bool {
         self.versions.iter().any(|record| record.component == component && self.answers(&record.id))
     }
 
@@ -191,13 +192,13 @@ impl SlotState {
 
     /// Returns whether the same versions answer as in `other`, in the same generation. Automatic changes of a host
     /// that lags behind the shared state leave the generation unchanged.
-    pub(super) fn serves_same_as(&self, other: &Self) -> bool {
+    pub(crate) fn serves_same_as(&self, other: &Self) -> bool {
         let point = |state: &Self| (state.generation, state.active.clone(), state.candidate.clone());
         point(self) == point(other)
     }
 
     /// Returns whether a version answers calls: it is active, or a candidate that is not in shadow.
-    pub(super) fn is_serving(&self, id: &VersionId) -> bool {
+    pub(crate) fn is_serving(&self, id: &VersionId) -> bool {
         let candidate = self.candidate.as_ref().filter(|candidate| !candidate.shadow);
         self.active.as_ref() == Some(id) || candidate.is_some_and(|candidate| candidate.version == *id)
     }

@@ -49,10 +49,10 @@ pub enum LocalStoreError {
 
 /// A component's bytes, and the text of its `.minisig` file if it has one.
 #[derive(Clone, Debug)]
-pub(super) struct Blob {
-    pub(super) component: String,
-    pub(super) wasm: Arc<[u8]>,
-    pub(super) signature: Option<String>,
+pub(crate) struct Blob {
+    pub(crate) component: String,
+    pub(crate) wasm: Arc<[u8]>,
+    pub(crate) signature: Option<String>,
 }
 
 /// How far a change has come when its state is written, which decides what a failed write means.
@@ -164,7 +164,7 @@ impl LocalStore {
     ///
     /// # Errors
     /// When the state on disk has not changed; the audit log then has no line of the change.
-    pub(super) fn save(
+    pub(crate) fn save(
         &self,
         slot: SlotId,
         revision: u64,
@@ -178,7 +178,7 @@ impl LocalStore {
     ///
     /// # Errors
     /// When the state on disk has not changed.
-    pub(super) fn save_applied(
+    pub(crate) fn save_applied(
         &self,
         slot: SlotId,
         revision: u64,
@@ -192,7 +192,7 @@ impl LocalStore {
     ///
     /// # Errors
     /// See [`LocalStore::save_applied`].
-    pub(super) fn save_rollback(
+    pub(crate) fn save_rollback(
         &self,
         slot: SlotId,
         revision: u64,
@@ -265,7 +265,7 @@ impl LocalStore {
     ///
     /// # Errors
     /// When another host has written it.
-    pub(super) fn check_revision(
+    pub(crate) fn check_revision(
         &self,
         slot: SlotId,
         stored: &SlotState,
@@ -297,7 +297,7 @@ impl LocalStore {
     }
 
     /// Adds a component that the state names already.
-    pub(super) fn add_blob(&self, slot: SlotId, blob: &Blob) -> Result<(), LocalStoreError> {
+    pub(crate) fn add_blob(&self, slot: SlotId, blob: &Blob) -> Result<(), LocalStoreError> {
         self.create_slot_folder(slot)?;
         let _lock = self.lock()?;
         self.check_reserve(slice::from_ref(blob), 0)?;
@@ -305,12 +305,12 @@ impl LocalStore {
     }
 
     /// Returns whether a component is stored.
-    pub(super) fn has_component(&self, slot: SlotId, component: &str) -> bool {
+    pub(crate) fn has_component(&self, slot: SlotId, component: &str) -> bool {
         self.component_path(slot, component).is_file()
     }
 
     /// Returns a stored component with its signature.
-    pub(super) fn blob(&self, slot: SlotId, component: &str, cap: usize) -> Result<Blob, LocalStoreError> {
+    pub(crate) fn blob(&self, slot: SlotId, component: &str, cap: usize) -> Result<Blob, LocalStoreError> {
         let wasm = self.component(slot, component, cap)?;
         let path = self.signature_path(slot, component);
         let signature = match fs::read_to_string(&path) {
