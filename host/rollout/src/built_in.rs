@@ -6,19 +6,7 @@ use bulkhead_runtime::background;
 use bulkhead_runtime::compile::ComponentDigest;
 use bulkhead_runtime::slots::World;
 
-use super::{DeployError, Deployment, Proof, VersionRecord};
-
-/// The name of the component that is part of the binary, and the source of its versions.
-pub const EMBEDDED: &str = "embedded";
-
-/// The bytes of a component.
-#[derive(Clone, Debug)]
-pub struct Exported {
-    /// Its digest.
-    pub component: ComponentDigest,
-    /// The bytes.
-    pub wasm: Arc<[u8]>,
-}
+use super::{DeployError, Deployment, EMBEDDED, Exported, Proof, VersionRecord};
 
 impl<W: World> Deployment<W> {
     /// Returns the version that a name refers to. For [`EMBEDDED`] that is the remembered version of the built-in

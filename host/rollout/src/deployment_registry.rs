@@ -1,92 +1,13 @@
-//! The registry of a host's deployments, and the operations that each of them offers.
+//! The registry of a host's deployments.
 
 use std::sync::{
     Arc, PoisonError, RwLock,
     atomic::{AtomicBool, Ordering},
 };
 
-use bulkhead_config::slots::{Slot as Settings, SlotId};
-use bulkhead_runtime::capabilities::LogLine;
-use futures_util::future::BoxFuture;
+use bulkhead_config::slots::SlotId;
 
-use super::{
-    AuditEntry, Change, DeployError, Expected, Exported, LocalStore, LocalStoreError, PreparedChange, Proof,
-    Pushed, ShadowView, SharedState, SharedView, SlotView, Stage, VersionDiff, VersionRecord,
-};
-
-/// Receives each stage of a push.
-pub type StageReporter = Arc<dyn Fn(Stage) + Send + Sync>;
-
-/// What operators can do with a slot, whatever its world.
-pub trait Deploy: Send + Sync + 'static {
-    /// Returns the slot's id.
-    fn slot(&self) -> SlotId;
-
-    /// Returns what the slot does now.
-    fn view(&self) -> SlotView;
-
-    /// Returns how the slot compares with the shared state, if hosts share it.
-    fn shared(&self) -> Option<SharedView>;
-
-    /// Returns the findings of the candidate in shadow, if there is one.
-    fn shadow(&self) -> Option<ShadowView>;
-
-    /// Returns every remembered version, the oldest first.
-    fn history(&self) -> Vec<VersionRecord>;
-
-    /// Compares two remembered versions.
-    fn diff(self: Arc<Self>, a: String, b: String) -> BoxFuture<'static, Result<VersionDiff, DeployError>>;
-
-    /// Compiles the version that a rollback returns to, unless the cache has it.
-    fn precompile(self: Arc<Self>) -> BoxFuture<'static, ()>;
-
-    /// Prepares the version that other settings lead to; nothing changes until it is applied.
-    fn dry_run(
-        self: Arc<Self>,
-        settings: Settings,
-    ) -> BoxFuture<'static, Result<Box<dyn PreparedChange>, DeployError>>;
-
-    /// Returns the settings of versions that are created now.
-    fn settings(&self) -> Arc<Settings>;
-
-    /// Returns why no version answers.
-    fn empty_reason(&self) -> Option<String>;
-
-    /// Returns why the configured file is unusable while a stored copy of it answers.
-    fn file_fault(&self) -> Option<String>;
-
-    /// Returns why the current state is not on disk, if it is not.
-    fn unsaved_reason(&self) -> Option<String>;
-
-    /// Returns why a version answers in place of the active one, if one does.
-    fn uncompiled_reason(&self) -> Option<String>;
-
-    /// Loads the version that a rollback returns to after a start, if the active one is still monitored.
-    fn hold_predecessor(&self);
-
-    /// Returns the last `limit` lines of the slot's log, the oldest first.
-    fn logs(&self, limit: usize) -> Vec<LogLine>;
-
-    /// Prepares a component up to its trial and reports each stage that it passes, or its refusal.
-    fn push(
-        self: Arc<Self>,
-        wasm: Arc<[u8]>,
-        source: String,
-        proof: Proof,
-        actor: String,
-        report: StageReporter,
-    ) -> BoxFuture<'static, Result<Pushed, DeployError>>;
-
-    /// Returns the bytes of a remembered version or of the component that is part of the binary.
-    fn export(self: Arc<Self>, name: String) -> BoxFuture<'static, Result<Exported, DeployError>>;
-
-    /// Changes which versions answer.
-    fn change(
-        self: Arc<Self>,
-        change: Change,
-        expected: Expected,
-    ) -> BoxFuture<'static, Result<SlotView, DeployError>>;
-}
+use super::{AuditEntry, Deploy, LocalStore, LocalStoreError, SharedState};
 
 /// The deployments of a host, one a slot, for its operators.
 pub struct DeploymentRegistry {

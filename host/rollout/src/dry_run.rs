@@ -9,26 +9,12 @@ use futures_util::future::BoxFuture;
 use tokio::sync::MutexGuard;
 
 use super::{
-    DeployError, Deployment, Expected, HOST, Move, SlotState, Stage, VersionId, VersionRecord,
+    DeployError, Deployment, Expected, HOST, Move, PreparedChange, SlotState, Stage, VersionId,
+    VersionRecord,
     changes::{ChangeScope, NextVersions},
     configured::{ChangedFile, ConfiguredFile},
     state::Blob,
 };
-
-/// A change that has been prepared and can be applied; if it is dropped, nothing happens.
-pub trait PreparedChange: Send {
-    /// Returns the generation for which it was prepared.
-    fn generation(&self) -> u64;
-
-    /// Returns the version that will answer; `None` if the current one stays.
-    fn version(&self) -> Option<VersionId>;
-
-    /// Returns a problem that does not prevent the change: the slot's file is unusable.
-    fn warning(&self) -> Option<String>;
-
-    /// Applies the change.
-    fn apply(self: Box<Self>, expected: Expected) -> BoxFuture<'static, Result<(), DeployError>>;
-}
 
 /// A slot's component under other settings, which has passed its trial and does not answer yet.
 pub(super) struct PreparedSettings<W: World> {

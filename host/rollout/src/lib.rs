@@ -9,12 +9,12 @@
 mod built_in;
 mod changes;
 mod commit;
+mod compare;
 mod configured;
+mod deploy;
 mod deployment;
 mod deployment_registry;
-mod diff;
 mod dry_run;
-mod error;
 mod folder_watch;
 mod pending_write;
 mod precompile;
@@ -30,20 +30,18 @@ pub mod signature;
 mod signature_check;
 mod state;
 mod uncompiled;
-mod view;
 
 #[cfg(test)]
 mod tests;
 
 pub use self::{
-    built_in::{EMBEDDED, Exported},
-    changes::{Change, Expected},
     configured::read_configured,
+    deploy::{
+        Change, Deploy, DeployError, EMBEDDED, Expected, Exported, PreparedChange, Pushed, ShadowView,
+        SlotView, StageReporter, VersionDiff, VersionView,
+    },
     deployment::Deployment,
-    deployment_registry::{Deploy, DeploymentRegistry, StageReporter},
-    diff::VersionDiff,
-    dry_run::PreparedChange,
-    error::DeployError,
+    deployment_registry::DeploymentRegistry,
     reload::{
         ConfigSource, ConfigurationView, LiveKeys, ReloadError, Reloaded, Reloader, Reversioned, Tokens,
     },
@@ -53,7 +51,6 @@ pub use self::{
         ACCESS, AuditEntry, CONFIGURATION, Candidate, LocalStore, LocalStoreError, Move, SlotState, Stage,
         VersionRecord,
     },
-    view::{Pushed, ShadowView, SlotView, VersionView},
 };
 pub use bulkhead_runtime::slots::VersionId;
 

@@ -43,7 +43,7 @@ impl SharedStoreError {
     }
 
     /// Returns the driver's message, for the log.
-    pub(super) fn detail(&self) -> Option<&str> {
+    pub(crate) fn detail(&self) -> Option<&str> {
         match self {
             Self::Unreachable { detail, .. } => detail.as_deref(),
             _ => None,

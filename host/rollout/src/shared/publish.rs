@@ -8,25 +8,8 @@ use std::{
 use bulkhead_runtime::background;
 use bulkhead_runtime::slots::World;
 
-use super::{SharedState, SharedStoreError};
+use super::SharedState;
 use crate::{DeployError, Deployment, SlotState, state::Blob};
-
-impl From<SharedStoreError> for DeployError {
-    fn from(error: SharedStoreError) -> Self {
-        match error {
-            SharedStoreError::Conflict => Self::ConcurrentChange,
-            SharedStoreError::Unreadable { .. } => Self::StateUnreadable(error.to_string()),
-            SharedStoreError::InvalidUrl
-            | SharedStoreError::Unreachable { .. }
-            | SharedStoreError::MissingComponent(_) => {
-                if let Some(detail) = error.detail() {
-                    tracing::warn!(reason = %error, detail, "the hosts' database failed");
-                }
-                Self::StateUnreachable(error.to_string())
-            }
-        }
-    }
-}
 
 impl<W: World> Deployment<W> {
     /// Publishes `state` to all hosts with the components that the database lacks, of which `pending` are not in

@@ -1,12 +1,11 @@
 //! Comparison of two versions of a slot.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
-use bulkhead_runtime::background;
-use bulkhead_runtime::slots::{Outline, World, outline};
+use bulkhead_runtime::slots::Outline;
 use serde::Serialize;
 
-use super::{DeployError, Deployment, VersionId, VersionRecord};
+use crate::{VersionId, VersionRecord};
 
 /// One side of a comparison.
 #[derive(Clone, Debug, Serialize)]
@@ -105,28 +104,23 @@ impl VersionSide {
     }
 }
 
-impl<W: World> Deployment<W> {
-    pub(super) async fn compare_versions(&self, a: &str, b: &str) -> Result<VersionDiff, DeployError> {
-        let (a, b) = (self.find_version(a)?, self.find_version(b)?);
-        let (of_a, of_b) = (self.outline(&a).await?, self.outline(&b).await?);
-        let capabilities = &self.slot.context.capabilities;
-        Ok(VersionDiff {
-            slot: self.slot.name().as_str(),
+impl VersionDiff {
+    /// Compares two versions and what they import and export; imports that `named_now` names alike are the same.
+    pub(crate) fn new(
+        slot: &'static str,
+        (a, of_a): (&VersionRecord, &Outline),
+        (b, of_b): (&VersionRecord, &Outline),
+        named_now: impl Fn(&str) -> String,
+    ) -> Self {
+        Self {
+            slot,
             same_component: a.component == b.component,
-            // A deprecated name is the same interface.
-            imports: NameDiff::of(&of_a.imports, &of_b.imports, |import| capabilities.named_now(import)),
+            imports: NameDiff::of(&of_a.imports, &of_b.imports, named_now),
             exports: NameDiff::of(&of_a.exports, &of_b.exports, str::to_owned),
             settings: settings(&a.settings, &b.settings),
-            a: VersionSide::new(&a, &of_a),
-            b: VersionSide::new(&b, &of_b),
-        })
-    }
-
-    async fn outline(&self, record: &VersionRecord) -> Result<Outline, DeployError> {
-        let wasm: Arc<[u8]> = self.component(record).await?;
-        let read = background::run(move || outline(&wasm));
-        let refused = |reason| DeployError::Refused { version: record.id.clone(), reason };
-        read.await.map_err(|_| DeployError::Stopping)?.map_err(refused)
+            a: VersionSide::new(a, of_a),
+            b: VersionSide::new(b, of_b),
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bulkhead_runtime::slots::{ShadowReport, Slot, Trial, Version, World, revision};
 use serde::Serialize;
 
-use super::{SharedView, SlotState, Stage, VersionId, VersionRecord};
+use crate::{SharedView, SlotState, Stage, VersionId, VersionRecord};
 
 /// A slot as operators see it.
 #[derive(Clone, Debug, Serialize)]
@@ -63,7 +63,7 @@ pub struct ShadowView {
 }
 
 impl ShadowView {
-    pub(super) fn new<W: World>(slot: &Slot<W>, state: &SlotState) -> Option<Self> {
+    pub(crate) fn new<W: World>(slot: &Slot<W>, state: &SlotState) -> Option<Self> {
         let candidate = state.candidate.as_ref().filter(|candidate| candidate.shadow)?;
         let (version, _) = slot.candidate()?;
         let findings = slot.shadow_report(&version);
@@ -116,7 +116,7 @@ impl SlotView {
         desired.map_or(self.generation, |desired| desired.max(self.generation))
     }
 
-    pub(super) fn new<W: World>(
+    pub(crate) fn new<W: World>(
         slot: &Slot<W>,
         state: &SlotState,
         empty: Option<String>,

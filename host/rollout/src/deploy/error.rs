@@ -1,6 +1,7 @@
 //! Errors of changes to a slot.
 
-use super::{LocalStoreError, SlotView, VersionId};
+use super::SlotView;
+use crate::{LocalStoreError, SharedStoreError, VersionId};
 
 /// Why a change was not made. The versions that answer stay the same.
 #[derive(Debug, thiserror::Error)]
@@ -98,6 +99,23 @@ impl DeployError {
             Self::NoPredecessor(_) => "no-predecessor",
             Self::Storage(_) => "storage",
             Self::Stopping => "stopping",
+        }
+    }
+}
+
+impl From<SharedStoreError> for DeployError {
+    fn from(error: SharedStoreError) -> Self {
+        match error {
+            SharedStoreError::Conflict => Self::ConcurrentChange,
+            SharedStoreError::Unreadable { .. } => Self::StateUnreadable(error.to_string()),
+            SharedStoreError::InvalidUrl
+            | SharedStoreError::Unreachable { .. }
+            | SharedStoreError::MissingComponent(_) => {
+                if let Some(detail) = error.detail() {
+                    tracing::warn!(reason = %error, detail, "the hosts' database failed");
+                }
+                Self::StateUnreachable(error.to_string())
+            }
         }
     }
 }
