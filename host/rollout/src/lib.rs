@@ -5,42 +5,37 @@
 //! calls, so that a host that is killed starts with either the old or the new versions. Every move is appended to
 //! the audit log first. Only a rollback takes effect before it is on disk, because calls fail meanwhile and the
 //! code that it returns to is already loaded.
+//!
+//! Its modules, each of which uses only those below it:
+//!
+//! ```text
+//! reload                the configuration of every slot while the host runs
+//! deployment_registry   the slots of a host
+//! deployment            one slot: each operation has a file of its own
+//! deploy                what operators ask of a slot, the answers and the errors
+//! shared, signature     the state that several hosts share; signatures of components
+//! state                 versions, their moves, and the data folder
+//! registry              components from OCI registries
+//! ```
 
-mod built_in;
-mod changes;
-mod commit;
-mod compare;
-mod configured;
 mod deploy;
 mod deployment;
 mod deployment_registry;
-mod dry_run;
-mod folder_watch;
-mod pending_write;
-mod precompile;
-mod predecessor;
-mod push;
 pub mod registry;
 mod reload;
-mod restore;
-mod rollback_criteria;
-mod rollback_monitor;
 mod shared;
 pub mod signature;
-mod signature_check;
 mod state;
-mod uncompiled;
 
 #[cfg(test)]
 mod tests;
 
 pub use self::{
-    configured::read_configured,
     deploy::{
         Change, Deploy, DeployError, EMBEDDED, Expected, Exported, PreparedChange, Pushed, ShadowView,
         SlotView, StageReporter, VersionDiff, VersionView,
     },
-    deployment::Deployment,
+    deployment::{Deployment, read_configured},
     deployment_registry::DeploymentRegistry,
     reload::{
         ConfigSource, ConfigurationView, LiveKeys, ReloadError, Reloaded, Reloader, Reversioned, Tokens,

@@ -13,15 +13,11 @@
 //! * If a desired version may not answer on this host, its versions stay; the host reports that and retries with
 //!   growing pauses.
 
-mod apply;
 mod error;
 mod listen;
-mod publish;
 mod replication_status;
-mod rollback;
 mod schema;
 mod store;
-mod sync;
 
 use std::{
     collections::BTreeMap,
@@ -44,9 +40,9 @@ pub use self::{error::SharedStoreError, replication_status::SharedView};
 
 /// The slots' heads as the database last returned them.
 #[derive(Clone, Debug, Default)]
-struct SlotHeads {
+pub(super) struct SlotHeads {
     /// Why the database is unreachable; `None` while it answers.
-    unreachable: Option<String>,
+    pub(super) unreachable: Option<String>,
     /// The head of each slot by its name.
     slots: BTreeMap<String, SlotHead>,
     /// The database has answered at least once.
@@ -55,12 +51,12 @@ struct SlotHeads {
 
 /// The state that hosts share.
 pub struct SharedState {
-    store: SharedStore,
-    poll_interval: Duration,
-    heads: watch::Sender<SlotHeads>,
+    pub(super) store: SharedStore,
+    pub(super) poll_interval: Duration,
+    pub(super) heads: watch::Sender<SlotHeads>,
     /// Wakes the poll task.
     hint: Arc<Notify>,
-    metrics: Arc<Metrics>,
+    pub(super) metrics: Arc<Metrics>,
     tasks: Mutex<JoinSet<()>>,
 }
 
@@ -112,7 +108,7 @@ impl SharedState {
     }
 
     /// Reads the heads from the database and notifies the subscribers of `heads`.
-    async fn poll(&self) -> Result<(), SharedStoreError> {
+    pub(super) async fn poll(&self) -> Result<(), SharedStoreError> {
         let heads = self.store.heads().await;
         let unreachable = heads.as_ref().err().map(ToString::to_string);
         let detail = heads.as_ref().err().and_then(SharedStoreError::detail);
@@ -142,17 +138,17 @@ impl SharedState {
     }
 
     /// Records the head that this host has just published.
-    fn record_head(&self, slot: SlotId, stamp: &str, generation: u64) {
+    pub(super) fn record_head(&self, slot: SlotId, stamp: &str, generation: u64) {
         let head = SlotHead { stamp: stamp.to_owned(), generation: Some(generation) };
         self.heads.send_modify(|known| drop(known.slots.insert(slot.as_str().to_owned(), head)));
     }
 
-    fn head(&self, slot: SlotId) -> Option<SlotHead> {
+    pub(super) fn head(&self, slot: SlotId) -> Option<SlotHead> {
         self.heads.borrow().slots.get(slot.as_str()).cloned()
     }
 
     /// Waits until the head of a slot is neither the one known now nor that of `stamp`.
-    async fn wait_for_newer(&self, slot: SlotId, stamp: Option<&str>) {
+    pub(super) async fn wait_for_newer(&self, slot: SlotId, stamp: Option<&str>) {
         let known = self.head(slot).map(|head| head.stamp);
         let is_newer = |heads: &SlotHeads| {
             let head = heads.slots.get(slot.as_str()).map(|head| head.stamp.as_str());

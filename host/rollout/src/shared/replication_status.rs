@@ -28,9 +28,9 @@ pub struct SharedView {
 #[derive(Debug, Default)]
 pub(crate) struct ReplicationStatus {
     /// The row has been read since the start.
-    pub(super) has_read: bool,
+    pub(crate) has_read: bool,
     /// Some components that the state names may be missing here.
-    pub(super) is_incomplete: bool,
+    pub(crate) is_incomplete: bool,
     lag: Option<Lag>,
     /// Stamp of the state whose application failed for another reason than a refused version.
     failed_stamp: Option<String>,
@@ -48,36 +48,36 @@ struct Lag {
 
 impl ReplicationStatus {
     /// Records that the desired generation answers here.
-    pub(super) fn record_success(&mut self) {
+    pub(crate) fn record_success(&mut self) {
         (self.lag, self.failed_stamp, self.has_unreadable_row) = (None, None, false);
     }
 
     /// Records that the state with this stamp could not be applied.
-    pub(super) fn record_failure(&mut self, stamp: String, applied: u64, reason: String, poll: Duration) {
+    pub(crate) fn record_failure(&mut self, stamp: String, applied: u64, reason: String, poll: Duration) {
         self.record_lag(applied, reason, poll);
         self.failed_stamp = Some(stamp);
     }
 
     /// Records that the state with this stamp cannot be read.
-    pub(super) fn record_unreadable(&mut self, stamp: String, applied: u64, reason: String, poll: Duration) {
+    pub(crate) fn record_unreadable(&mut self, stamp: String, applied: u64, reason: String, poll: Duration) {
         self.record_failure(stamp, applied, reason, poll);
         self.has_unreadable_row = true;
     }
 
     /// Returns whether the desired state cannot be read.
-    pub(super) fn is_unreadable(&self) -> bool {
+    pub(crate) fn is_unreadable(&self) -> bool {
         self.has_unreadable_row
     }
 
     /// Returns whether it is too early to retry the state with this stamp.
-    pub(super) fn in_backoff(&self, stamp: &str) -> bool {
+    pub(crate) fn in_backoff(&self, stamp: &str) -> bool {
         self.failed_stamp.as_deref() == Some(stamp)
             && self.lag.as_ref().is_some_and(|lag| lag.retry_at > Instant::now())
     }
 
     /// Records why the desired generation does not answer here. `applied` is the generation that does, unless an
     /// earlier failure has recorded one.
-    pub(super) fn record_lag(&mut self, applied: u64, reason: String, poll: Duration) {
+    pub(crate) fn record_lag(&mut self, applied: u64, reason: String, poll: Duration) {
         self.has_unreadable_row = false;
         let before = self.lag.take();
         let attempts = before.as_ref().map_or(0, |before| before.attempts.saturating_add(1));
@@ -88,16 +88,16 @@ impl ReplicationStatus {
 
     /// Returns whether the desired generation does not answer here. An unreadable state counts like an unreachable
     /// database.
-    pub(super) fn is_behind(&self) -> bool {
+    pub(crate) fn is_behind(&self) -> bool {
         self.lag.is_some() && !self.has_unreadable_row
     }
 
     /// Returns whether the state should be read again although its stamp has not changed.
-    pub(super) fn is_due(&self) -> bool {
+    pub(crate) fn is_due(&self) -> bool {
         !self.has_read || self.lag.as_ref().is_some_and(|lag| lag.retry_at <= Instant::now())
     }
 
-    pub(super) fn view(&self, shared: &SharedState, slot: SlotId, state: &SlotState) -> SharedView {
+    pub(crate) fn view(&self, shared: &SharedState, slot: SlotId, state: &SlotState) -> SharedView {
         let heads = shared.heads.borrow();
         let none = heads.has_answered.then_some(state.generation);
         SharedView {

@@ -27,14 +27,14 @@ const SESSION_LIMITS: &str = "SET statement_timeout = '30s'; SET lock_timeout = 
 
 /// The stamp and generation of a slot's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SlotHead {
-    pub(super) stamp: String,
+pub(crate) struct SlotHead {
+    pub(crate) stamp: String,
     /// `None` if the stored number is negative.
-    pub(super) generation: Option<u64>,
+    pub(crate) generation: Option<u64>,
 }
 
 /// The tables of the shared state.
-pub(super) struct SharedStore {
+pub(crate) struct SharedStore {
     pub(super) options: PgConnectOptions,
     pool: Pool<sqlx::Postgres>,
 }
@@ -74,7 +74,7 @@ impl SharedStore {
     }
 
     /// Returns a slot's state with its stamp.
-    pub(super) async fn state(&self, slot: SlotId) -> Result<Option<SlotState>, SharedStoreError> {
+    pub(crate) async fn state(&self, slot: SlotId) -> Result<Option<SlotState>, SharedStoreError> {
         let mut lease = self.lease().await?;
         let query = sqlx::query_as::<_, SlotRow>(
             "SELECT stamp, generation, book::text FROM bulkhead_slot WHERE slot = $1",
@@ -86,7 +86,7 @@ impl SharedStore {
     }
 
     /// Returns a component of at most `cap` bytes.
-    pub(super) async fn component(
+    pub(crate) async fn component(
         &self,
         slot: SlotId,
         component: &str,
@@ -110,7 +110,7 @@ impl SharedStore {
     }
 
     /// Returns which of these components the database lacks.
-    pub(super) async fn missing(
+    pub(crate) async fn missing(
         &self,
         slot: SlotId,
         components: &[String],
@@ -128,7 +128,7 @@ impl SharedStore {
     /// Replaces the state whose stamp `state` has, adds `blobs`, and deletes the components that are not in
     /// `named`; returns the new stamp. Runs in one transaction, which locks the slot's row with its first
     /// statement.
-    pub(super) async fn publish(
+    pub(crate) async fn publish(
         &self,
         slot: SlotId,
         state: &SlotState,

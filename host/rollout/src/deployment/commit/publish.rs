@@ -1,20 +1,15 @@
 //! Publication of a slot's state and components to the hosts' database.
 
-use std::{
-    collections::BTreeSet,
-    sync::{Arc, PoisonError},
-};
+use std::collections::BTreeSet;
 
-use bulkhead_runtime::background;
 use bulkhead_runtime::slots::World;
 
-use super::SharedState;
-use crate::{DeployError, Deployment, SlotState, state::Blob};
+use crate::{DeployError, Deployment, SharedState, SlotState, state::Blob};
 
 impl<W: World> Deployment<W> {
     /// Publishes `state` to all hosts with the components that the database lacks, of which `pending` are not in
     /// the local store; returns the new stamp.
-    pub(crate) async fn publish(
+    pub(in crate::deployment) async fn publish(
         &self,
         shared: &SharedState,
         state: &SlotState,
@@ -45,17 +40,5 @@ impl<W: World> Deployment<W> {
         shared.record_head(slot, &stamp, state.generation);
         shared.metrics.sharing.record_sync(slot.as_str(), "published");
         Ok(stamp)
-    }
-
-    /// Returns a component with its signature, from the local store or from those that the next change stores.
-    pub(crate) async fn stored_blob(&self, component: &str) -> Result<Blob, DeployError> {
-        let configured_blob = self.configured_blob.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(blob) = configured_blob.filter(|blob| blob.component == component) {
-            return Ok(blob);
-        }
-        let (store, slot, component) = (Arc::clone(&self.store), self.slot.name(), component.to_owned());
-        let cap = self.slot.context.sandbox.component_bytes;
-        let read = move || store.blob(slot, &component, cap);
-        Ok(background::run(read).await.map_err(|_| DeployError::Stopping)??)
     }
 }

@@ -8,7 +8,7 @@ use std::{
 use bulkhead_runtime::slots::World;
 use tokio::{sync::MutexGuard, task::spawn_blocking};
 
-use super::{DeployError, Deployment, LocalStore, VersionId};
+use crate::{DeployError, Deployment, LocalStore, VersionId};
 
 /// Pause before a failed write is retried; it doubles with every attempt.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
@@ -17,7 +17,7 @@ const MAX_RETRY: Duration = Duration::from_secs(30);
 
 /// A state in memory that is newer than the one on disk.
 #[derive(Debug)]
-pub(super) struct PendingWrite {
+pub(in crate::deployment) struct PendingWrite {
     /// The revision on disk.
     revision: u64,
     /// The active version of the state on disk, which answers after a restart.
@@ -30,7 +30,7 @@ pub(super) struct PendingWrite {
 
 impl<W: World> Deployment<W> {
     /// Returns, for operators, why the current state is not on disk; `None` if it is.
-    pub(super) fn unsaved_reason(&self) -> Option<String> {
+    pub(in crate::deployment) fn unsaved_reason(&self) -> Option<String> {
         let active = self.state().active.clone();
         let pending = self.pending_write.lock().unwrap_or_else(PoisonError::into_inner);
         pending.as_ref().map(|pending| {
@@ -53,7 +53,10 @@ impl<W: World> Deployment<W> {
 
     /// Rejects a change if another host with this data folder has made one. A disk that cannot be read does not
     /// reject it.
-    pub(super) async fn check_no_conflict(&self, _guard: &MutexGuard<'_, ()>) -> Result<(), DeployError> {
+    pub(in crate::deployment) async fn check_no_conflict(
+        &self,
+        _guard: &MutexGuard<'_, ()>,
+    ) -> Result<(), DeployError> {
         let (store, slot, revision) = (Arc::clone(&self.store), self.slot.name(), self.revision_on_disk());
         let checked = spawn_blocking(move || {
             store

@@ -9,10 +9,13 @@ use futures_util::future::BoxFuture;
 use tokio::sync::MutexGuard;
 
 use super::{
-    DeployError, Deployment, Expected, HOST, Move, PreparedChange, SlotState, Stage, VersionId,
-    VersionRecord,
-    changes::{ChangeScope, NextVersions},
+    Deployment,
+    commit::ChangeScope,
     configured::{ChangedFile, ConfiguredFile},
+    switch::NextVersions,
+};
+use crate::{
+    DeployError, Expected, HOST, Move, PreparedChange, SlotState, Stage, VersionId, VersionRecord,
     state::Blob,
 };
 

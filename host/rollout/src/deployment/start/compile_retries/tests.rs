@@ -6,12 +6,12 @@ use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
 
 use bulkhead_config::slots::SlotId;
 use bulkhead_runtime::compile::ComponentDigest;
-use bulkhead_runtime::slots::Weight;
+use bulkhead_runtime::slots::{Trial, Weight};
 use tempfile::TempDir;
 
 use super::*;
 use crate::{
-    AuditEntry, Candidate, Change, Expected, Move, Proof, VersionRecord,
+    AuditEntry, Candidate, Change, Expected, Move, Proof, VersionId, VersionRecord,
     state::Blob,
     tests::{Bare, EMPTY, deployment, settings},
 };

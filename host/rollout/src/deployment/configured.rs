@@ -1,4 +1,4 @@
-//! The component file that the configuration names.
+//! The component that the configuration names, and the file that it comes from.
 
 use std::{
     io,
@@ -12,9 +12,16 @@ use bulkhead_runtime::background;
 use bulkhead_runtime::slots::{Version, World, read_component};
 
 use super::{
-    DeployError, Deployment, HOST, Move, Proof, Stage, VersionRecord, deployment::IdentifiedComponent,
-    state::Blob, uncompiled::PrepareError,
+    Deployment,
+    prepare::{IdentifiedComponent, LoadedVersion, PrepareError},
 };
+use crate::{DeployError, HOST, Move, Proof, Stage, VersionRecord, state::Blob};
+
+/// The component that the configuration names: its bytes, source and proof.
+pub(super) type ConfiguredComponent = (Arc<[u8]>, String, Proof);
+
+/// The configured component, or why it cannot be read.
+pub type ConfiguredResult = Result<ConfiguredComponent, String>;
 
 /// Reads a component file of at most `cap` bytes, and the signature file beside it.
 ///
@@ -103,5 +110,33 @@ impl<W: World> Deployment<W> {
         record.configured = true;
         record.step(Move::now(Stage::Trialled, HOST, if active.is_some() { CHANGED } else { NAMED }));
         Ok(ConfiguredFile::Other(Box::new(ChangedFile { record, version, blob })))
+    }
+
+    /// Loads the component that the configuration names now.
+    pub(super) async fn load_configured(
+        &self,
+        configured: impl Future<Output = ConfiguredResult>,
+    ) -> Result<LoadedVersion<W>, PrepareError> {
+        let named = configured.await?;
+        let (wasm, source, proof) = named.clone();
+        let settings = self.slot.settings();
+        let identified = self.identify(wasm, &source, proof, &settings).await;
+        let IdentifiedComponent { mut record, signer, blob } =
+            identified.map_err(|error| error.to_string())?;
+        let is_file = matches!(settings.component, ComponentSource::File(_));
+        let of_file = |reason| if is_file { format!("{source}: {reason}") } else { reason };
+        signer.map_err(of_file)?;
+        record.configured = true;
+        let prepared = self.prepare(Arc::clone(&blob.wasm), &source, settings, |_| {}).await;
+        if !matches!(prepared, Err(PrepareError::Refused(_))) {
+            *self.configured_blob.lock().unwrap_or_else(PoisonError::into_inner) = Some(blob);
+        }
+        let is_uncompiled = matches!(prepared, Err(PrepareError::Uncompiled(_)));
+        self.set_uncompiled_configured(is_uncompiled.then_some(named));
+        let version = prepared.map_err(|error| match error {
+            PrepareError::Refused(reason) => PrepareError::Refused(of_file(reason)),
+            uncompiled @ PrepareError::Uncompiled(_) => uncompiled,
+        })?;
+        Ok((record, version))
     }
 }

@@ -4,12 +4,16 @@
 
 use bulkhead_runtime::slots::World;
 
-use super::SharedState;
-use crate::{Deploy as _, DeployError, Deployment, Expected, SlotState, changes::ATTEMPTS};
+use crate::{
+    Deploy as _, DeployError, Deployment, Expected, SharedState, SlotState, deployment::commit::ATTEMPTS,
+};
 
 impl<W: World> Deployment<W> {
     /// Rolls back what all hosts should have.
-    pub(crate) async fn roll_back_cluster(&self, expected: &Expected) -> Result<(), DeployError> {
+    pub(in crate::deployment) async fn roll_back_cluster(
+        &self,
+        expected: &Expected,
+    ) -> Result<(), DeployError> {
         for _ in 0..ATTEMPTS {
             let rolled_back = match self.newer_shared_state().await? {
                 Some((shared, desired)) => self.roll_back_shared(shared, desired, expected).await,

@@ -4,12 +4,12 @@ use bulkhead_runtime::compile::ComponentDigest;
 use bulkhead_runtime::slots::World;
 use bulkhead_telemetry::one_line;
 
-use super::{Deployment, SlotState};
+use crate::{Deployment, SlotState};
 
 impl<W: World> Deployment<W> {
     /// Keeps the compiled code of the active version, the candidate and the predecessor of `state` in the cache.
     /// After the start the predecessor is compiled in the background if the cache lacks it.
-    pub(super) fn keep_compiled(&self, state: &SlotState) {
+    pub(in crate::deployment) fn keep_compiled(&self, state: &SlotState) {
         let compiler = &self.slot.context.compiler;
         let candidate = state.candidate.as_ref().and_then(|candidate| state.get(&candidate.version));
         let needed = [state.active(), candidate, state.predecessor()].into_iter().flatten();
@@ -26,7 +26,7 @@ impl<W: World> Deployment<W> {
     }
 
     /// Compiles the predecessor of the active version if the cache lacks it.
-    pub(super) async fn precompile_predecessor(&self) {
+    pub(in crate::deployment) async fn precompile_predecessor(&self) {
         let state = self.state();
         let Some(record) = state.predecessor() else { return };
         let compiler = &self.slot.context.compiler;

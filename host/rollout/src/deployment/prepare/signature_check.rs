@@ -6,17 +6,20 @@ use bulkhead_config::signatures::{Policy, Signatures};
 use bulkhead_runtime::background;
 use bulkhead_runtime::slots::World;
 
-use super::{DeployError, Deployment, Proof, VersionRecord, signature};
+use crate::{DeployError, Deployment, Proof, VersionRecord, signature};
 
 impl<W: World> Deployment<W> {
     /// Checks that a version is signed by a key that its slot trusts.
-    pub(super) async fn check_signature(&self, record: &VersionRecord) -> Result<(), DeployError> {
+    pub(in crate::deployment) async fn check_signature(
+        &self,
+        record: &VersionRecord,
+    ) -> Result<(), DeployError> {
         self.check_signature_under(&self.slot.settings().signatures, record).await
     }
 
     /// Checks a version under other rules. The record of the signer is trusted only if this host has written it; a
     /// record from the hosts' database may have been edited, so the signature itself is verified.
-    pub(super) async fn check_signature_under(
+    pub(in crate::deployment) async fn check_signature_under(
         &self,
         signatures: &Signatures,
         record: &VersionRecord,

@@ -7,8 +7,13 @@ use bulkhead_runtime::background;
 use bulkhead_runtime::slots::World;
 
 use super::{
-    AuditEntry, DeployError, Deployment, Move, Proof, Pushed, SlotState, Stage, VersionRecord,
-    deployment::IdentifiedComponent, signature, state::Blob,
+    Deployment,
+    commit::{ATTEMPTS, ChangeScope},
+    prepare::IdentifiedComponent,
+};
+use crate::{
+    AuditEntry, DeployError, EMBEDDED, Move, Proof, Pushed, SlotState, Stage, VersionRecord, signature,
+    state::Blob,
 };
 
 impl<W: World> Deployment<W> {
@@ -115,5 +120,35 @@ impl<W: World> Deployment<W> {
         }
         let answering = self.state().is_serving(&id);
         Ok(Pushed { record: self.find_version(id.as_str())?, answering })
+    }
+
+    /// Returns the version that a name refers to. For [`EMBEDDED`] that is the remembered version of the built-in
+    /// component, or a new one that has passed its trial.
+    pub(super) async fn resolve_name(&self, name: &str, actor: &str) -> Result<String, DeployError> {
+        if name != EMBEDDED {
+            return Ok(name.to_owned());
+        }
+        let wasm = self.built_in()?;
+        let identified =
+            self.identify(Arc::clone(&wasm), EMBEDDED, Proof::BuiltIn, &self.slot.settings()).await;
+        let record = identified?.record;
+        if self.state().get(&record.id).is_some_and(VersionRecord::is_tried) {
+            return Ok(record.id.to_string());
+        }
+        let pushed = self.ingest(wasm, EMBEDDED, Proof::BuiltIn, actor, &|_| {}).await?;
+        Ok(pushed.record.id.to_string())
+    }
+
+    /// Changes the state in cluster scope without a change of the versions that answer, and retries on conflicts.
+    async fn record(&self, blob: Option<Blob>, change: impl Fn(&mut SlotState)) -> Result<(), DeployError> {
+        for _ in 0..ATTEMPTS {
+            let guard = self.lock().await;
+            match self.commit(&guard, blob.clone(), ChangeScope::Cluster, &change).await {
+                Err(DeployError::ConcurrentChange) => drop(guard),
+                recorded => return recorded,
+            }
+            self.refresh().await?;
+        }
+        Err(DeployError::ConcurrentChange)
     }
 }

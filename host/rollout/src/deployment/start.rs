@@ -1,5 +1,8 @@
 //! The start of a slot: which version answers after a start of the host.
 
+mod compile_retries;
+mod uncompiled;
+
 use std::sync::{Arc, PoisonError};
 
 use bulkhead_config::{registries::Reference, slots::ComponentSource};
@@ -8,18 +11,14 @@ use bulkhead_telemetry::one_line;
 use tokio::sync::MutexGuard;
 
 use super::{
-    AuditEntry, DeployError, Deployment, HOST, Move, Proof, SlotState, Stage, VersionId, VersionRecord,
-    changes::ChangeScope,
-    deployment::{IdentifiedComponent, LoadedVersion},
-    rollback_monitor::MonitoredVersion,
-    uncompiled::{CompileFallback, PrepareError},
+    Deployment,
+    commit::ChangeScope,
+    configured::ConfiguredResult,
+    prepare::{LoadedVersion, PrepareError},
 };
+use crate::{AuditEntry, DeployError, HOST, Move, SlotState, Stage, VersionId, VersionRecord};
 
-/// The component that the configuration names: its bytes, source and proof.
-pub(super) type ConfiguredComponent = (Arc<[u8]>, String, Proof);
-
-/// The configured component, or why it cannot be read.
-pub type ConfiguredResult = Result<ConfiguredComponent, String>;
+pub(super) use self::{compile_retries::FIRST_RETRY, uncompiled::CompileFallback};
 
 impl<W: World> Deployment<W> {
     /// Starts the slot with the versions that answered last, or else the latest previous version that may answer.
@@ -133,22 +132,6 @@ impl<W: World> Deployment<W> {
         self.set_uncompiled(Some(CompileFallback { reason, substitute: Some(id) }));
     }
 
-    /// Loads a remembered version and records it under the settings that it has now.
-    pub(super) async fn reload_version(
-        &self,
-        record: VersionRecord,
-    ) -> Result<LoadedVersion<W>, DeployError> {
-        let version = self.revive(&record).await?;
-        let mut now = VersionRecord::new(version.digest, record.bytes, &record.source, &self.slot.settings());
-        now.signed_by.clone_from(&record.signed_by);
-        now.signed_at = record.signed_at;
-        now.configured = record.configured;
-        if now.id == record.id {
-            return Ok((record, version));
-        }
-        Ok((now, version))
-    }
-
     /// Loads the configured version: the one that its reference led to before, or the one that it names now. If
     /// that cannot be read or may not answer, it loads the configured version that answered last.
     async fn restore_configured(
@@ -195,34 +178,6 @@ impl<W: World> Deployment<W> {
         Ok(found)
     }
 
-    /// Loads the component that the configuration names now.
-    pub(super) async fn load_configured(
-        &self,
-        configured: impl Future<Output = ConfiguredResult>,
-    ) -> Result<LoadedVersion<W>, PrepareError> {
-        let named = configured.await?;
-        let (wasm, source, proof) = named.clone();
-        let settings = self.slot.settings();
-        let identified = self.identify(wasm, &source, proof, &settings).await;
-        let IdentifiedComponent { mut record, signer, blob } =
-            identified.map_err(|error| error.to_string())?;
-        let is_file = matches!(settings.component, ComponentSource::File(_));
-        let of_file = |reason| if is_file { format!("{source}: {reason}") } else { reason };
-        signer.map_err(of_file)?;
-        record.configured = true;
-        let prepared = self.prepare(Arc::clone(&blob.wasm), &source, settings, |_| {}).await;
-        if !matches!(prepared, Err(PrepareError::Refused(_))) {
-            *self.configured_blob.lock().unwrap_or_else(PoisonError::into_inner) = Some(blob);
-        }
-        let is_uncompiled = matches!(prepared, Err(PrepareError::Uncompiled(_)));
-        self.set_uncompiled_configured(is_uncompiled.then_some(named));
-        let version = prepared.map_err(|error| match error {
-            PrepareError::Refused(reason) => PrepareError::Refused(of_file(reason)),
-            uncompiled @ PrepareError::Uncompiled(_) => uncompiled,
-        })?;
-        Ok((record, version))
-    }
-
     /// Returns the version that the configuration's reference led to before, if its component is stored here and
     /// may answer. So a host starts without a network, and a moved tag does not change its version.
     async fn pinned(&self, state: &SlotState) -> Option<VersionRecord> {
@@ -243,7 +198,7 @@ impl<W: World> Deployment<W> {
     }
 
     /// Serves `record` and the former candidate. The state on disk changes only if it names other versions.
-    pub(super) async fn serve_restored(
+    async fn serve_restored(
         &self,
         guard: &MutexGuard<'_, ()>,
         state: SlotState,
@@ -292,18 +247,6 @@ impl<W: World> Deployment<W> {
             self.commit_in_memory(guard, ChangeScope::LocalThenPublish, |kept| *kept = after, || {}).await
         {
             tracing::warn!(slot, %error, "the versions that answer now are not saved");
-        }
-    }
-
-    /// Monitors a canary against `active`.
-    pub(super) fn monitor_candidate(
-        &self,
-        candidate: Option<&(Arc<Version<W>>, Trial)>,
-        active: &Arc<Version<W>>,
-    ) {
-        if let Some((candidate, Trial::Canary(_))) = candidate {
-            let monitored = MonitoredVersion::candidate(candidate, active);
-            *self.monitored.lock().unwrap_or_else(PoisonError::into_inner) = Some(monitored);
         }
     }
 
@@ -379,7 +322,7 @@ impl<W: World> Deployment<W> {
 }
 
 /// Records that a version answers in place of the active one; a rollback returns to the versions before it.
-pub(super) fn record_activation(state: &mut SlotState, mut record: VersionRecord, reason: &str) {
+fn record_activation(state: &mut SlotState, mut record: VersionRecord, reason: &str) {
     let id = record.id.clone();
     record.step(Move::now(Stage::Active, HOST, reason));
     let is_active = |last: &VersionId| state.get(last).is_some_and(|last| last.stage() == Stage::Active);

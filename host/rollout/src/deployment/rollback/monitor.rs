@@ -8,11 +8,8 @@ use std::{
 use bulkhead_runtime::slots::{Counts, Trial, Version, World};
 use bulkhead_telemetry::one_line;
 
-use super::{
-    DeployError, Deployment, Expected, HOST, VersionId,
-    changes::{NextVersions, RollbackTarget},
-    rollback_criteria::rollback_reason,
-};
+use super::{RollbackTarget, criteria::rollback_reason};
+use crate::{DeployError, Deployment, Expected, HOST, VersionId, deployment::switch::NextVersions};
 
 /// Pause before a failed rollback is retried; it doubles with every attempt.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
@@ -27,7 +24,7 @@ struct FailedRollback {
 }
 
 /// A version whose calls are compared with a baseline.
-pub(super) struct MonitoredVersion<W: World> {
+pub(in crate::deployment) struct MonitoredVersion<W: World> {
     version: Weak<Version<W>>,
     /// Its counts when the monitoring began.
     since: Counts,
@@ -43,23 +40,23 @@ enum Baseline<W: World> {
 }
 
 impl<W: World> MonitoredVersion<W> {
-    pub(super) fn candidate(candidate: &Arc<Version<W>>, active: &Arc<Version<W>>) -> Self {
+    fn candidate(candidate: &Arc<Version<W>>, active: &Arc<Version<W>>) -> Self {
         let baseline = Baseline::Concurrent(Arc::downgrade(active), active.tally.counts());
         Self { version: Arc::downgrade(candidate), since: candidate.tally.counts(), baseline }
     }
 
-    pub(super) fn fresh(fresh: &Arc<Version<W>>, before: &Arc<Version<W>>, window: Duration) -> Self {
+    fn fresh(fresh: &Arc<Version<W>>, before: &Arc<Version<W>>, window: Duration) -> Self {
         let baseline = Baseline::Historical(before.tally.counts(), Instant::now() + window);
         Self { version: Arc::downgrade(fresh), since: fresh.tally.counts(), baseline }
     }
 
     /// Returns whether the monitored version is a candidate.
-    pub(super) const fn is_for_candidate(&self) -> bool {
+    pub(in crate::deployment) const fn is_for_candidate(&self) -> bool {
         matches!(self.baseline, Baseline::Concurrent(..))
     }
 
     /// Returns whether `other` monitors the same candidate against the same version.
-    pub(super) fn continues(&self, other: &Self) -> bool {
+    fn continues(&self, other: &Self) -> bool {
         match (&self.baseline, &other.baseline) {
             (Baseline::Concurrent(baseline, _), Baseline::Concurrent(other_baseline, _)) => {
                 Weak::ptr_eq(&self.version, &other.version) && Weak::ptr_eq(baseline, other_baseline)
@@ -71,7 +68,11 @@ impl<W: World> MonitoredVersion<W> {
 
 impl<W: World> Deployment<W> {
     /// Starts to monitor a canary, or a version that has just become active.
-    pub(super) fn monitor_change(&self, next: &NextVersions<W>, old: &[(VersionId, Arc<Version<W>>)]) {
+    pub(in crate::deployment) fn monitor_change(
+        &self,
+        next: &NextVersions<W>,
+        old: &[(VersionId, Arc<Version<W>>)],
+    ) {
         let (_, active) = &next.active;
         let stable = old.first().map(|(_, version)| version);
         let mut monitored = self.monitored.lock().unwrap_or_else(PoisonError::into_inner);
@@ -95,8 +96,20 @@ impl<W: World> Deployment<W> {
         }
     }
 
+    /// Monitors a canary against `active`.
+    pub(in crate::deployment) fn monitor_candidate(
+        &self,
+        candidate: Option<&(Arc<Version<W>>, Trial)>,
+        active: &Arc<Version<W>>,
+    ) {
+        if let Some((candidate, Trial::Canary(_))) = candidate {
+            let monitored = MonitoredVersion::candidate(candidate, active);
+            *self.monitored.lock().unwrap_or_else(PoisonError::into_inner) = Some(monitored);
+        }
+    }
+
     /// Starts the task that rolls back worse versions, for as long as the deployment lives.
-    pub(super) fn spawn_rollback_monitor(&self) {
+    pub(in crate::deployment) fn spawn_rollback_monitor(&self) {
         let (deployment, slot) = (self.weak(), Arc::clone(&self.slot));
         self.spawn(async move {
             let mut failed: Option<FailedRollback> = None;

@@ -1,28 +1,30 @@
 //! Synchronisation of a slot with the hosts' shared state.
 
+mod apply;
+
 use std::sync::{Arc, PoisonError};
 
 use bulkhead_runtime::slots::World;
 use bulkhead_telemetry::one_line;
 
-use super::{SharedState, SharedStoreError, SharedView};
-use crate::{DeployError, Deployment, changes::ChangeScope};
+use super::{Deployment, commit::ChangeScope};
+use crate::{DeployError, SharedState, SharedStoreError, SharedView};
 
 impl<W: World> Deployment<W> {
     /// Returns how the slot compares with the shared state; `None` if hosts share none.
-    pub(crate) fn shared_view(&self) -> Option<SharedView> {
+    pub(super) fn shared_view(&self) -> Option<SharedView> {
         let (shared, state) = (self.shared.as_ref()?, self.state());
         let replication = self.replication.lock().unwrap_or_else(PoisonError::into_inner);
         Some(replication.view(shared, self.slot.name(), &state))
     }
 
     /// Returns whether the desired version may not answer here.
-    pub(crate) fn is_behind(&self) -> bool {
+    pub(super) fn is_behind(&self) -> bool {
         self.replication.lock().unwrap_or_else(PoisonError::into_inner).is_behind()
     }
 
     /// Records that a change of this scope has taken effect here.
-    pub(crate) fn notify_switched(&self, scope: ChangeScope) {
+    pub(super) fn notify_switched(&self, scope: ChangeScope) {
         let Some(shared) = &self.shared else { return };
         if scope != ChangeScope::Local {
             self.replication.lock().unwrap_or_else(PoisonError::into_inner).record_success();
@@ -33,7 +35,7 @@ impl<W: World> Deployment<W> {
     }
 
     /// Starts to apply the changes of other hosts, for as long as the deployment lives.
-    pub(crate) fn spawn_sync(&self) {
+    pub(super) fn spawn_sync(&self) {
         let Some(shared) = &self.shared else { return };
         let (deployment, mut heads) = (self.weak(), shared.heads.subscribe());
         self.spawn(async move {
@@ -45,7 +47,7 @@ impl<W: World> Deployment<W> {
     }
 
     /// Polls the shared state and applies it; does nothing if hosts share none.
-    pub(crate) async fn refresh(&self) -> Result<(), DeployError> {
+    pub(super) async fn refresh(&self) -> Result<(), DeployError> {
         let Some(shared) = &self.shared else { return Ok(()) };
         shared.poll().await?;
         self.sync().await;
@@ -66,7 +68,7 @@ impl<W: World> Deployment<W> {
     }
 
     /// Applies the known shared state, or publishes what this host has changed on its own.
-    pub(crate) async fn sync(&self) {
+    pub(super) async fn sync(&self) {
         let Some(shared) = &self.shared else { return };
         // One at a time, so that nothing is compiled twice.
         let _guard = self.sync_lock.lock().await;

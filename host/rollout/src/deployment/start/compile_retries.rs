@@ -1,5 +1,4 @@
-//! Versions that were not compiled at the start for a temporary reason. The previous version answers meanwhile, a
-//! candidate gets no call, and the state on disk stays.
+//! Retries, in the background, to compile what was not compiled at the start.
 
 #[cfg(test)]
 mod tests;
@@ -9,123 +8,21 @@ use std::{
     time::Duration,
 };
 
-use bulkhead_runtime::slots::{Trial, World};
+use bulkhead_runtime::slots::World;
 use bulkhead_telemetry::one_line;
 
-use super::{
-    DeployError, Deployment, HOST, SlotState, Stage, VersionId, VersionRecord,
-    changes::ChangeScope,
-    restore::{ConfiguredComponent, record_activation},
+use super::record_activation;
+use crate::{
+    DeployError, Deployment, HOST, SlotState, Stage,
+    deployment::{commit::ChangeScope, prepare::PrepareError},
 };
 
-/// Pause before they are compiled again; it doubles with every attempt.
-pub(super) const FIRST_RETRY: Duration = Duration::from_secs(30);
+/// Pause before the first attempt; it doubles with every attempt.
+pub(in crate::deployment) const FIRST_RETRY: Duration = Duration::from_secs(30);
 /// Longest pause.
 const MAX_RETRY: Duration = Duration::from_secs(600);
 
-/// Why a component is not ready to answer.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum PrepareError {
-    /// It may not answer.
-    #[error("{0}")]
-    Refused(String),
-    /// It was not compiled for a temporary reason: the process was killed, or had too little time or memory.
-    #[error("{0}")]
-    Uncompiled(String),
-}
-
-impl From<String> for PrepareError {
-    fn from(reason: String) -> Self {
-        Self::Refused(reason)
-    }
-}
-
-impl From<DeployError> for PrepareError {
-    fn from(error: DeployError) -> Self {
-        match error {
-            DeployError::Uncompiled { reason, .. } => Self::Uncompiled(reason),
-            error => Self::Refused(error.to_string()),
-        }
-    }
-}
-
-impl PrepareError {
-    /// Adds the version to the error.
-    pub(super) fn into_deploy_error(self, version: &VersionId) -> DeployError {
-        let version = version.clone();
-        match self {
-            Self::Refused(reason) => DeployError::Refused { version, reason },
-            Self::Uncompiled(reason) => DeployError::Uncompiled { version, reason },
-        }
-    }
-}
-
-/// The state of a slot whose active version or configured component was not compiled.
-#[derive(Clone, Debug)]
-pub(super) struct CompileFallback {
-    /// Why.
-    pub(super) reason: String,
-    /// The version that answers in place of the active one, if one does.
-    pub(super) substitute: Option<VersionId>,
-}
-
 impl<W: World> Deployment<W> {
-    /// Returns, for operators, why a substitute answers or why no call reaches the candidate.
-    pub(super) fn uncompiled_reason(&self) -> Option<String> {
-        let active = self.uncompiled().map(|uncompiled| match uncompiled.substitute {
-            Some(version) => format!(
-                "version {version} answers until the active one is compiled, which is retried: {}",
-                uncompiled.reason
-            ),
-            None => {
-                format!("the configured component is not compiled; restart the host: {}", uncompiled.reason)
-            }
-        });
-        let candidate = self.missing_candidate().map(|(record, _)| {
-            let known = self.uncompiled_candidate.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let reason = known.map(|(_, reason)| reason).unwrap_or_default();
-            format!("candidate {} gets no call until it is compiled, which is retried: {reason}", record.id)
-        });
-        let reasons: Vec<String> = active.into_iter().chain(candidate).collect();
-        (!reasons.is_empty()).then(|| reasons.join("; "))
-    }
-
-    pub(super) fn uncompiled(&self) -> Option<CompileFallback> {
-        self.uncompiled.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    pub(super) fn set_uncompiled(&self, uncompiled: Option<CompileFallback>) {
-        *self.uncompiled.lock().unwrap_or_else(PoisonError::into_inner) = uncompiled;
-    }
-
-    /// Returns the version that answers all calls but a candidate's: the active one or its substitute.
-    pub(super) fn answering_id(&self, state: &SlotState) -> Option<VersionId> {
-        self.uncompiled().and_then(|uncompiled| uncompiled.substitute).or_else(|| state.active.clone())
-    }
-
-    pub(super) fn set_uncompiled_candidate(&self, id: VersionId, reason: String) {
-        *self.uncompiled_candidate.lock().unwrap_or_else(PoisonError::into_inner) = Some((id, reason));
-    }
-
-    pub(super) fn set_uncompiled_configured(&self, named: Option<ConfiguredComponent>) {
-        *self.uncompiled_configured.lock().unwrap_or_else(PoisonError::into_inner) = named;
-    }
-
-    /// Returns the configured component if it was not compiled at the start and no other version answers.
-    fn missing_configured(&self) -> Option<ConfiguredComponent> {
-        let named = self.uncompiled_configured.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        named.filter(|_| self.state().active.is_none() && self.slot.active().is_err())
-    }
-
-    /// Returns the candidate if it was not compiled at the start and gets no call yet.
-    fn missing_candidate(&self) -> Option<(VersionRecord, Trial)> {
-        let state = self.state();
-        let candidate = state.candidate.as_ref().filter(|_| self.slot.candidate().is_none())?;
-        let known = self.uncompiled_candidate.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_it = known.as_ref().is_some_and(|(id, _)| *id == candidate.version);
-        state.get(&candidate.version).filter(|_| is_it).cloned().zip(candidate.trial())
-    }
-
     /// Retries, with growing pauses, to compile what was not compiled at the start, until it answers or is
     /// replaced.
     pub(super) fn spawn_compile_retries(&self) {
@@ -268,11 +165,5 @@ impl<W: World> Deployment<W> {
         };
         *self.empty_reason.lock().unwrap_or_else(PoisonError::into_inner) = reason;
         true
-    }
-
-    /// Returns whether another version than the active one answers, or none does.
-    pub(super) fn has_substitute(&self) -> bool {
-        self.uncompiled().is_some_and(|uncompiled| uncompiled.substitute.is_some())
-            || self.slot.active().is_err()
     }
 }

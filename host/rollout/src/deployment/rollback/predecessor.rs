@@ -10,10 +10,10 @@ use bulkhead_runtime::slots::{Version, World};
 use bulkhead_telemetry::{one_line, timestamp::rfc3339_millis};
 use tokio::{sync::MutexGuard, task::AbortHandle};
 
-use super::{DeployError, Deployment, SlotState, Stage, VersionId, VersionRecord};
+use crate::{DeployError, Deployment, SlotState, Stage, VersionId, VersionRecord};
 
 /// The loaded code of the version that a rollback returns to.
-pub(super) struct HeldPredecessor<W: World> {
+pub(in crate::deployment) struct HeldPredecessor<W: World> {
     id: VersionId,
     /// A fresh copy of it that has answered no call yet.
     version: Arc<Version<W>>,
@@ -49,14 +49,14 @@ impl<W: World> Deployment<W> {
     }
 
     /// Returns the version of this id if its code is held.
-    pub(super) fn held(&self, id: &VersionId) -> Option<Arc<Version<W>>> {
+    pub(in crate::deployment) fn held(&self, id: &VersionId) -> Option<Arc<Version<W>>> {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.as_ref().filter(|held| held.id == *id).map(|held| Arc::clone(&held.version))
     }
 
     /// Holds the predecessor of the version that answers from now on, or releases it. `old` answered until now.
     /// Returns the version that the slot can fall back to.
-    pub(super) fn hold(
+    pub(in crate::deployment) fn hold(
         &self,
         active: &Arc<Version<W>>,
         old: &[(VersionId, Arc<Version<W>>)],
@@ -110,7 +110,7 @@ impl<W: World> Deployment<W> {
 
     /// Releases the predecessor and loads it again, which checks its signature again, because the slot's settings
     /// have changed under this `guard`.
-    pub(super) fn reload_predecessor(&self, guard: MutexGuard<'_, ()>) {
+    pub(in crate::deployment) fn reload_predecessor(&self, guard: MutexGuard<'_, ()>) {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(held) = held else { return };
         self.slot.set_predecessor(None);
@@ -163,7 +163,7 @@ impl<W: World> Deployment<W> {
     }
 
     /// Holds the predecessor after a start, if the active version has answered for less than the monitoring window.
-    pub(super) fn hold_after_start(&self) {
+    pub(in crate::deployment) fn hold_after_start(&self) {
         let state = self.state();
         let window = self.slot.settings().rollout.watch;
         if let Some(id) = state.previous.last().filter(|_| is_young(&state, window)) {

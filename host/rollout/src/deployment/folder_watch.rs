@@ -31,7 +31,8 @@ use self::{
         scan,
     },
 };
-use super::{Change, Deployment, Expected, HOST, VersionId};
+use super::Deployment;
+use crate::{Change, Expected, HOST, VersionId};
 
 /// Reason of a trial of a folder's file.
 const REASON: &str = "moved into the watched folder";

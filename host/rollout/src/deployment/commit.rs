@@ -1,16 +1,32 @@
 //! Commits of a slot's state: to the hosts' database, to disk and to memory.
 
+mod pending_write;
+mod publish;
+
 use std::sync::{Arc, PoisonError};
 
 use bulkhead_runtime::background;
 use bulkhead_runtime::slots::World;
 use tokio::sync::MutexGuard;
 
-use super::{
-    DeployError, Deployment, SlotState,
-    changes::{ATTEMPTS, ChangeScope},
-    state::Blob,
-};
+use super::Deployment;
+use crate::{DeployError, SlotState, state::Blob};
+
+pub(super) use self::pending_write::PendingWrite;
+
+/// Which hosts a change applies to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ChangeScope {
+    /// This host only.
+    Local,
+    /// This host, which makes the change automatically and publishes it to the others afterwards.
+    LocalThenPublish,
+    /// All hosts that share their state: the change is published first.
+    Cluster,
+}
+
+/// Number of attempts at a change that conflicts with those of other hosts.
+pub(super) const ATTEMPTS: usize = 5;
 
 impl<W: World> Deployment<W> {
     /// Changes the state on disk and then in memory; in cluster scope it is published first.
@@ -99,27 +115,10 @@ impl<W: World> Deployment<W> {
 
     /// Returns components that are not in the local store yet; of those from other hosts only the ones that `state`
     /// names.
-    pub(super) fn pending_blobs(&self, state: &SlotState) -> Vec<Blob> {
+    fn pending_blobs(&self, state: &SlotState) -> Vec<Blob> {
         let named = |blob: &&Blob| state.versions.iter().any(|record| record.component == blob.component);
         let configured_blob = self.configured_blob.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let fetched = self.fetched_blobs.lock().unwrap_or_else(PoisonError::into_inner);
         configured_blob.into_iter().chain(fetched.iter().filter(named).cloned()).collect()
-    }
-
-    /// Changes the state in cluster scope without a change of the versions that answer, and retries on conflicts.
-    pub(super) async fn record(
-        &self,
-        blob: Option<Blob>,
-        change: impl Fn(&mut SlotState),
-    ) -> Result<(), DeployError> {
-        for _ in 0..ATTEMPTS {
-            let guard = self.lock().await;
-            match self.commit(&guard, blob.clone(), ChangeScope::Cluster, &change).await {
-                Err(DeployError::ConcurrentChange) => drop(guard),
-                recorded => return recorded,
-            }
-            self.refresh().await?;
-        }
-        Err(DeployError::ConcurrentChange)
     }
 }

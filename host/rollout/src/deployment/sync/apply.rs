@@ -2,18 +2,12 @@
 
 use std::sync::{Arc, PoisonError};
 
-use bulkhead_runtime::background;
-use bulkhead_runtime::compile::ComponentDigest;
 use bulkhead_runtime::slots::{Trial, Version, World};
 use bulkhead_telemetry::one_line;
 
-use super::SharedState;
 use crate::{
-    Candidate, DeployError, Deployment, Proof, SlotState, VersionId, VersionRecord,
-    changes::{ChangeScope, NextVersions},
-    deployment::LoadedVersion,
-    signature,
-    state::Blob,
+    Candidate, DeployError, Deployment, SharedState, SlotState, VersionId, VersionRecord,
+    deployment::{commit::ChangeScope, prepare::LoadedVersion, switch::NextVersions},
 };
 
 impl<W: World> Deployment<W> {
@@ -200,67 +194,6 @@ impl<W: World> Deployment<W> {
             self.install(NextVersions { active: (record.id, version), candidate }, old);
         }
         !is_same
-    }
-
-    /// Fetches a component from the hosts' database and checks its signature against the slot's rules.
-    pub(crate) async fn fetch(
-        &self,
-        shared: &SharedState,
-        record: &VersionRecord,
-    ) -> Result<Blob, DeployError> {
-        let (slot, cap) = (self.slot.name(), self.slot.context.sandbox.component_bytes);
-        let blob = match shared.store.component(slot, &record.component, cap).await {
-            Err(error @ super::SharedStoreError::MissingComponent(_)) => {
-                let reason = error.to_string();
-                return Err(DeployError::Refused { version: record.id.clone(), reason });
-            }
-            blob => blob?,
-        };
-        let (signatures, checked) = (self.slot.settings().signatures.clone(), blob.clone());
-        let store = Arc::clone(&self.store);
-        let verify = move || {
-            let digest = ComponentDigest::of(&checked.wasm);
-            if digest.to_string() != checked.component {
-                return Err(
-                    "its bytes in the hosts' database do not match its digest; push it again".to_owned()
-                );
-            }
-            let proof = checked.signature.map_or(Proof::None, Proof::Signature);
-            let proof = proof.or_built_in(&store, slot, digest);
-            signature::verify(&signatures, &checked.wasm, &proof).map(drop)
-        };
-        let verified = background::run(verify).await.map_err(|_| DeployError::Stopping)?;
-        verified.map_err(|reason| DeployError::Refused { version: record.id.clone(), reason })?;
-        Ok(blob)
-    }
-
-    /// Fetches every missing component that the state names, one at a time, so that this host can return to each
-    /// without the database.
-    pub(super) async fn fetch_missing(&self, shared: &SharedState) -> Result<(), DeployError> {
-        let (slot, state) = (self.slot.name(), self.state());
-        for record in
-            state.versions.iter().filter(|record| !self.store.has_component(slot, &record.component))
-        {
-            match self.fetch(shared, record).await {
-                Ok(blob) => {
-                    let store = Arc::clone(&self.store);
-                    let add = move || store.add_blob(slot, &blob);
-                    background::run(add).await.map_err(|_| DeployError::Stopping)??;
-                }
-                // It may not answer here or is not in the database; a retry would not change that.
-                Err(DeployError::Refused { version, reason }) => {
-                    tracing::debug!(
-                        slot = slot.as_str(),
-                        version = version.as_str(),
-                        reason,
-                        "the component is not stored"
-                    );
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        self.replication.lock().unwrap_or_else(PoisonError::into_inner).is_incomplete = false;
-        Ok(())
     }
 }
 
