@@ -21,7 +21,6 @@ const OFFENDERS: &[(&str, usize)] = &[
     ("host/config/src", 2),
     ("host/http/src", 6),
     ("host/models/src/nn", 2),
-    ("host/rollout/src", 15),
     ("host/services/captcha/ledger/src", 8),
 ];
 
