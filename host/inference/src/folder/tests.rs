@@ -250,7 +250,7 @@ fn folders_without_a_model() {
     write(folder.path(), "model.safetensors.index.json", "");
     assert!(refusal(folder.path()).contains(": config.json, tokenizer.json missing"));
     assert!(refusal(&folder.path().join("none")).contains("none"));
-    assert!(refusal(&folder.path().join("pytorch_model.bin")).contains("no folder"));
+    assert!(refusal(&folder.path().join("pytorch_model.bin")).contains("not a folder"));
 }
 
 #[test]

@@ -29,11 +29,11 @@ families! {
     TRIAGE_TIME: Kind::Histogram(TICKET_TIMES), "zammad_ai_triage_run_duration_seconds" ["outcome"] "seconds",
         "Time to sort a ticket.";
     TRIAGES: Kind::Gauge, "zammad_ai_triage_runs_in_progress" [] "",
-        "TicketSettings being sorted.";
+        "Tickets being sorted.";
     ANSWER_TIME: Kind::Histogram(TICKET_TIMES), "zammad_ai_answer_run_duration_seconds" ["outcome"] "seconds",
         "Time to answer a ticket.";
     ANSWERS: Kind::Gauge, "zammad_ai_answer_runs_in_progress" [] "",
-        "TicketSettings being answered.";
+        "Tickets being answered.";
     TICKET_STATUS: Kind::Gauge, "zammad_ai_status" ["zammad_ai_status"] "",
         "1 for what the ticket service is doing.";
 }

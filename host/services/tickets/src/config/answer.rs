@@ -78,7 +78,7 @@ impl AnswerSettings {
             by_category: r
                 .key(
                     "by_category",
-                    "AnswerSettings only from documents for the ticket's category, and from those for all",
+                    "Answer only from documents for the ticket's category, and from those for all",
                 )
                 .flag(false),
             office_contacts: r
