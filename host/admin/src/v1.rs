@@ -39,6 +39,8 @@ const UPLOADS: usize = 2;
 const PULLS: usize = 2;
 /// Most components sent at once; each is held in memory.
 const EXPORTS: usize = 2;
+/// Most jobs that are kept: those that run, of which there are few, and the last ones that have ended.
+const MAX_JOBS: usize = 32;
 /// Timeout of an upload.
 const UPLOAD_TIME: Duration = Duration::from_secs(300);
 /// Limits of a change's body: a version, a number and a sentence.

@@ -28,7 +28,7 @@ use super::{
 };
 
 /// The data folder of a host that runs as root.
-pub const SYSTEM_DATA_DIR: &str = "/var/lib/bulkhead";
+const SYSTEM_DATA_DIR: &str = "/var/lib/bulkhead";
 
 /// A configuration file.
 #[derive(Clone, Debug)]
@@ -209,7 +209,8 @@ pub(super) fn read(
     let sandbox = Sandbox::read(reader);
     let slots = Slots::read(reader, spec);
     let sharing = Sharing::read(reader);
-    let registries = registries::read(reader, &slots);
+    let registries = registries::read(reader);
+    slots.check_registries(reader, &registries);
     let services = Services::read(reader, &spec.services);
     let mut context = Context::new(&server, &services, environment);
     for table in &spec.tables {

@@ -8,12 +8,7 @@ use url::Url;
 
 pub use self::reference::{Reference, is_digest};
 use self::reference::{is_host, is_repository};
-use super::{
-    formats,
-    reader::Reader,
-    secret::Secret,
-    slots::{ComponentSource, Slots},
-};
+use super::{formats, reader::Reader, secret::Secret};
 
 /// Across a continent, with a handshake.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -161,7 +156,7 @@ pub fn allowed<'r>(registries: &'r [Registry], reference: &Reference) -> Result<
     }
 }
 
-pub(super) fn read(reader: &mut Reader, slots: &Slots) -> Vec<Registry> {
+pub(super) fn read(reader: &mut Reader) -> Vec<Registry> {
     let read = reader.named_tables("registries", "NAME", Registry::read);
     let mut registries: Vec<Registry> = Vec::with_capacity(read.len());
     for (name, registry) in read {
@@ -172,12 +167,6 @@ pub(super) fn read(reader: &mut Reader, slots: &Slots) -> Vec<Registry> {
             reader.problem(&format!("registries.{name}.host"), text);
         }
         registries.push(registry);
-    }
-    for slot in slots.each() {
-        let ComponentSource::Registry(reference) = &slot.component else { continue };
-        if let Err(text) = allowed(&registries, reference) {
-            reader.problem(&format!("slots.{}.component", slot.id()), text);
-        }
     }
     registries
 }

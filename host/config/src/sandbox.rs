@@ -7,23 +7,23 @@ use super::reader::Reader;
 /// Deep enough for recursive parsers; every running call reserves it.
 pub const STACK_BYTES: usize = 512 << 10;
 /// Several times the largest first-party component; bounds the compiler's memory.
-pub const COMPONENT_BYTES: usize = 32 << 20;
+const COMPONENT_BYTES: usize = 32 << 20;
 /// The largest value that can be set.
 pub const LARGEST_COMPONENT_BYTES: usize = 1 << 30;
 /// One compilation already uses every core that is idle; more only add memory.
-pub const COMPILE_WORKERS: usize = 1;
+const COMPILE_WORKERS: usize = 1;
 /// Several times what the largest component takes on a slow core.
-pub const COMPILE_CPU_SECONDS: u64 = 300;
+const COMPILE_CPU_SECONDS: u64 = 300;
 /// Twice what a component of [`COMPONENT_BYTES`] takes; the least that it can be set to is ample for the built-in ones.
-pub const COMPILE_MEMORY_BYTES: u64 = 2 << 30;
+const COMPILE_MEMORY_BYTES: u64 = 2 << 30;
 /// The binary of this process, even when its file was replaced.
 const THIS_PROGRAM: &str = "/proc/self/exe";
 /// Room for dozens of compiled components.
-pub const CACHE_BYTES: u64 = 1 << 30;
+const CACHE_BYTES: u64 = 1 << 30;
 /// Far beyond what a request needs, far below what would hurt.
 pub const HANDLES: usize = 1000;
 /// A few seconds of work for the threads; beyond it clients should retry later.
-pub const POW_QUEUE: usize = 256;
+const POW_QUEUE: usize = 256;
 
 /// How WebAssembly instances get their memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

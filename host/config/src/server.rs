@@ -19,15 +19,15 @@ use super::{
 /// Reachable from this machine only, unless the operator decides otherwise.
 pub const LISTEN: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8080));
 /// Loopback, since operators' endpoints need no credentials there.
-pub const ADMIN_LISTEN: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 9901));
+const ADMIN_LISTEN: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 9901));
 /// Plenty behind a proxy; each takes a file handle and some memory.
-pub const MAX_CONNECTIONS: usize = 1024;
+const MAX_CONNECTIONS: usize = 1024;
 /// Above the 60 s for which nginx keeps upstream connections, so that nginx closes first.
 pub const KEEP_ALIVE: Duration = Duration::from_secs(75);
 /// Long enough for a slow network, short enough to shed clients that dribble headers.
 pub const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// As for headers, with room for the largest body over a slow network.
-pub const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Ample for JSON; a body is held in memory.
 pub const BODY_BYTES: usize = 1 << 20;
 /// As long as orchestrators wait by default before they kill a process.

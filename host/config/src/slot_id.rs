@@ -12,7 +12,7 @@ use std::{
 use serde::{Serialize, Serializer};
 
 /// Most slots of a host. A slot id is a metric label, so the number of slots bounds the number of series.
-pub const MAX_SLOTS: usize = 64;
+pub(crate) const MAX_SLOTS: usize = 64;
 
 /// Longest slot id, bytes: the length of a DNS label.
 const MAX_BYTES: usize = 63;

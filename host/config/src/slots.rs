@@ -3,8 +3,14 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 use super::{
-    grants, host_spec::HostSpec, reader::Reader, registries::Reference, rollout::Rollout,
-    signatures::Signatures, slot_id::MAX_SLOTS, watch::Watch,
+    grants,
+    host_spec::HostSpec,
+    reader::Reader,
+    registries::{self, Reference, Registry},
+    rollout::Rollout,
+    signatures::Signatures,
+    slot_id::MAX_SLOTS,
+    watch::Watch,
 };
 pub use super::{limits::Limits, slot_id::SlotId, spec::SlotSpec};
 
@@ -108,6 +114,16 @@ impl Slots {
             slots.map(|slot| Slot::read(r, slot, &spec.interfaces)).collect()
         };
         Self(reader.table("slots", read))
+    }
+
+    /// Reports each component that comes from a registry which is not allowed.
+    pub(super) fn check_registries(&self, reader: &mut Reader, registries: &[Registry]) {
+        for slot in self.each() {
+            let ComponentSource::Registry(reference) = &slot.component else { continue };
+            if let Err(text) = registries::allowed(registries, reference) {
+                reader.problem(&format!("slots.{}.component", slot.id()), text);
+            }
+        }
     }
 
     /// Returns the settings of one slot, if the host has it.

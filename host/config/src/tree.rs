@@ -69,7 +69,7 @@ impl ChosenNames {
     }
 
     /// Returns whether the children of this path are chosen names.
-    pub fn are_below(&self, path: &[String]) -> bool {
+    pub(crate) fn are_below(&self, path: &[String]) -> bool {
         let parts: Vec<&str> = path.iter().map(String::as_str).collect();
         matches!(parts.as_slice(), ["registries"] | ["slots", _, "config"])
             || self.0.iter().any(|known| known.split('.').eq(parts.iter().copied()))

@@ -45,7 +45,7 @@ impl Asset {
     }
 
     /// Makes a file that is stored compressed.
-    pub const fn gzip(name: &'static str, kind: &'static str, content: &'static [u8]) -> Self {
+    pub(crate) const fn gzip(name: &'static str, kind: &'static str, content: &'static [u8]) -> Self {
         Self::new(name, kind, content, true)
     }
 

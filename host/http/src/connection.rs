@@ -23,11 +23,13 @@ use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
 use super::{
-    accept::{Fault, OverTls, PeerAddr, Settings},
     connection_activity::{ConnectionActivity, IdleLimits},
     connection_limit::ConnectionPermit,
     lifecycle::Stopping,
     listen::Bound,
+    observer::Fault,
+    peer::{OverTls, PeerAddr},
+    settings::Settings,
     stream::{RequestBody, ResponseBody, Stream},
     tls::Certificates,
 };

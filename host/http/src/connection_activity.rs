@@ -16,7 +16,7 @@ use std::{
 
 use tokio::time::{Instant, sleep_until};
 
-use super::accept::Fault;
+use super::observer::Fault;
 
 /// The least time for an answer that the client reads slowly but steadily. Bounded because HTTP/2 pings also cause
 /// writes.

@@ -35,19 +35,19 @@ impl HostError {
         message: "this path does not answer to this method, see the Allow header",
     };
     /// The Host field is missing, doubled or malformed.
-    pub const BAD_HOST: Self = Self {
+    pub(crate) const BAD_HOST: Self = Self {
         status: StatusCode::BAD_REQUEST,
         code: "bad_host",
         message: "the request must name one host in one Host header",
     };
     /// The request head is not HTTP.
-    pub const MALFORMED_HEAD: Self = Self {
+    pub(crate) const MALFORMED_HEAD: Self = Self {
         status: StatusCode::BAD_REQUEST,
         code: "malformed_head",
         message: "the request head is not well-formed HTTP",
     };
     /// The request head is too large.
-    pub const HEAD_TOO_LARGE: Self = Self {
+    pub(crate) const HEAD_TOO_LARGE: Self = Self {
         status: StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
         code: "head_too_large",
         message: "the request head has more than 65536 bytes or more than 100 fields",

@@ -28,7 +28,7 @@ use axum::{
 use bulkhead_config::server::{ForwardedBy, Server};
 use ipnet::IpNet;
 
-use super::accept::{OverTls, PeerAddr};
+use super::peer::{OverTls, PeerAddr};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");

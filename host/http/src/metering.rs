@@ -3,8 +3,8 @@
 use bulkhead_telemetry::metrics::{Answered, Metrics};
 
 use super::{
-    accept::{ConnectionObserver, Fault},
     access_log::{Exchange, RequestObserver},
+    observer::{ConnectionObserver, Fault},
 };
 
 impl ConnectionObserver for Metrics {

@@ -11,8 +11,8 @@ use serde_json::json;
 use tracing::field;
 
 use super::{
-    accept::Fault,
     error::{HostError, NO_STORE},
+    observer::Fault,
     request_id::RequestId,
 };
 

@@ -217,7 +217,7 @@ impl SlotModelAccess {
     ///
     /// # Errors
     /// See [`InferenceError`].
-    pub async fn embed_ids(
+    pub(crate) async fn embed_ids(
         &self,
         model: &ServedModel,
         ids: Vec<Vec<u32>>,

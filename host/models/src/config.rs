@@ -14,15 +14,15 @@ use bulkhead_inference::{encoder::Dtype, kernels::Kernel};
 /// The default models: one for about a hundred languages, and one that embeds English in microseconds.
 pub const MODELS: [&str; 2] = ["intfloat/multilingual-e5-small", "minishlab/potion-base-8M"];
 /// The default of the replaced server.
-pub const MODEL_OWNER: &str = "minishlab";
+const MODEL_OWNER: &str = "minishlab";
 /// The default of the replaced server; larger batches are not faster.
-pub const MAX_BATCH_SIZE: usize = 256;
+const MAX_BATCH_SIZE: usize = 256;
 /// Bytes for the largest batch of whole documents; held in memory.
 pub const BODY_BYTES: usize = 32 << 20;
 /// The default of the replaced server, for waiting and computing.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// Seconds of work, not minutes: no caller waits longer.
-pub const QUEUE_TEXTS: usize = 8192;
+const QUEUE_TEXTS: usize = 8192;
 
 /// `[embedding]`.
 #[derive(Clone, Debug)]

@@ -251,7 +251,7 @@ impl Inference {
     ///
     /// # Errors
     /// See [`InferenceError`].
-    pub async fn embed_ids(
+    pub(crate) async fn embed_ids(
         &self,
         model: &ServedModel,
         ids: Vec<Vec<u32>>,

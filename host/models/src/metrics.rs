@@ -41,7 +41,7 @@ families! {
 
 /// The resources that a request used.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct InferenceUsage {
+pub(crate) struct InferenceUsage {
     /// Number of texts.
     pub texts: usize,
     /// Number of tokens after truncation.
@@ -155,7 +155,7 @@ impl InferenceMetrics {
     }
 
     /// Creates the series of a served model, at zero.
-    pub fn init_model(&self, model: &str) {
+    pub(crate) fn init_model(&self, model: &str) {
         for counter in [&self.texts, &self.tokens, &self.truncated] {
             counter.get([model]);
         }
@@ -165,7 +165,7 @@ impl InferenceMetrics {
     }
 
     /// Counts the resources that embedding a request used.
-    pub fn record_embedding(&self, model: &str, usage: &InferenceUsage) {
+    pub(crate) fn record_embedding(&self, model: &str, usage: &InferenceUsage) {
         self.texts.get([model]).inc_by(usage.texts as u64);
         self.tokens.get([model]).inc_by(usage.tokens as u64);
         self.truncated.get([model]).inc_by(usage.truncated as u64);
@@ -193,19 +193,19 @@ impl fmt::Debug for SlotInferenceMetrics {
 
 impl SlotInferenceMetrics {
     /// Creates the series of a model that the slot may use, at zero.
-    pub fn init_model(&self, model: &str) {
+    pub(crate) fn init_model(&self, model: &str) {
         self.tokens.get([self.slot, model]);
     }
 
     /// Counts the resources that a call used.
-    pub fn record_usage(&self, model: &str, usage: &InferenceUsage) {
+    pub(crate) fn record_usage(&self, model: &str, usage: &InferenceUsage) {
         self.tokens.get([self.slot, model]).inc_by(usage.tokens as u64);
         self.queue.observe(usage.queued.as_secs_f64());
         self.compute.observe((usage.tokenizing + usage.inference).as_secs_f64());
     }
 
     /// Counts a rejected call.
-    pub fn record_rejection(&self, reason: RejectionReason) {
+    pub(crate) fn record_rejection(&self, reason: RejectionReason) {
         self.refused.get([self.slot, reason.as_str()]).inc();
     }
 }

@@ -87,7 +87,7 @@ impl ServedModel {
     }
 
     /// Checks whether `revision` is a prefix, of at least eight characters, of the SHA-256 of the loaded weights.
-    pub fn is_revision(&self, revision: &str) -> bool {
+    pub(crate) fn is_revision(&self, revision: &str) -> bool {
         revision.len() >= REVISION_CHARS && self.model.description().weights_sha256.starts_with(revision)
     }
 

@@ -19,8 +19,6 @@ use self::bindings::wasi::nn::{
 };
 use crate::{InferenceError, ModelAccessError, NamedGraph, SlotModelAccess};
 
-pub use self::tensor::NnTensor;
-
 /// Bindings of the standard's interfaces.
 #[allow(missing_docs)]
 pub mod bindings {
@@ -103,6 +101,14 @@ const GRAPH: Interface = Interface {
         graph::add_to_linker_instance::<_, HasSelf<Capabilities>>(instance, |guest| &mut guest.capabilities)
     },
 };
+
+/// A tensor: little-endian elements in row-major order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NnTensor {
+    dimensions: Vec<u32>,
+    kind: wit::TensorType,
+    data: Vec<u8>,
+}
 
 /// A graph that a guest has loaded by name.
 #[derive(Clone, Debug)]

@@ -24,7 +24,7 @@ static POOL: LazyLock<io::Result<Runtime>> = LazyLock::new(|| {
 });
 
 /// Lowers the priority of the calling thread, and of threads that it starts, below that of calls.
-pub fn yield_to_calls() {
+pub(crate) fn yield_to_calls() {
     // On Linux this is the priority of the calling thread only. An error is ignored: the work runs at normal priority.
     let present = rustix::process::getpriority_process(None).unwrap_or(0);
     let _ = rustix::process::setpriority_process(None, (present + NICENESS).min(LOWEST));

@@ -16,9 +16,10 @@ use bulkhead_config::{
 };
 use wasmtime::{Config, InstanceAllocationStrategy, PoolingAllocatorMetrics, WasmBacktraceDetails};
 
+pub(crate) use self::pool::{CORE_INSTANCES_PER_CALL, TABLES_PER_CALL};
 pub use self::{
-    pool::{CORE_INSTANCES_PER_CALL, MEMORIES_PER_CALL, PoolSize, TABLES_PER_CALL},
-    ticker::{RunningGuard, TICK},
+    pool::{MEMORIES_PER_CALL, PoolSize},
+    ticker::RunningGuard,
 };
 
 /// Stack that host functions need in addition to `sandbox.stack_bytes`. An overflow would abort the process, and
@@ -137,7 +138,7 @@ impl Engine {
     }
 
     /// Returns the settings that machine code for it depends on.
-    pub const fn code_settings(&self) -> CodeSettings {
+    pub(crate) const fn code_settings(&self) -> CodeSettings {
         self.code
     }
 

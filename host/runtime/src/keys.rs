@@ -219,7 +219,7 @@ impl Key {
     }
 
     /// Returns HKDF-SHA-256 output for a component, or `None` above 255 * 32 bytes.
-    pub fn derive_for_guest(&self, info: &[u8], length: usize) -> Option<Vec<u8>> {
+    pub(crate) fn derive_for_guest(&self, info: &[u8], length: usize) -> Option<Vec<u8>> {
         let mut output = vec![0; length];
         Hkdf::<Sha256>::new(Some(b"bulkhead guest"), &self.secret).expand(info, &mut output).ok()?;
         Some(output)

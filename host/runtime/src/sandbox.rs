@@ -34,7 +34,7 @@ pub struct CpuBudgetExceeded(u64);
 
 impl<C> SandboxState<C> {
     /// Resets the CPU time and the recorded refusal before another call of the same guest.
-    pub const fn reset_for_call(&mut self) {
+    pub(crate) const fn reset_for_call(&mut self) {
         self.cpu_ticks = 0;
         self.limiter.clear_refusal();
     }
@@ -65,7 +65,7 @@ pub fn store<C: 'static>(
 }
 
 /// Sets the epoch deadline to the next tick, which charges the first millisecond of the CPU budget.
-pub fn arm_epoch_deadline<C: 'static>(store: &mut Store<SandboxState<C>>) {
+pub(crate) fn arm_epoch_deadline<C: 'static>(store: &mut Store<SandboxState<C>>) {
     store.set_epoch_deadline(1);
 }
 

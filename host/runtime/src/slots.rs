@@ -229,7 +229,7 @@ impl<W: World> Slot<W> {
 
     /// Returns a permit for a shadow call, while a candidate is in shadow and a permit is free. Costs one atomic load
     /// while there is no such candidate.
-    pub fn begin_shadow(&self) -> Option<ShadowCall<W>> {
+    pub(crate) fn begin_shadow(&self) -> Option<ShadowCall<W>> {
         let routing = self.routing.load();
         let Routing::Versions(RoutedVersions { candidate: Some((candidate, Trial::Shadow)), .. }) =
             &**routing
@@ -244,7 +244,7 @@ impl<W: World> Slot<W> {
     }
 
     /// Records a shadow call as skipped.
-    pub fn skip_shadow(&self, shadow_call: &ShadowCall<W>) {
+    pub(crate) fn skip_shadow(&self, shadow_call: &ShadowCall<W>) {
         self.record_skipped(&shadow_call.version);
     }
 
@@ -255,7 +255,7 @@ impl<W: World> Slot<W> {
 
     /// Records the result of a shadow call of `call`: the fields in which its answer differs, and whether the sandbox
     /// ended the shadow call only.
-    pub fn record_shadow(
+    pub(crate) fn record_shadow(
         &self,
         shadow_call: &ShadowCall<W>,
         call: &'static str,
@@ -289,21 +289,21 @@ impl<W: World> Slot<W> {
     }
 
     /// Takes an idle instance of `version` out of the pool, where the slot reuses instances. The caller holds a permit.
-    pub fn take_instance(&self, version: &Version<W>) -> Option<PooledInstance<W>> {
+    pub(crate) fn take_instance(&self, version: &Version<W>) -> Option<PooledInstance<W>> {
         let permits = version.settings.limits.max_concurrent;
         let has_room = |idle: usize| idle.saturating_add(self.admission.running(permits)) <= permits;
         version.settings.reuse.then(|| self.instances.take(version, has_room)).flatten()
     }
 
     /// Returns an instance whose call succeeded to the pool, where the slot reuses instances.
-    pub fn return_instance(&self, version: &Version<W>, instance: PooledInstance<W>) {
+    pub(crate) fn return_instance(&self, version: &Version<W>, instance: PooledInstance<W>) {
         if version.settings.reuse {
             self.instances.put(version, instance);
         }
     }
 
     /// Records the result of a call of `version` in its tally and its circuit breaker.
-    pub fn record_result(&self, version: &Version<W>, result: CallResult) {
+    pub(crate) fn record_result(&self, version: &Version<W>, result: CallResult) {
         version.tally.record(result);
         if version.circuit.record(result, Instant::now()) {
             let then = match self.fall_back(version.serial) {

@@ -40,12 +40,12 @@ impl ReadyReport {
     }
 
     /// Adds a failed check that leaves the host ready.
-    pub fn degrade(&mut self, check: impl Into<String>, reason: impl Into<String>) {
+    pub(crate) fn degrade(&mut self, check: impl Into<String>, reason: impl Into<String>) {
         self.degraded.push(FailedCheck { check: check.into(), reason: reason.into() });
     }
 
     /// Checks whether `check` is reported as degraded.
-    pub fn is_degraded(&self, check: &str) -> bool {
+    pub(crate) fn is_degraded(&self, check: &str) -> bool {
         self.degraded.iter().any(|degraded| degraded.check == check)
     }
 

@@ -10,7 +10,7 @@ pub mod exposition;
 pub mod family;
 pub mod logs;
 pub mod metrics;
-pub mod openmetrics;
+mod openmetrics;
 pub mod series;
 pub mod timestamp;
 

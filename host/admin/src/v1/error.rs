@@ -15,7 +15,7 @@ use bulkhead_rollout::registry::{Fault, PullError};
 use bulkhead_rollout::{DeployError, DeploymentRegistry, LocalStoreError, ReloadError, SlotView};
 use serde_json::{Value, json};
 
-use super::jobs::MAX_JOBS;
+use super::MAX_JOBS;
 
 /// When to retry while the hosts' database is unreachable: the host pauses its own attempts for so long.
 const UNREACHABLE_RETRY_SECONDS: u32 = 5;

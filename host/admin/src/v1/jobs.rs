@@ -17,10 +17,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{AdminApiError, Api};
-
-/// Most jobs that are kept: those that run, of which there are few, and the last ones that have ended.
-pub(super) const MAX_JOBS: usize = 32;
+use super::{AdminApiError, Api, MAX_JOBS};
 
 /// The header that asks for a job in place of a slow answer (RFC 7240).
 pub(super) const PREFER: HeaderName = HeaderName::from_static("prefer");

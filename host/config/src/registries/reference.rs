@@ -22,7 +22,7 @@ pub struct Reference {
 
 impl Reference {
     /// The prefix of every reference.
-    pub const SCHEME: &'static str = "oci://";
+    const SCHEME: &'static str = "oci://";
 
     /// Returns whether `text` has the scheme of a reference.
     pub fn is_reference(text: &str) -> bool {

@@ -5,7 +5,7 @@
 mod bodies;
 mod eviction;
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use axum::{
     Extension, Json,
@@ -28,6 +28,7 @@ use tokio::{
 use super::*;
 use crate::{
     body::{self, BodyLimits},
+    connection_limit::ConnectionLimit,
     forwarded::Proxies,
     layers::{self, Layers},
     lifecycle::Lifecycle,

@@ -4,10 +4,7 @@ use std::sync::Arc;
 
 use bulkhead_inference::head::Csr;
 
-use super::{
-    NnError, Outputs,
-    tensor::{NamedInputs, NnTensor},
-};
+use super::{NnError, NnTensor, Outputs, tensor::NamedInputs};
 use crate::{NamedHead, SlotModelAccess};
 
 /// The inputs of a head.

@@ -2,10 +2,7 @@
 
 use bulkhead_inference::engine::Embedded;
 
-use super::{
-    NnError, Outputs,
-    tensor::{NamedInputs, NnTensor},
-};
+use super::{NnError, NnTensor, Outputs, tensor::NamedInputs};
 use crate::{EmbedParameters, ServedModel, SlotModelAccess};
 
 /// The inputs of a model.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bulkhead_inference::onnx::OnnxError;
 use bulkhead_telemetry::quoted;
 
-use super::{NnError, Outputs, bindings::wasi::nn::errors::ErrorCode, tensor::NnTensor};
+use super::{NnError, NnTensor, Outputs, bindings::wasi::nn::errors::ErrorCode};
 use crate::{NamedOnnx, SlotModelAccess};
 
 /// Runs the graph on the inputs and returns all of its outputs.

@@ -9,17 +9,9 @@ use bulkhead_telemetry::quoted;
 use wasmtime::component::Resource;
 
 use super::{
-    NnError,
+    NnError, NnTensor,
     wit::{self, TensorType},
 };
-
-/// A tensor: little-endian elements in row-major order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NnTensor {
-    dimensions: Vec<u32>,
-    kind: TensorType,
-    data: Vec<u8>,
-}
 
 /// Returns the standard's name of an element type.
 const fn type_name(kind: TensorType) -> &'static str {

@@ -133,7 +133,7 @@ impl VersionRecord {
     }
 
     /// Returns whether it has passed its trial, so that it may answer.
-    pub fn is_tried(&self) -> bool {
+    pub(crate) fn is_tried(&self) -> bool {
         match self.stage() {
             Stage::Received | Stage::Checked | Stage::Compiled | Stage::Refused => false,
             Stage::Trialled | Stage::Candidate | Stage::Active | Stage::Draining | Stage::Retired => true,
@@ -148,7 +148,7 @@ impl VersionRecord {
     }
 
     /// Returns whether `name` is its id, its component, or the first 8 or more hex digits of either.
-    pub fn matches_name(&self, name: &str) -> bool {
+    pub(crate) fn matches_name(&self, name: &str) -> bool {
         let name = name.strip_prefix("sha256:").unwrap_or(name);
         let component = self.component.strip_prefix("sha256:").unwrap_or(&self.component);
         name.len() >= 8 && (self.id.as_str().starts_with(name) || component.starts_with(name))

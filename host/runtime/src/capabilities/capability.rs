@@ -116,7 +116,7 @@ impl CapabilitySet {
     }
 
     /// Returns the entry of a name without its version under which an interface was offered before.
-    pub fn deprecation(&self, name: &str) -> Option<&'static Deprecated> {
+    pub(crate) fn deprecation(&self, name: &str) -> Option<&'static Deprecated> {
         self.deprecated.iter().find(|deprecated| deprecated.name == name)
     }
 

@@ -6,11 +6,11 @@ use wasmtime::{Enabled, PoolingAllocationConfig};
 /// Calls in addition to all slots' permits: self-tests and pooled instances.
 const SPARE_CALLS: usize = 8;
 /// Most core instances in one component, including adapters and lifted libraries.
-pub const CORE_INSTANCES_PER_CALL: usize = 8;
+pub(crate) const CORE_INSTANCES_PER_CALL: usize = 8;
 /// Most linear memories in one component.
 pub const MEMORIES_PER_CALL: usize = 4;
 /// Most tables in one component.
-pub const TABLES_PER_CALL: usize = 4;
+pub(crate) const TABLES_PER_CALL: usize = 4;
 /// Bytes of a WebAssembly page.
 const PAGE_BYTES: usize = 64 << 10;
 /// Memory of an instance that stays resident for the next one. It saves page faults where the kernel reports which

@@ -11,7 +11,7 @@ use std::{
 };
 
 /// Time between two epochs, the resolution of CPU budgets.
-pub const TICK: Duration = Duration::from_millis(1);
+const TICK: Duration = Duration::from_millis(1);
 
 /// Advances the epoch from its own thread, so that no guest can delay it. Sleeps while no guest
 /// runs.

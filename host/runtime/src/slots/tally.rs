@@ -66,7 +66,7 @@ impl Tally {
     }
 
     /// Counts a call as running until the returned guard is dropped.
-    pub fn start_call(&self) -> RunningCall<'_> {
+    pub(crate) fn start_call(&self) -> RunningCall<'_> {
         self.running.fetch_add(1, Ordering::Relaxed);
         RunningCall(self)
     }

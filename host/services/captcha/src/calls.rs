@@ -77,7 +77,7 @@ impl CaptchaService {
     ///
     /// # Errors
     /// See [`CaptchaCallError`].
-    pub async fn verify_at(
+    pub(crate) async fn verify_at(
         &self,
         sites: &[&ServedSite],
         address: IpAddr,
@@ -195,7 +195,7 @@ impl CaptchaService {
     }
 
     /// Returns the signed result of an accepted payload, in base64; `hostname` is the page's.
-    pub fn widget_result(
+    pub(crate) fn widget_result(
         &self,
         site: &ServedSite,
         judged: &PayloadJudgement,

@@ -18,37 +18,37 @@ use ipnet::IpNet;
 /// Name of the service in `[services.NAME]`.
 pub const SERVICE: &str = "captcha";
 /// Default lifetime of a challenge, as in the Java service: time to fill in a long form.
-pub const CAPTCHA_TIMEOUT: Duration = Duration::from_secs(1200);
+const CAPTCHA_TIMEOUT: Duration = Duration::from_secs(1200);
 /// Default window of visits, as in the Java service: a longer one takes more rows.
-pub const SOURCE_ADDRESS_WINDOW: Duration = Duration::from_secs(1800);
+const SOURCE_ADDRESS_WINDOW: Duration = Duration::from_secs(1800);
 /// Default pool size: a small PostgreSQL accepts it from several hosts.
-pub const DATABASE_CONNECTIONS: u32 = 10;
+const DATABASE_CONNECTIONS: u32 = 10;
 /// Default body limit: several times the largest valid payload.
 pub const BODY_BYTES: usize = 16 << 10;
 /// Shortest API key, characters: too long to be guessed.
-pub const API_KEY_CHARS: usize = 32;
+const API_KEY_CHARS: usize = 32;
 /// Shortest site secret that cannot be guessed, characters.
-pub const SECRET_CHARS: usize = 16;
+pub(crate) const SECRET_CHARS: usize = 16;
 /// Shortest secret that signs widget results, characters: too long for an offline attack.
-pub const SIGNATURE_SECRET_CHARS: usize = 32;
+const SIGNATURE_SECRET_CHARS: usize = 32;
 /// Default cost, PBKDF2 iterations: barely noticeable in a browser, 0.1 s of a core for an attacker.
-pub const COST: u32 = 5000;
+const COST: u32 = 5000;
 /// Default highest counter: bounds a client's wait at twice the mean; doubling it doubles the wait.
 pub const COUNTER_MAX: u32 = 256;
 /// Default uses of a solved challenge.
-pub const MAX_VERIFIES_PER_PAYLOAD: u32 = 1;
+const MAX_VERIFIES_PER_PAYLOAD: u32 = 1;
 /// Most uses of a solved challenge: the ledger keeps one row per use, and invalidating writes them all at once.
-pub const MAX_VERIFIES: i64 = 10_000;
+const MAX_VERIFIES: i64 = 10_000;
 /// Default failures per challenge: legitimate clients fail once or twice, and each failure may cost a key derivation.
-pub const MAX_FAILURES_PER_CHALLENGE: u32 = 10;
+const MAX_FAILURES_PER_CHALLENGE: u32 = 10;
 /// Default IPv4 prefix of a client: one address, which many share behind NAT.
-pub const SOURCE_ADDRESS_IPV4_NET_SIZE: u8 = 32;
+const SOURCE_ADDRESS_IPV4_NET_SIZE: u8 = 32;
 /// Default IPv6 prefix of a client: it usually has a whole /64, whose addresses it can change at will.
-pub const SOURCE_ADDRESS_IPV6_NET_SIZE: u8 = 64;
+const SOURCE_ADDRESS_IPV6_NET_SIZE: u8 = 64;
 /// Default IPv6 prefix of compatible sites, as in the Java service.
-pub const COMPAT_IPV6_NET_SIZE: u8 = 128;
+const COMPAT_IPV6_NET_SIZE: u8 = 128;
 /// Default rate limit of the widget endpoints: one call a second suffices for an office behind one address.
-pub const WIDGET_CALLS_PER_MINUTE: u32 = 60;
+const WIDGET_CALLS_PER_MINUTE: u32 = 60;
 
 /// The authentication of the back-end endpoints, on top of the site credentials.
 #[derive(Clone, Debug)]

@@ -142,7 +142,7 @@ impl CaptchaService {
     }
 
     /// Returns the sites with this secret, which several may share. Compares the secrets of all sites.
-    pub fn sites_by_secret(&self, secret: &str) -> Vec<Arc<ServedSite>> {
+    pub(crate) fn sites_by_secret(&self, secret: &str) -> Vec<Arc<ServedSite>> {
         self.sites.load().values().filter(|site| site.accepts(secret).into()).cloned().collect()
     }
 
@@ -157,7 +157,7 @@ impl CaptchaService {
     }
 
     /// Counts a request that was refused before it reached a site.
-    pub fn count_rejected_request(&self, kind: RejectedRequest) {
+    pub(crate) fn count_rejected_request(&self, kind: RejectedRequest) {
         self.metrics.request(None, false);
         self.metrics.rejected(None, kind.as_str());
     }

@@ -70,7 +70,7 @@ impl Event {
 
 /// A table of the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LedgerTable {
+pub(crate) enum LedgerTable {
     /// Visits.
     CaptchaRequest,
     /// Spent payloads.
@@ -146,7 +146,7 @@ impl MetricSet for CaptchaMetrics {
 impl CaptchaMetrics {
     /// Sets the configured sites: only these become labels. Their series begin at zero: requests by verdict, costs, and
     /// refused requests by each reason, those of requests without a site included.
-    pub fn set_sites<'a>(
+    pub(crate) fn set_sites<'a>(
         &self,
         keys: impl IntoIterator<Item = &'a str>,
         payload_reasons: &[&str],
@@ -182,7 +182,7 @@ impl CaptchaMetrics {
     }
 
     /// Records a solve time that a client reported with a valid solution, milliseconds.
-    pub fn solve_time(&self, client: &ClientLabels<'_>, millis: f64) {
+    pub(crate) fn solve_time(&self, client: &ClientLabels<'_>, millis: f64) {
         let site = self.label(Some(client.site));
         let (cost, listed) = (client.cost.to_string(), flag(client.whitelisted));
         self.solve_time.get([site, &cost, listed, visits(client.visits)]).observe(millis);
@@ -204,7 +204,7 @@ impl CaptchaMetrics {
     }
 
     /// Sets the rows of a table that have not expired; `None` when they could not be counted.
-    pub fn set_rows(&self, table: LedgerTable, rows: Option<u64>) {
+    pub(crate) fn set_rows(&self, table: LedgerTable, rows: Option<u64>) {
         let rows = rows.map_or(f64::NAN, |rows| rows as f64);
         self.rows.get([table.as_str()]).set(rows);
         if table == LedgerTable::InvalidatedPayload {
@@ -213,7 +213,7 @@ impl CaptchaMetrics {
     }
 
     /// Sets the claims since the start that were granted without the ledger's database.
-    pub fn set_claims_without_ledger(&self, total: u64) {
+    pub(crate) fn set_claims_without_ledger(&self, total: u64) {
         self.claims_without_ledger.inc_by(total.saturating_sub(self.claims_without_ledger.get()));
     }
 

@@ -13,7 +13,7 @@ pub const NAME: &str = "captcha";
 pub const CAPTCHA: SlotId = SlotId::new("captcha");
 
 /// Limits of the captcha slot, whose calls are short and many.
-pub const CAPTCHA_LIMITS: Limits = Limits {
+pub(crate) const CAPTCHA_LIMITS: Limits = Limits {
     // Parsing 16 KiB takes under a millisecond.
     cpu_ms: 200,
     // It includes the time in the proof-of-work queue.

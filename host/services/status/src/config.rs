@@ -19,19 +19,19 @@ use sha2::{Digest as _, Sha256};
 /// The path of the replaced server.
 pub const BASE_PATH: &str = "/terminvereinbarung/api/2";
 /// The identifier of the replaced server.
-pub const IDENTIFIER: &str = "zms";
+const IDENTIFIER: &str = "zms";
 /// The time zone of the appointment system.
-pub const TIME_ZONE: &str = "Europe/Berlin";
+const TIME_ZONE: &str = "Europe/Berlin";
 /// A longer time hides an outage, a shorter one shows gaps.
-pub const MAX_STALE: Duration = Duration::from_secs(300);
+const MAX_STALE: Duration = Duration::from_secs(300);
 /// Time for the scan of a large table on a busy server.
-pub const STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
+const STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
 /// For cheap queries: the interval of probes.
-pub const FAST: Duration = Duration::from_secs(5);
+const FAST: Duration = Duration::from_secs(5);
 /// For a join over users and locations.
-pub const SESSIONS: Duration = Duration::from_secs(30);
+const SESSIONS: Duration = Duration::from_secs(30);
 /// For scans: the interval of scrapers.
-pub const SCANS: Duration = Duration::from_secs(60);
+const SCANS: Duration = Duration::from_secs(60);
 
 /// The form of values in the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

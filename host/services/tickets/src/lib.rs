@@ -14,7 +14,7 @@ pub mod knowledge;
 mod knowledge_base;
 pub mod llm;
 pub mod metrics;
-pub mod outbound;
+mod outbound;
 pub mod service;
 pub mod spanned_toml;
 pub mod spec;

@@ -20,7 +20,7 @@ impl LineIndex {
     }
 
     /// Returns the line of `path`; for an absent value, that of the table that would contain it.
-    pub fn line_of(&self, path: &str) -> Option<usize> {
+    pub(crate) fn line_of(&self, path: &str) -> Option<usize> {
         let mut path = path;
         loop {
             match self.0.get(path) {

@@ -116,7 +116,7 @@ impl TriageService {
     ///
     /// # Errors
     /// The reason why none is, for operators.
-    pub fn check_classifier(&self) -> Result<(), String> {
+    pub(crate) fn check_classifier(&self) -> Result<(), String> {
         match &self.settings {
             None => Err(TriageError::Unconfigured.to_string()),
             Some(settings) => settings.classifier.as_ref().map(drop).map_err(Clone::clone),
@@ -124,7 +124,7 @@ impl TriageService {
     }
 
     /// Returns the categories of `rules` that the classifier does not know, or nothing without a classifier.
-    pub fn unlearnt_categories<'r>(&self, rules: &'r Rules) -> Vec<&'r str> {
+    pub(crate) fn unlearnt_categories<'r>(&self, rules: &'r Rules) -> Vec<&'r str> {
         let classifier = self.settings.as_ref().and_then(|settings| settings.classifier.as_ref().ok());
         let Some(classifier) = classifier else { return Vec::new() };
         let configuration = rules.configuration();

@@ -44,7 +44,7 @@ impl LocalStore {
     ///
     /// # Errors
     /// When it cannot be written to disk.
-    pub fn append_entry(&self, slot: SlotId, entry: AuditEntry) -> Result<(), LocalStoreError> {
+    pub(crate) fn append_entry(&self, slot: SlotId, entry: AuditEntry) -> Result<(), LocalStoreError> {
         self.create_slot_folder(slot)?;
         let _lock = self.lock()?;
         self.append_entries(&[entry]).map(drop)
@@ -54,7 +54,7 @@ impl LocalStore {
     ///
     /// # Errors
     /// When it cannot be written to disk.
-    pub fn append_host_entry(&self, entry: AuditEntry) -> Result<(), LocalStoreError> {
+    pub(crate) fn append_host_entry(&self, entry: AuditEntry) -> Result<(), LocalStoreError> {
         create_folder(self.folder.clone())?;
         let _lock = self.lock()?;
         self.append_entries(&[entry]).map(drop)
@@ -72,7 +72,11 @@ impl LocalStore {
     ///
     /// # Errors
     /// When the log cannot be read.
-    pub fn audit_of(&self, slot: Option<&str>, limit: usize) -> Result<Vec<AuditEntry>, LocalStoreError> {
+    pub(crate) fn audit_of(
+        &self,
+        slot: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<AuditEntry>, LocalStoreError> {
         let path = self.audit_path();
         let wanted = |entry: &AuditEntry| slot.is_none_or(|slot| entry.slot == slot);
         audit::read(&path, limit, wanted).map_err(|error| LocalStoreError::Io(path, error))

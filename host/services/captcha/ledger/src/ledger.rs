@@ -1,78 +1,25 @@
 //! Implements the public interface of the ledger.
 
 use super::StorageError;
+use super::deadline;
 use super::load::{Load, Loads, Solve};
 use super::memory::Memory;
 use super::memory_fallback::MemoryFallback;
+use super::options::{Backend, Options};
 use super::outage_log::OutageLog;
 use super::pool::PoolStats;
 use super::postgres::Postgres;
 use super::records::{self, Claim, Id, MAX_LIMIT, Rows, SKEW, Swept, Visits};
 use super::sqlite::Sqlite;
-use super::store::{self, ANSWER_TIMEOUT, Store};
+use super::store::Store;
 use super::tasks::{Counts, Tasks};
 use super::visits::Recorder;
 use bulkhead_os::clock::HostClock;
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::runtime::Handle;
-
-/// Where the ledger is stored.
-#[derive(Clone)]
-pub enum Backend {
-    /// A file, created if missing; its folder too.
-    Sqlite(PathBuf),
-    /// A URL, `postgres://user:password@host:port/database`.
-    Postgres(String),
-    /// Nowhere, for tests and benches: it holds a million rows at most and forgets them at the end.
-    Memory,
-}
-
-/// Leaves out the URL, which holds a password.
-impl fmt::Debug for Backend {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Sqlite(path) => out.debug_tuple("Sqlite").field(path).finish(),
-            Self::Postgres(_) => out.write_str("Postgres(..)"),
-            Self::Memory => out.write_str("Memory"),
-        }
-    }
-}
-
-/// Settings of the ledger.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// How long a visit counts.
-    pub window: Duration,
-    /// Most connections to the database; at least one.
-    pub connections: u32,
-    /// Whether calls are answered from memory while the database does not answer. A challenge that was spent before may
-    /// then be spent once more, and what is spent meanwhile is forgotten at the end of the process.
-    pub lenient: bool,
-    /// The clock.
-    pub clock: HostClock,
-    /// Longest wait of a call for the database. It must be well under the caller's own deadline, or the caller is gone
-    /// before it learns that there is no answer; counting a visit may wait twice as long.
-    pub answer_timeout: Duration,
-}
-
-impl Options {
-    /// Returns the settings of a ledger that refuses calls while the database does not answer, and uses the system
-    /// clock.
-    #[must_use]
-    pub const fn new(window: Duration, connections: u32) -> Self {
-        Self {
-            window,
-            connections,
-            lenient: false,
-            clock: HostClock::system(),
-            answer_timeout: ANSWER_TIMEOUT,
-        }
-    }
-}
 
 /// Clocks of host and database that differ by more than this, in milliseconds, are reported.
 const MOST_SKEW: i64 = 5_000;
@@ -223,7 +170,7 @@ impl Ledger {
         // This waits for a batch that is being written, and then for the database. Each wait has its own timeout, and
         // the recorder decides about the result.
         let limit = self.0.answer_timeout.saturating_mul(2);
-        let counted = store::within(limit, self.0.visits.record(store, site, client, allow_listed)).await;
+        let counted = deadline::within(limit, self.0.visits.record(store, site, client, allow_listed)).await;
         self.0.outage_log.log_failure(&counted);
         let counted = counted?;
         self.0.counts.visited();
@@ -359,7 +306,7 @@ impl Ledger {
         ask: impl Future<Output = Result<(), StorageError>> + Send + 'static,
     ) -> Result<(), StorageError> {
         let answer = self.0.runtime.spawn(ask);
-        store::in_time(async { answer.await.map_err(|_| StorageError::closed())? }).await
+        deadline::in_time(async { answer.await.map_err(|_| StorageError::closed())? }).await
     }
 
     /// Returns the figures of the connection pool (on SQLite that of the readers).
@@ -378,7 +325,7 @@ impl Ledger {
         }
         self.0.tasks.stop().await;
         let written = self.0.visits.flush(&self.0.store).await;
-        let closed = store::in_time(async {
+        let closed = deadline::in_time(async {
             self.0.store.close().await;
             Ok(())
         });

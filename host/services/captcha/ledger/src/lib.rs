@@ -15,12 +15,14 @@
 //! * PostgreSQL's clock decides what has expired there. On one host a time of day that goes backward grants nothing
 //!   twice.
 
+mod deadline;
 mod error;
 mod high_water;
 mod ledger;
 mod load;
 mod memory;
 mod memory_fallback;
+mod options;
 mod outage;
 mod outage_log;
 mod pace;
@@ -38,10 +40,10 @@ mod visits;
 #[allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 mod tests;
 
+pub use deadline::ANSWER_TIMEOUT;
 pub use error::StorageError;
-pub use ledger::{Backend, Ledger, Options};
+pub use ledger::Ledger;
 pub use load::{Load, Solve, is_solve_time};
+pub use options::{Backend, Options};
 pub use pool::{PoolStats, Timing};
-pub use records::{MAX_LIMIT, Rows, SITE_KEY_BYTES, SKEW, Swept, Visits};
-pub use store::ANSWER_TIMEOUT;
-pub use visits::{COUNT_CEILING, FLUSH_EVERY};
+pub use records::{COUNT_CEILING, MAX_LIMIT, Rows, SITE_KEY_BYTES, SKEW, Swept, Visits};

@@ -2,8 +2,7 @@
 
 use super::StorageError;
 use super::high_water::HighWater;
-use super::records::{Claim, Id, Rows, Swept, Visit, Visits, Window};
-use super::visits::COUNT_CEILING;
+use super::records::{COUNT_CEILING, Claim, Id, Rows, Swept, Visit, Visits, Window};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -3,15 +3,14 @@
 mod reachability;
 
 use super::StorageError;
-use super::ledger::Options;
+use super::deadline::{ANSWER_TIMEOUT, in_time};
+use super::options::Options;
 use super::outage::Outage;
 use super::outage_log::OutageLog;
 use super::pool::{Connections, PoolStats};
-use super::records::{Claim, Id, Rows, Swept, Visit, Visits, Window};
+use super::records::{COUNT_CEILING, Claim, Id, Rows, Swept, Visit, Visits, Window};
 use super::schema::Table;
-use super::store::{ANSWER_TIMEOUT, in_time};
 use super::sweep::{self, Expire, SCAN};
-use super::visits::COUNT_CEILING;
 use bulkhead_os::clock::HostClock;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection};

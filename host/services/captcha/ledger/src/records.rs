@@ -14,6 +14,9 @@ pub const SKEW: Duration = Duration::from_secs(60);
 /// Most spends that one challenge may have: each is a row, and a claim of all writes them at once.
 pub const MAX_LIMIT: u32 = 10_000;
 
+/// Most visits that are counted for a client, so that one client cannot make counting slow.
+pub const COUNT_CEILING: u64 = 100_000;
+
 /// How long the row of [`probe`] is kept, milliseconds.
 const PROBE_LASTS: i64 = 60_000;
 
@@ -26,7 +29,7 @@ const LAST_SECOND: u64 = 253_402_300_799;
 /// Visits counted before the one that is recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Visits {
-    /// By the same client at any site, inside the window; [`COUNT_CEILING`](super::COUNT_CEILING) at most.
+    /// By the same client at any site, inside the window; [`COUNT_CEILING`] at most.
     pub client: u64,
     /// By anyone at this site, inside the window. Visits leave this count up to a sixtieth of the window late (one
     /// second to one minute).

@@ -3,14 +3,13 @@
 mod writer;
 
 use super::StorageError;
+use super::deadline::{in_time, within};
 use super::high_water::HighWater;
-use super::ledger::Options;
+use super::options::Options;
 use super::pool::{Connections, PoolStats, acquire_timeout};
-use super::records::{Claim, Id, Rows, Swept, Visit, Visits, Window};
+use super::records::{COUNT_CEILING, Claim, Id, Rows, Swept, Visit, Visits, Window};
 use super::schema::{SQLITE_SWEEP, Table};
-use super::store::{in_time, within};
 use super::sweep::{self, Expire, SCAN};
-use super::visits::COUNT_CEILING;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection};
 use std::path::Path;

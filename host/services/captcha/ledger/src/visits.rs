@@ -4,7 +4,7 @@
 //! no batch moves from here to there.
 
 use super::StorageError;
-use super::records::{self, Visit, Visits, Window};
+use super::records::{self, COUNT_CEILING, Visit, Visits, Window};
 use super::store::Store;
 use bulkhead_os::clock::HostClock;
 use std::collections::{HashMap, VecDeque};
@@ -14,10 +14,7 @@ use tokio::sync::{Notify, RwLock};
 use uuid::Uuid;
 
 /// Visits are written this often; with the write itself, what a power cut may lose stays under a second.
-pub const FLUSH_EVERY: Duration = Duration::from_millis(500);
-
-/// Most visits that are counted for a client, so that one client cannot make counting slow.
-pub const COUNT_CEILING: u64 = 100_000;
+pub(super) const FLUSH_EVERY: Duration = Duration::from_millis(500);
 
 /// Visits that one transaction writes.
 const BATCH: usize = 1000;

@@ -67,7 +67,7 @@ impl Guard {
     }
 
     /// Replaces the API keys by those of `auth`, if the guard checks API keys; another mode needs a restart.
-    pub fn replace_keys(&self, auth: &Auth) {
+    pub(crate) fn replace_keys(&self, auth: &Auth) {
         if let (GuardMode::ApiKeys(keys), Auth::ApiKey(wanted)) = (&self.0, auth) {
             keys.replace(wanted.iter().map(|key| token_hash(key.expose())));
         }
@@ -79,7 +79,7 @@ impl Guard {
     }
 
     /// Checks whether the `Authorization` of a request identifies its sender; false without an authentication mode.
-    pub async fn authenticates(&self, headers: &HeaderMap) -> bool {
+    pub(crate) async fn authenticates(&self, headers: &HeaderMap) -> bool {
         !matches!(self.0, GuardMode::Open) && self.check(headers).await.is_ok()
     }
 

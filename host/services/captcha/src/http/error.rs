@@ -40,7 +40,7 @@ impl CaptchaApiError {
     }
 
     /// Returns 400: the request is malformed or incomplete.
-    pub fn bad_request(code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+    pub(crate) fn bad_request(code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, code, message)
     }
 

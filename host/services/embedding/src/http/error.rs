@@ -43,7 +43,7 @@ impl EmbeddingApiError {
     }
 
     /// 400: a body names a model that is not loaded.
-    pub fn unknown_model(id: &str) -> Self {
+    pub(crate) fn unknown_model(id: &str) -> Self {
         let message = format!(
             "model not found: no model with id `{}` is loaded; GET /v1/models lists them",
             quoted(id)
@@ -57,14 +57,14 @@ impl EmbeddingApiError {
     }
 
     /// 404: a path names a model that is not loaded.
-    pub fn no_such_path(segment: &str) -> Self {
+    pub(crate) fn no_such_path(segment: &str) -> Self {
         let segment = quoted(segment);
         let message = format!("no model is served at /tei/{segment}; GET /v1/models lists the models");
         Self::new(StatusCode::NOT_FOUND, "not_found", message)
     }
 
     /// 404: no model has this id.
-    pub fn no_such_model(id: &str) -> Self {
+    pub(crate) fn no_such_model(id: &str) -> Self {
         Self::new(StatusCode::NOT_FOUND, "not_found", format!("no model with id `{}` is loaded", quoted(id)))
     }
 

@@ -62,27 +62,27 @@ impl StatusApiError {
     }
 
     /// 400: `includeProcessStats` is neither 0 nor 1.
-    pub fn bad_statistics() -> Self {
+    pub(crate) fn bad_statistics() -> Self {
         let message = "includeProcessStats must be 1 (the default) or 0";
         Self::new(StatusCode::BAD_REQUEST, "bad-request", message)
             .class(r"BO\Zmsbackend\Exception\BadRequest")
     }
 
     /// 400: `format` is neither text nor json.
-    pub fn bad_format() -> Self {
+    pub(crate) fn bad_format() -> Self {
         let message = "format must be text (the default) or json";
         Self::new(StatusCode::BAD_REQUEST, "bad-request", message)
             .class(r"BO\Zmsbackend\Exception\BadRequest")
     }
 
     /// 400: the query is not form-encoded.
-    pub fn bad_query() -> Self {
+    pub(crate) fn bad_query() -> Self {
         Self::new(StatusCode::BAD_REQUEST, "bad-request", "the query is not form-encoded text")
             .class(r"BO\Zmsbackend\Exception\BadRequest")
     }
 
     /// 400: the selection cannot be parsed.
-    pub fn bad_selection(message: &'static str) -> Self {
+    pub(crate) fn bad_selection(message: &'static str) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "bad-selection", message)
             .class(r"BO\Zmsclient\GraphQL\GraphQLException")
     }
@@ -94,7 +94,7 @@ impl StatusApiError {
     }
 
     /// 401: neither a token nor a session.
-    pub fn unauthenticated() -> Self {
+    pub(crate) fn unauthenticated() -> Self {
         let message = "Authentication failed - access to status not granted";
         Self::new(StatusCode::UNAUTHORIZED, "unauthorized", message)
             .class(r"BO\Zmsbackend\Status\Exception\StatusAuthenticationFailed")
@@ -109,7 +109,7 @@ impl StatusApiError {
     }
 
     /// 429: too many wrong credentials.
-    pub fn too_many_attempts(seconds: u32) -> Self {
+    pub(crate) fn too_many_attempts(seconds: u32) -> Self {
         let message = "too many failed logins; ask again later or use a token";
         Self::new(StatusCode::TOO_MANY_REQUESTS, "too-many-attempts", message).retry_after(seconds)
     }

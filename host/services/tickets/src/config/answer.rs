@@ -4,11 +4,11 @@ use bulkhead_config::reader::Reader;
 
 /// Minimum relevance of a published answer, per cent. Four of five such answers are relevant, and a wrong public answer costs
 /// more than a review.
-pub const PUBLISH_PERCENT: u8 = 80;
+const PUBLISH_PERCENT: u8 = 80;
 /// The sentences that a person reads of an answer; longer ones belong on a linked page.
-pub const MAX_SENTENCES: u32 = 5;
+const MAX_SENTENCES: u32 = 5;
 /// A screen of text.
-pub const MAX_ANSWER_LENGTH: u32 = 1200;
+const MAX_ANSWER_LENGTH: u32 = 1200;
 
 /// What writes answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use url::Url;
 /// Several times the response time of a small model.
 pub const TIMEOUT: Duration = Duration::from_secs(3);
 /// The default of the service, per cent.
-pub const THRESHOLD_PERCENT: u8 = 70;
+const THRESHOLD_PERCENT: u8 = 70;
 
 /// `[tickets.guard]`.
 #[derive(Clone, Debug)]

@@ -96,7 +96,7 @@ impl fmt::Debug for SlotGuardMetrics {
 
 impl SlotGuardMetrics {
     /// Counts a check of a `prompt` or a `response`.
-    pub fn record_check(&self, kind: &'static str, outcome: GuardOutcome, elapsed: Duration) {
+    pub(crate) fn record_check(&self, kind: &'static str, outcome: GuardOutcome, elapsed: Duration) {
         self.checks.get([self.slot, kind, outcome.as_str()]).inc();
         self.time.observe(elapsed.as_secs_f64());
     }

@@ -8,7 +8,7 @@ use bulkhead_config::{database_url, reader::Reader, secret::Secret};
 const FILE: &str = "knowledge.sqlite";
 /// Minimum relevance of a passage, per cent. Tickets without related passages are below it; a higher value rejects more
 /// tickets that the base could answer.
-pub const FLOOR_PERCENT: u8 = 1;
+const FLOOR_PERCENT: u8 = 1;
 /// Documents of an answer; the first few contain most answers.
 pub const LIMIT: u32 = 5;
 

@@ -6,7 +6,7 @@ use bulkhead_config::{formats, reader::Reader, secret::Secret};
 use url::Url;
 
 /// A low estimate of the average bytes of a token in German and English.
-pub const BYTES_OF_A_TOKEN: u64 = 3;
+pub(crate) const BYTES_OF_A_TOKEN: u64 = 3;
 
 /// Time for a handshake across a continent.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
@@ -17,17 +17,17 @@ pub const TIMEOUT: Duration = Duration::from_secs(20);
 /// Enough for a short disruption, not for an outage.
 pub const RETRIES: u32 = 2;
 /// The concurrency of a small server.
-pub const MAX_CONCURRENT: usize = 4;
+const MAX_CONCURRENT: usize = 4;
 /// Enough for a few hundred tickets per hour; limits the cost of a loop or an attack.
-pub const TOKENS_PER_MINUTE: u32 = 100_000;
+const TOKENS_PER_MINUTE: u32 = 100_000;
 /// Enough for instructions with examples, a long letter and an answer.
-pub const TOKENS_PER_CALL: u32 = 16_000;
+const TOKENS_PER_CALL: u32 = 16_000;
 /// Enough for a page.
-pub const MAX_TOKENS: u32 = 1024;
+const MAX_TOKENS: u32 = 1024;
 /// Hundreds of times the longest response; held in memory.
-pub const RESPONSE_BYTES: usize = 1 << 20;
+const RESPONSE_BYTES: usize = 1 << 20;
 /// The temperature at which a model's answers vary least.
-pub const TEMPERATURE_PERCENT: u8 = 0;
+const TEMPERATURE_PERCENT: u8 = 0;
 
 /// `[tickets.llm]`.
 #[derive(Clone, Debug)]

@@ -131,13 +131,13 @@ impl SlotLlmMetrics {
     }
 
     /// Counts the tokens of a call, as reported by the endpoint.
-    pub fn record_tokens(&self, input: u64, output: u64) {
+    pub(crate) fn record_tokens(&self, input: u64, output: u64) {
         self.input.inc_by(input);
         self.output.inc_by(output);
     }
 
     /// Counts another attempt.
-    pub fn record_retry(&self) {
+    pub(crate) fn record_retry(&self) {
         self.retries.inc();
     }
 }

@@ -90,7 +90,7 @@ impl Completion {
 
 impl CompletionRequest {
     /// Returns a high estimate of the tokens of the request.
-    pub fn estimated_tokens(&self) -> u64 {
+    pub(crate) fn estimated_tokens(&self) -> u64 {
         let schema = self.schema.as_ref().map_or(0, |schema| schema.json.len());
         let bytes = self.messages.iter().map(|message| message.content.len()).sum::<usize>() + schema;
         (bytes as u64).div_ceil(BYTES_OF_A_TOKEN) + TOKENS_OF_A_MESSAGE * self.messages.len() as u64

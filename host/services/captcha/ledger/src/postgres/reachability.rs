@@ -2,10 +2,10 @@
 
 use super::{Postgres, count_failure};
 use crate::StorageError;
+use crate::deadline::{within, within_or};
 use crate::pool::Lease;
 use crate::records;
 use crate::schema::Table;
-use crate::store::{within, within_or};
 use sqlx::AssertSqlSafe;
 use sqlx::postgres::PgConnection;
 use std::future::Future;
