@@ -232,7 +232,7 @@ async fn reference_has_table_of_own_service() {
     let folder = TempDir::new().unwrap();
     let reference = run(folder.path(), &["config", "reference"]).await;
     assert!(reference.succeeded(), "{}", reference.stderr);
-    let row = "| `adder.largest` | 1000000 |  | Largest number that is added to |";
+    let row = "| `adder.largest` | 1000000 | 1 to 4000000000 | Largest number that is added to |";
     assert!(reference.stdout.lines().any(|line| line == row), "{}", reference.stdout);
     let of_others = reference.stdout.lines().filter(|line| line.starts_with("| `captcha."));
     assert_eq!(of_others.count(), 0, "{}", reference.stdout);
