@@ -22,6 +22,12 @@ const THIS_PROGRAM: &str = "/proc/self/exe";
 const CACHE_BYTES: u64 = 1 << 30;
 /// Far beyond what a request needs, far below what would hurt.
 pub const HANDLES: usize = 1000;
+/// Half as many again as what componentize-py makes; a count, which reserves nothing.
+pub const CORE_INSTANCES: usize = 64;
+/// What toolchains with adapters make; with the pooling allocator every running call reserves them.
+pub const MEMORIES: usize = 4;
+/// The same for tables.
+pub const TABLES: usize = 8;
 /// A few seconds of work for the threads; beyond it clients should retry later.
 const POW_QUEUE: usize = 256;
 
@@ -60,6 +66,12 @@ pub struct Sandbox {
     pub cache_bytes: u64,
     /// Handles (resources) that one call may hold at once.
     pub handles: usize,
+    /// Core instances of one component.
+    pub core_instances: usize,
+    /// Linear memories of one component.
+    pub memories: usize,
+    /// Tables of one component.
+    pub tables: usize,
     /// Threads that derive proof-of-work keys; 0 means one a core.
     pub pow_threads: usize,
     /// Proof-of-work jobs that wait for a thread.
@@ -102,6 +114,15 @@ impl Sandbox {
             handles: r
                 .key("handles", "Handles that one call may hold at once")
                 .integer(1..=1_000_000, HANDLES),
+            core_instances: r
+                .key("core_instances", "Core instances of one component: its modules and what adapts them")
+                .integer(1..=10_000, CORE_INSTANCES),
+            memories: r
+                .key("memories", "Linear memories of one component; the pool reserves them for every call")
+                .integer(1..=100, MEMORIES),
+            tables: r
+                .key("tables", "Tables of one component; the pool reserves them for every call")
+                .integer(1..=1_000, TABLES),
             pow_threads: r
                 .key("pow_threads", "Threads that derive proof-of-work keys; 0 means one a core")
                 .integer(0..=1024, 0),

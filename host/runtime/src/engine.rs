@@ -16,9 +16,8 @@ use bulkhead_config::{
 };
 use wasmtime::{Config, InstanceAllocationStrategy, PoolingAllocatorMetrics, WasmBacktraceDetails};
 
-pub(crate) use self::pool::{CORE_INSTANCES_PER_CALL, TABLES_PER_CALL};
 pub use self::{
-    pool::{MEMORIES_PER_CALL, PoolSize},
+    pool::{ComponentLimits, PoolSize},
     ticker::RunningGuard,
 };
 
@@ -35,7 +34,7 @@ pub enum EngineError {
     /// The pooling allocator is required and cannot be created.
     #[error(
         "cannot reserve address space for the instance pool: {0:#}; \
-         lower slots.*.max_concurrent or set sandbox.allocator = \"on-demand\""
+         lower slots.*.max_concurrent, sandbox.memories or sandbox.tables, or set sandbox.allocator = \"on-demand\""
     )]
     Pool(wasmtime::Error),
     /// The engine itself cannot be created.
@@ -109,14 +108,14 @@ impl Engine {
         sandbox: &Sandbox,
         limits: impl IntoIterator<Item = &'a Limits>,
     ) -> Result<Self, EngineError> {
-        let size = PoolSize::of(limits);
+        let (size, component) = (PoolSize::of(limits), ComponentLimits::of(sandbox));
         let pooled = CodeSettings { stack_bytes: sandbox.stack_bytes, reservation: None };
         let demanded = CodeSettings { reservation: Some(size.memory_bytes as u64), ..pooled };
         let on_demand = || wasmtime::Engine::new(&demanded.configuration()).map_err(EngineError::Engine);
         let (wasmtime, code) = match sandbox.allocator {
             Allocator::OnDemand => (on_demand()?, demanded),
-            Allocator::Pooling => (pooling(&pooled, &size).map_err(EngineError::Pool)?, pooled),
-            Allocator::Auto => match pooling(&pooled, &size) {
+            Allocator::Pooling => (pooling(&pooled, &size, component).map_err(EngineError::Pool)?, pooled),
+            Allocator::Auto => match pooling(&pooled, &size, component) {
                 Ok(engine) => (engine, pooled),
                 Err(error) => {
                     tracing::warn!(
@@ -163,8 +162,12 @@ impl Engine {
     }
 }
 
-fn pooling(settings: &CodeSettings, size: &PoolSize) -> wasmtime::Result<wasmtime::Engine> {
+fn pooling(
+    settings: &CodeSettings,
+    size: &PoolSize,
+    component: ComponentLimits,
+) -> wasmtime::Result<wasmtime::Engine> {
     let mut config = settings.configuration();
-    config.allocation_strategy(InstanceAllocationStrategy::Pooling(size.configuration()));
+    config.allocation_strategy(InstanceAllocationStrategy::Pooling(size.configuration(component)));
     wasmtime::Engine::new(&config)
 }

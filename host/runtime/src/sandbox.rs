@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bulkhead_config::{sandbox::Sandbox, slots::Limits};
 use wasmtime::{Store, StoreContextMut, UpdateDeadline};
 
-use crate::engine::Engine;
+use crate::engine::{ComponentLimits, Engine};
 
 pub use self::{
     budget::MemoryBudget,
@@ -49,8 +49,9 @@ pub fn store<C: 'static>(
     capabilities: impl FnOnce(Arc<MemoryBudget>) -> C,
 ) -> Store<SandboxState<C>> {
     let budget = Arc::new(MemoryBudget::new(limits.memory_bytes));
+    let component = ComponentLimits::of(sandbox);
     let state = SandboxState {
-        limiter: Limiter::new(limits, Arc::clone(&budget), engine.memory_count()),
+        limiter: Limiter::new(limits, component, Arc::clone(&budget), engine.memory_count()),
         cpu_ticks: 0,
         cpu_budget: limits.cpu_ms,
         capabilities: capabilities(budget),

@@ -11,6 +11,7 @@ use bulkhead::config::signatures::{Policy, Signatures};
 use bulkhead::config::slots::SlotId;
 use bulkhead::config::{ConfigFile, Flag, Sources};
 use bulkhead::deploy::{Proof, signature};
+use bulkhead::engine::ComponentLimits;
 use bulkhead::http::json::object;
 use bulkhead::registry::manifest::{self, Manifest};
 use bulkhead::services::answer::AnswerWorld;
@@ -72,8 +73,8 @@ pub fn preflight(data: &[u8]) -> Taken {
 
 fn check<W: World>(id: SlotId, wasm: &[u8]) -> Taken {
     let slot = *list::spec().slots().find(|slot| slot.id == id).expect("a slot of the list");
-    let capabilities = &list::capabilities();
-    let contract = Contract { slot, world: W::NAME, exports: W::EXPORTS, grants: &[], capabilities };
+    let (limits, capabilities) = (ComponentLimits::DEFAULT, &list::capabilities());
+    let contract = Contract { slot, world: W::NAME, exports: W::EXPORTS, grants: &[], limits, capabilities };
     match contract.check(wasm, 1 << 20) {
         Ok(()) => {
             let outline = outline(wasm).expect("what is taken has an outline");

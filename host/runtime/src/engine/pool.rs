@@ -1,16 +1,13 @@
 //! The size of the pooling allocator, from the limits of all slots.
 
-use bulkhead_config::slots::Limits;
+use bulkhead_config::{
+    sandbox::{CORE_INSTANCES, MEMORIES, Sandbox, TABLES},
+    slots::Limits,
+};
 use wasmtime::{Enabled, PoolingAllocationConfig};
 
 /// Calls in addition to all slots' permits: self-tests and pooled instances.
 const SPARE_CALLS: usize = 8;
-/// Most core instances in one component, including adapters and lifted libraries.
-pub(crate) const CORE_INSTANCES_PER_CALL: usize = 8;
-/// Most linear memories in one component.
-pub const MEMORIES_PER_CALL: usize = 4;
-/// Most tables in one component.
-pub(crate) const TABLES_PER_CALL: usize = 4;
 /// Bytes of a WebAssembly page.
 const PAGE_BYTES: usize = 64 << 10;
 /// Memory of an instance that stays resident for the next one. It saves page faults where the kernel reports which
@@ -18,6 +15,27 @@ const PAGE_BYTES: usize = 64 << 10;
 const KEEP_RESIDENT_BYTES: usize = 1 << 20;
 /// The same for a table: one page, which is cleared without a system call. First-party components need no more.
 const TABLE_KEEP_RESIDENT_BYTES: usize = 4 << 10;
+
+/// What one component may have at most. The pool reserves memories and tables for every call, and counts core instances.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ComponentLimits {
+    /// Core instances, including adapters and lifted libraries.
+    pub core_instances: usize,
+    /// Linear memories.
+    pub memories: usize,
+    /// Tables.
+    pub tables: usize,
+}
+
+impl ComponentLimits {
+    /// The limits where the configuration sets none.
+    pub const DEFAULT: Self = Self { core_instances: CORE_INSTANCES, memories: MEMORIES, tables: TABLES };
+
+    /// Returns the limits of the configuration.
+    pub const fn of(sandbox: &Sandbox) -> Self {
+        Self { core_instances: sandbox.core_instances, memories: sandbox.memories, tables: sandbox.tables }
+    }
+}
 
 /// The size of the pooling allocator for a set of slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,19 +59,21 @@ impl PoolSize {
         })
     }
 
-    pub(super) fn configuration(&self) -> PoolingAllocationConfig {
-        let each = |per_call: usize| u32::try_from(self.calls.saturating_mul(per_call)).unwrap_or(u32::MAX);
+    pub(super) fn configuration(&self, component: ComponentLimits) -> PoolingAllocationConfig {
+        let ComponentLimits { core_instances, memories, tables } = component;
+        let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        let each = |per_call: usize| count(self.calls.saturating_mul(per_call));
         let mut pool = PoolingAllocationConfig::new();
         pool.total_component_instances(each(1))
-            .total_core_instances(each(CORE_INSTANCES_PER_CALL))
-            .total_memories(each(MEMORIES_PER_CALL))
-            .total_tables(each(TABLES_PER_CALL))
+            .total_core_instances(each(core_instances))
+            .total_memories(each(memories))
+            .total_tables(each(tables))
             .total_stacks(each(1))
-            .max_core_instances_per_component(CORE_INSTANCES_PER_CALL as u32)
-            .max_memories_per_component(MEMORIES_PER_CALL as u32)
-            .max_tables_per_component(TABLES_PER_CALL as u32)
-            .max_memories_per_module(MEMORIES_PER_CALL as u32)
-            .max_tables_per_module(TABLES_PER_CALL as u32)
+            .max_core_instances_per_component(count(core_instances))
+            .max_memories_per_component(count(memories))
+            .max_tables_per_component(count(tables))
+            .max_memories_per_module(count(memories))
+            .max_tables_per_module(count(tables))
             .max_memory_size(self.memory_bytes)
             .table_elements(self.table_elements)
             .table_keep_resident(TABLE_KEEP_RESIDENT_BYTES)
@@ -101,6 +121,6 @@ mod tests {
     fn absurd_limits_do_not_overflow() {
         let absurd = Limits { max_concurrent: usize::MAX, ..SMALL };
         assert_eq!(PoolSize::of([&absurd, &LARGE]).calls, usize::MAX);
-        PoolSize::of([&absurd]).configuration();
+        PoolSize::of([&absurd]).configuration(ComponentLimits::DEFAULT);
     }
 }

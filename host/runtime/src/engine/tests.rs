@@ -32,7 +32,17 @@ fn auto_falls_back_to_on_demand() {
 #[test]
 fn pooling_without_address_space_names_keys() {
     let error = engine(Allocator::Pooling, &ENDLESS).err().unwrap().to_string();
-    assert!(error.contains("lower slots.*.max_concurrent or set sandbox.allocator"), "{error}");
+    assert!(error.contains("lower slots.*.max_concurrent, sandbox.memories or sandbox.tables"), "{error}");
+    assert!(error.contains("or set sandbox.allocator"), "{error}");
+}
+
+#[test]
+fn memories_of_components_are_reserved_and_core_instances_are_not() {
+    let pooled = |sandbox: Sandbox| {
+        Engine::new(&Sandbox { allocator: Allocator::Pooling, ..sandbox }, [&Limits::DEFAULT]).is_ok()
+    };
+    assert!(pooled(Sandbox { core_instances: 10_000, ..sandbox() }));
+    assert!(!pooled(Sandbox { memories: 1_000_000, ..sandbox() }));
 }
 
 #[test]

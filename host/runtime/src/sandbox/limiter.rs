@@ -9,7 +9,7 @@ use bulkhead_config::slots::Limits;
 use wasmtime::ResourceLimiter;
 
 use super::MemoryBudget;
-use crate::engine::{CORE_INSTANCES_PER_CALL, MEMORIES_PER_CALL, TABLES_PER_CALL};
+use crate::engine::ComponentLimits;
 
 /// Bytes that one table element takes.
 const ELEMENT_BYTES: usize = size_of::<usize>();
@@ -28,6 +28,7 @@ pub enum RefusedGrowth {
 pub struct Limiter {
     budget: Arc<MemoryBudget>,
     table_elements: usize,
+    component: ComponentLimits,
     used_bytes: usize,
     used_elements: usize,
     refusal: Option<RefusedGrowth>,
@@ -42,10 +43,15 @@ impl Drop for Limiter {
 }
 
 impl Limiter {
-    /// Returns a limiter under `limits` that takes bytes from `budget` and adds them to `total`.
-    pub const fn new(limits: &Limits, budget: Arc<MemoryBudget>, total: Arc<AtomicUsize>) -> Self {
+    /// Returns a limiter under `limits` and `component` that takes bytes from `budget` and adds them to `total`.
+    pub const fn new(
+        limits: &Limits,
+        component: ComponentLimits,
+        budget: Arc<MemoryBudget>,
+        total: Arc<AtomicUsize>,
+    ) -> Self {
         let table_elements = limits.table_elements;
-        Self { budget, table_elements, used_bytes: 0, used_elements: 0, refusal: None, total }
+        Self { budget, table_elements, component, used_bytes: 0, used_elements: 0, refusal: None, total }
     }
 
     /// Returns the first refusal since the call began. A guest whose `memory.grow` is refused traps on its own, so
@@ -118,15 +124,15 @@ impl ResourceLimiter for Limiter {
     }
 
     fn instances(&self) -> usize {
-        CORE_INSTANCES_PER_CALL
+        self.component.core_instances
     }
 
     fn tables(&self) -> usize {
-        TABLES_PER_CALL
+        self.component.tables
     }
 
     fn memories(&self) -> usize {
-        MEMORIES_PER_CALL
+        self.component.memories
     }
 }
 
@@ -140,7 +146,8 @@ mod tests {
     const LIMITS: Limits = Limits { memory_bytes: 2 * MIB, table_elements: 100, ..Limits::DEFAULT };
 
     fn limited(limits: &Limits, total: &Arc<AtomicUsize>) -> Limiter {
-        Limiter::new(limits, Arc::new(MemoryBudget::new(limits.memory_bytes)), Arc::clone(total))
+        let budget = Arc::new(MemoryBudget::new(limits.memory_bytes));
+        Limiter::new(limits, ComponentLimits::DEFAULT, budget, Arc::clone(total))
     }
 
     fn limiter() -> (Limiter, Arc<AtomicUsize>) {

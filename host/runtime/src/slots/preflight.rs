@@ -13,7 +13,7 @@ use bulkhead_config::{
 use super::outline::{Outline, outline};
 use crate::{
     capabilities::{CapabilitySet, Interface},
-    engine::{CORE_INSTANCES_PER_CALL, MEMORIES_PER_CALL, TABLES_PER_CALL},
+    engine::ComponentLimits,
 };
 
 /// Most findings in one refusal: a hostile component may have thousands.
@@ -34,6 +34,8 @@ pub struct Contract<'a> {
     pub exports: &'static [&'static str],
     /// The interfaces that the configuration grants, in addition to the slot's own.
     pub grants: &'a [String],
+    /// What a component may have at most.
+    pub limits: ComponentLimits,
     /// The capabilities that the host offers.
     pub capabilities: &'a CapabilitySet,
 }
@@ -58,6 +60,8 @@ pub enum Finding {
         count: u64,
         /// The limit.
         limit: u64,
+        /// The key that raises it; `None` where no key does.
+        key: Option<&'static str>,
     },
     /// It is a component for another kind of host.
     OtherKind {
@@ -116,12 +120,11 @@ impl fmt::Display for Finding {
                 write!(f, "it has {bytes} bytes, over the cap of {cap}; raise sandbox.component_bytes")
             }
             Self::NotAComponent(why) => write!(f, "it is not a WebAssembly component: {why}"),
-            Self::TooMany { what, count, limit } if *count > COUNT_SHOWN => write!(
-                f,
-                "it has more than {COUNT_SHOWN} {what}, over the limit of {limit}; reduce the number"
-            ),
-            Self::TooMany { what, count, limit } => {
-                write!(f, "it has {count} {what}, over the limit of {limit}; reduce the number")
+            Self::TooMany { what, count, limit, key } => {
+                let (more, count) =
+                    if *count > COUNT_SHOWN { ("more than ", COUNT_SHOWN) } else { ("", *count) };
+                write!(f, "it has {more}{count} {what}, over the limit of {limit}; reduce the number")?;
+                key.map_or(Ok(()), |key| write!(f, " or raise {key}"))
             }
             Self::OtherKind { kind, export } => write!(
                 f,
@@ -182,7 +185,7 @@ impl Contract<'_> {
             vec![Finding::TooLarge { bytes: wasm.len(), cap }]
         } else {
             match outline(wasm) {
-                Ok(outline) => match excess(&outline) {
+                Ok(outline) => match excess(&outline, self.limits) {
                     // Names over the limit are not checked. For a component of another kind of host, its size does not
                     // matter.
                     excess if !excess.is_empty() && self.other_kind(&outline).is_none() => excess,
@@ -269,17 +272,18 @@ impl Contract<'_> {
 }
 
 /// Returns the counts of a component that are over a limit.
-fn excess(outline: &Outline) -> Vec<Finding> {
+fn excess(outline: &Outline, limits: ComponentLimits) -> Vec<Finding> {
     let Outline { import_count, export_count, usage, .. } = outline;
-    let limits = [
-        ("imports", *import_count, NAMES),
-        ("exports", *export_count, NAMES),
-        ("core instances", usage.core_instances, CORE_INSTANCES_PER_CALL as u64),
-        ("memories", usage.memories, MEMORIES_PER_CALL as u64),
-        ("tables", usage.tables, TABLES_PER_CALL as u64),
+    let ComponentLimits { core_instances, memories, tables } = limits;
+    let counted = [
+        ("imports", *import_count, NAMES, None),
+        ("exports", *export_count, NAMES, None),
+        ("core instances", usage.core_instances, core_instances as u64, Some("sandbox.core_instances")),
+        ("memories", usage.memories, memories as u64, Some("sandbox.memories")),
+        ("tables", usage.tables, tables as u64, Some("sandbox.tables")),
     ];
-    let over = limits.into_iter().filter(|(_, count, limit)| count > limit);
-    over.map(|(what, count, limit)| Finding::TooMany { what, count, limit }).collect()
+    let over = counted.into_iter().filter(|(_, count, limit, _)| count > limit);
+    over.map(|(what, count, limit, key)| Finding::TooMany { what, count, limit, key }).collect()
 }
 
 /// Exports of components for hosts of another kind: `wasi:http` 0.2 has `incoming-handler`, 0.3 `handler`.

@@ -37,19 +37,19 @@ async fn assert_counted(component: Vec<u8>, counts: &[(usize, &str, usize)]) {
 async fn too_many_initial_tables() {
     let tables = "(table 1 funcref)".repeat(9);
     let guest = Guest::default().with_memory(&format!(r#"(memory (export "memory") 4) {tables}"#));
-    assert_counted(guest.component(), &[(9, "tables", 4)]).await;
+    assert_counted(guest.component(), &[(9, "tables", 8)]).await;
 }
 
 /// No module of it has too much of anything: only all instances together have.
 #[tokio::test(flavor = "multi_thread")]
 async fn excess_spread_over_instances_is_summed() {
-    let counts = [(31, "core instances", 8), (60, "memories", 4), (90, "tables", 4)];
-    assert_counted(of_parts(2, 3, 5, 6), &counts).await;
+    let counts = [(66, "core instances", 64), (130, "memories", 4), (195, "tables", 8)];
+    assert_counted(of_parts(2, 3, 5, 13), &counts).await;
 }
 
 /// At the limits it is refused for something else: what it exports does not fit the world.
 #[tokio::test(flavor = "multi_thread")]
 async fn parts_within_limits_are_not_counted() {
-    let reason = refusal(of_parts(4, 4, 1, 1), &[]).await;
+    let reason = refusal(of_parts(4, 8, 1, 1), &[]).await;
     assert!(!reason.contains("over the limit of") && reason.contains("does not fit"), "{reason}");
 }

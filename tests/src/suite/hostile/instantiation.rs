@@ -158,7 +158,7 @@ async fn many_core_instances() {
             (func $run (canon lift (core func $code "run")))
             (export "self-test" (func $run)))"#
     ));
-    assert_refused(component.unwrap(), &[], "it has 101 core instances, over the limit of 8").await;
+    assert_refused(component.unwrap(), &[], "it has 101 core instances, over the limit of 64").await;
 }
 
 /// Components that each instantiate another twice: two to the power of their number, in a file of a few kilobytes.
@@ -169,7 +169,7 @@ async fn nested_instances_are_counted_before_compiling() {
         format!("(component $c {inner}) (instance (instantiate $c)) (instance (instantiate $c))")
     });
     let component = wat::parse_str(format!("(component {bomb})")).unwrap();
-    assert_refused(component, &[], "it has more than 1000000 core instances, over the limit of 8").await;
+    assert_refused(component, &[], "it has more than 1000000 core instances, over the limit of 64").await;
 }
 
 /// The right names with the wrong types.

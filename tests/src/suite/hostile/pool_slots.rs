@@ -1,7 +1,8 @@
 //! Memories and tables of the pool, which the instances of all slots share: none brings anything of its last user along.
 
 use bulkhead::{
-    engine::{MEMORIES_PER_CALL, PoolSize},
+    config::sandbox::{MEMORIES, TABLES},
+    engine::PoolSize,
     services::list::{ANSWER, CAPTCHA, TRIAGE},
 };
 use bulkhead_tests::{
@@ -38,8 +39,8 @@ const SLOTS: &str = r#"
 "#;
 
 /// Pages of each memory: at the start, and once it has grown. The first is larger than what stays resident.
-const PAGES: [(u32, u32); MEMORIES_PER_CALL] = [(4, 40), (1, 4), (1, 4), (1, 4)];
-/// Elements of each of as many tables.
+const PAGES: [(u32, u32); MEMORIES] = [(4, 40), (1, 4), (1, 4), (1, 4)];
+/// Elements of each table.
 const ELEMENTS: u32 = 200;
 const PAGE: u32 = 65536;
 
@@ -50,7 +51,7 @@ fn parts() -> String {
         _ => format!("(memory $m{at} {pages})"),
     };
     let memories: String = PAGES.iter().enumerate().map(memory).collect();
-    let tables: String = (0..PAGES.len()).map(|at| format!("(table $t{at} {ELEMENTS} funcref)")).collect();
+    let tables: String = (0..TABLES).map(|at| format!("(table $t{at} {ELEMENTS} funcref)")).collect();
     memories + &tables
 }
 
@@ -70,13 +71,11 @@ fn grow() -> String {
 fn writer(mark: u32) -> Vec<u8> {
     let fill = |(at, (_, to)): (usize, &(u32, u32))| {
         let from = if at == 0 { 64 } else { 0 };
-        format!(
-            "(memory.fill $m{at} (i32.const {from}) (i32.const {mark}) (i32.const {}))
-            (table.fill $t{at} (i32.const 0) (ref.func $mark) (i32.const {ELEMENTS}))",
-            to * PAGE - from
-        )
+        format!("(memory.fill $m{at} (i32.const {from}) (i32.const {mark}) (i32.const {}))", to * PAGE - from)
     };
-    let fill: String = PAGES.iter().enumerate().map(fill).collect();
+    let fill_table =
+        |at: usize| format!("(table.fill $t{at} (i32.const 0) (ref.func $mark) (i32.const {ELEMENTS}))");
+    let fill: String = PAGES.iter().enumerate().map(fill).chain((0..TABLES).map(fill_table)).collect();
     Guest::default()
         .with_memory(&parts())
         .with_fields(&format!("(elem declare func $mark) (func $mark (result i32) (i32.const {mark}))"))
@@ -93,16 +92,20 @@ fn reader(soil: &str) -> Vec<u8> {
             (loop $words
                 (if (i64.ne (i64.load $m{at} (local.get $at)) (i64.const 0)) (then (local.set $dirt (i32.const 1))))
                 (local.set $at (i32.add (local.get $at) (i32.const 8)))
-                (br_if $words (i32.lt_u (local.get $at) (i32.const {}))))
-            (local.set $at (i32.const 0))
-            (loop $elements
-                (if (i32.eqz (ref.is_null (table.get $t{at} (local.get $at)))) (then (local.set $dirt (i32.const 1))))
-                (local.set $at (i32.add (local.get $at) (i32.const 1)))
-                (br_if $elements (i32.lt_u (local.get $at) (i32.const {ELEMENTS}))))",
+                (br_if $words (i32.lt_u (local.get $at) (i32.const {}))))",
             to * PAGE
         )
     };
-    let look: String = PAGES.iter().enumerate().map(look).collect();
+    let look_at_table = |at: usize| {
+        format!(
+            "(local.set $at (i32.const 0))
+            (loop $elements
+                (if (i32.eqz (ref.is_null (table.get $t{at} (local.get $at)))) (then (local.set $dirt (i32.const 1))))
+                (local.set $at (i32.add (local.get $at) (i32.const 1)))
+                (br_if $elements (i32.lt_u (local.get $at) (i32.const {ELEMENTS}))))"
+        )
+    };
+    let look: String = PAGES.iter().enumerate().map(look).chain((0..TABLES).map(look_at_table)).collect();
     let text = format!(
         r#"(module
             {}
@@ -130,10 +133,10 @@ fn reader(soil: &str) -> Vec<u8> {
 
 /// Soils the last byte of the last memory, and the last element of the last table, of a reader.
 fn soils() -> [String; 2] {
-    let last = PAGES.len() - 1;
+    let (last, last_table) = (PAGES.len() - 1, TABLES - 1);
     [
         format!("(i32.store8 $m{last} (i32.const {}) (i32.const 1))", PAGES[last].1 * PAGE - 1),
-        format!("(table.set $t{last} (i32.const {}) (ref.func $other))", ELEMENTS - 1),
+        format!("(table.set $t{last_table} (i32.const {}) (ref.func $other))", ELEMENTS - 1),
     ]
 }
 

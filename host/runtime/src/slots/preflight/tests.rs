@@ -28,7 +28,8 @@ fn contract<'a>(grants: &'a [String], capabilities: &'a CapabilitySet) -> Contra
         uses_models: false,
         component: None,
     };
-    Contract { slot, world, exports: EXPORTS, grants, capabilities }
+    let limits = ComponentLimits::DEFAULT;
+    Contract { slot, world, exports: EXPORTS, grants, limits, capabilities }
 }
 
 /// Returns the findings for a component with these names.
@@ -192,24 +193,25 @@ fn refusal_lists_bounded_number_of_findings() {
 
 /// Returns the findings for a component with these counts.
 fn over(outline: Outline) -> Vec<String> {
-    excess(&outline).iter().map(ToString::to_string).collect()
+    let limits = ComponentLimits { core_instances: 8, memories: 4, tables: 5 };
+    excess(&outline, limits).iter().map(ToString::to_string).collect()
 }
 
 #[test]
-fn counts_over_limit_name_both_numbers() {
-    let usage = Usage { core_instances: 8, memories: 4, tables: 4 };
+fn counts_over_limit_name_both_numbers_and_the_key() {
+    let usage = Usage { core_instances: 8, memories: 4, tables: 5 };
     let largest = Outline { import_count: 200, export_count: 200, usage, ..Outline::default() };
     assert_eq!(over(largest), [""; 0]);
-    let usage = Usage { core_instances: 9, memories: u64::MAX, tables: 5 };
+    let usage = Usage { core_instances: 9, memories: u64::MAX, tables: 6 };
     let outline = Outline { import_count: 201, export_count: 202, usage, ..Outline::default() };
     assert_eq!(
         over(outline),
         [
             "it has 201 imports, over the limit of 200; reduce the number",
             "it has 202 exports, over the limit of 200; reduce the number",
-            "it has 9 core instances, over the limit of 8; reduce the number",
-            "it has more than 1000000 memories, over the limit of 4; reduce the number",
-            "it has 5 tables, over the limit of 4; reduce the number",
+            "it has 9 core instances, over the limit of 8; reduce the number or raise sandbox.core_instances",
+            "it has more than 1000000 memories, over the limit of 4; reduce the number or raise sandbox.memories",
+            "it has 6 tables, over the limit of 5; reduce the number or raise sandbox.tables",
         ]
     );
 }
