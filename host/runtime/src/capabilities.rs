@@ -12,17 +12,19 @@ mod random;
 mod recording;
 mod resources;
 mod slot_log;
+mod stdio;
+mod stubs;
 
 use std::sync::Arc;
 
 use bulkhead_config::slots::Slot;
 use tokio::time::Instant;
 use wasmtime::component::ResourceTable;
-use wasmtime_wasi::{clocks::WasiClocksCtx, random::WasiRandomCtx};
+use wasmtime_wasi::{WasiCtx, clocks::WasiClocksCtx, random::WasiRandomCtx};
 
 use crate::sandbox::{MemoryBudget, SandboxState};
 
-pub use self::capability::{Access, Capability, CapabilitySet, Deprecated, Interface};
+pub use self::capability::{Access, Capability, CapabilitySet, Deprecated, Interface, Stub};
 pub use self::host_resource::{HostResource, ResourceMemoryExceeded};
 pub use self::recording::{Recording, RequestKey, ShadowMode};
 pub use self::resources::SlotResources;
@@ -52,6 +54,8 @@ pub struct Capabilities {
     // Created on first use: most calls use few of them.
     clocks: Option<WasiClocksCtx>,
     random: Option<WasiRandomCtx>,
+    stubs: Option<Box<WasiCtx>>,
+    stdio: stdio::Stdio,
 }
 
 impl std::fmt::Debug for Capabilities {
@@ -68,10 +72,11 @@ impl Capabilities {
         settings: Arc<Slot>,
         budget: Arc<MemoryBudget>,
     ) -> Self {
-        // Values that wasmtime-wasi adds are limited by their number. These are pollables only: two entries each, a
-        // deadline and its waiter, less than 400 bytes with wasmtime's own handle. `sandbox.handles` bounds them to 400
-        // KB a call by default, and this capacity bounds them to 1.6 times `memory_bytes`. The memory of a `poll` is
-        // freed when it returns, and its list counts against `response_bytes`, as all lists from a guest do.
+        // Values that wasmtime-wasi adds, and streams of standard output, are limited by their number. The largest are
+        // pollables: two entries each, a deadline and its waiter, less than 400 bytes with wasmtime's own handle; stubs
+        // make none that is larger, and no socket, file or buffer. `sandbox.handles` bounds them to 400 KB a call by
+        // default, and this capacity bounds them to 1.6 times `memory_bytes`. The memory of a `poll` is freed when it
+        // returns, and its list counts against `response_bytes`, as all lists from a guest do.
         let mut table = ResourceTable::new();
         table.set_max_capacity(budget.limit() / host_resource::ENTRY_BYTES);
         Self {
@@ -85,11 +90,22 @@ impl Capabilities {
             budget,
             clocks: None,
             random: None,
+            stubs: None,
+            stdio: stdio::Stdio::default(),
         }
+    }
+
+    /// Prepares for a call, which may not be the first in this store.
+    pub fn begin_call(&mut self, deadline: Instant, shadow: ShadowMode) {
+        self.stdio.begin_call(shadow.is_replay());
+        self.deadline = Some(deadline);
+        self.shadow = shadow;
+        self.last_error = None;
     }
 }
 
-/// Returns the capabilities that depend on no service: clocks, random numbers, logging, configuration and keys.
+/// Returns the capabilities that depend on no service: clocks, random numbers, logging, configuration and keys, and the
+/// stubs.
 pub fn general() -> CapabilitySet {
     CapabilitySet::default()
         .with(clocks::ClocksCapability)
@@ -97,4 +113,5 @@ pub fn general() -> CapabilitySet {
         .with(logging::LoggingCapability)
         .with(config::ConfigCapability)
         .with(keys::KeysCapability)
+        .with_stubs(stubs::STUBS)
 }

@@ -154,10 +154,8 @@ where
         }
         None => instantiate(slot, version, record, deadline).await?,
     };
-    pooled.store.data_mut().capabilities.deadline = Some(deadline);
     // A pooled instance still has the values of its last call.
-    pooled.store.data_mut().capabilities.shadow = shadow;
-    pooled.store.data_mut().capabilities.last_error = None;
+    pooled.store.data_mut().capabilities.begin_call(deadline, shadow);
     let since = Instant::now();
     let called = timeout_at(deadline, export(&pooled.instance, &mut pooled.store)).await;
     record.metrics.guest.observe(since.elapsed().as_secs_f64());

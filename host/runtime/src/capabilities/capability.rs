@@ -57,6 +57,23 @@ impl fmt::Debug for Deprecated {
     }
 }
 
+/// An interface that every slot may import without a grant, and that reaches nothing outside the call: runtimes of
+/// languages import it whether their programs call it or not.
+pub struct Stub {
+    /// `package:name/interface`, without its version.
+    pub name: &'static str,
+    /// The version offered; the linker accepts any that semver calls compatible.
+    pub version: &'static str,
+    /// Adds every function to an instance of the linker. Fails when the instance has them already.
+    pub add_to_linker: fn(&mut LinkerInstance<'_, StoreData>) -> wasmtime::Result<()>,
+}
+
+impl fmt::Debug for Stub {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.name, self.version)
+    }
+}
+
 /// A capability: related interfaces, which guests may import where their slot is granted them.
 ///
 /// - The state that the calls of a slot share is in its [`SlotResources`](super::SlotResources), under a type of the
@@ -75,6 +92,7 @@ pub trait Capability: Send + Sync {
 pub struct CapabilitySet {
     capabilities: Vec<Arc<dyn Capability>>,
     deprecated: &'static [Deprecated],
+    stubs: &'static [Stub],
 }
 
 impl fmt::Debug for CapabilitySet {
@@ -96,6 +114,23 @@ impl CapabilitySet {
     pub fn with_deprecated(mut self, names: &'static [Deprecated]) -> Self {
         self.deprecated = names;
         self
+    }
+
+    /// Sets the interfaces that are importable without effect.
+    #[must_use]
+    pub fn with_stubs(mut self, stubs: &'static [Stub]) -> Self {
+        self.stubs = stubs;
+        self
+    }
+
+    /// Returns the interfaces that are importable without effect: those of the set's stubs that no capability implements.
+    pub fn stubs(&self) -> impl Iterator<Item = &'static Stub> {
+        self.stubs.iter().filter(|stub| self.find(stub.name).is_none())
+    }
+
+    /// Returns the stub of a name without its version.
+    pub fn stub(&self, name: &str) -> Option<&'static Stub> {
+        self.stubs().find(|stub| stub.name == name)
     }
 
     /// Returns every interface once, under the name that it has now.
@@ -146,7 +181,7 @@ impl CapabilitySet {
     }
 
     /// Makes the interfaces importable that a slot is granted, by its description or by these `grants` of the
-    /// configuration: each under its name, and under those that it had before.
+    /// configuration: each under its name, and under those that it had before. Adds the stubs.
     ///
     /// # Errors
     /// When two capabilities implement the same interface.
@@ -161,6 +196,9 @@ impl CapabilitySet {
             for before in self.deprecated.iter().filter(|before| before.instead == interface.name) {
                 (interface.add_to_linker)(&mut linker.instance(&format!("{before:?}"))?)?;
             }
+        }
+        for stub in self.stubs() {
+            (stub.add_to_linker)(&mut linker.instance(&format!("{stub:?}"))?)?;
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use super::{
 };
 
 /// Longest message, bytes. The rest is cut.
-const MESSAGE_BYTES: usize = 4096;
+pub(super) const MESSAGE_BYTES: usize = 4096;
 /// Longest error message that is kept for the operator who pushes the component, bytes.
 const LAST_ERROR_BYTES: usize = 1024;
 /// Longest context, bytes.
@@ -49,36 +49,39 @@ impl logging::Host for Capabilities {
         if matches!(level, Level::Error | Level::Critical) {
             self.last_error = Some(cut(&message, LAST_ERROR_BYTES).to_owned());
         }
-        if self.shadow.is_replay() {
-            return Ok(());
-        }
-        let SlotResources { slot, log, metrics, .. } = &*self.resources;
-        let slot = slot.as_str();
-        let lines = guest_lines(cut(&message, MESSAGE_BYTES), MESSAGE_BYTES);
-        let context = escape_guest(&context, CONTEXT_BYTES);
-        let bytes = lines.iter().map(|line| line.len() + context.len() + LINE_BYTES).sum();
-        if !log.take(bytes) {
-            metrics.guest_log_dropped(slot, message.len());
-            return Ok(());
-        }
-        let version = &*self.version;
-        macro_rules! line {
-            ($level:ident, $line:ident) => {
-                tracing::$level!(target: "guest", slot, version, context, "{}", $line)
-            };
-        }
-        for line in lines {
-            metrics.guest_log_line(slot, level_name(level));
-            match level {
-                Level::Trace => line!(trace, line),
-                Level::Debug => line!(debug, line),
-                Level::Info => line!(info, line),
-                Level::Warn => line!(warn, line),
-                Level::Error | Level::Critical => line!(error, line),
-            }
-            self.resources.recent.add(level_name(level), version, context.clone(), line);
+        if !self.shadow.is_replay() {
+            write(&self.resources, &self.version, level, &context, &message);
         }
         Ok(())
+    }
+}
+
+/// Writes the lines of a guest's text to the log of its slot, cut and escaped, unless they exceed the log budget.
+pub(super) fn write(resources: &SlotResources, version: &str, level: Level, context: &str, message: &str) {
+    let SlotResources { slot, log, recent, metrics, .. } = resources;
+    let slot = slot.as_str();
+    let lines = guest_lines(cut(message, MESSAGE_BYTES), MESSAGE_BYTES);
+    let context = escape_guest(context, CONTEXT_BYTES);
+    let bytes = lines.iter().map(|line| line.len() + context.len() + LINE_BYTES).sum();
+    if !log.take(bytes) {
+        metrics.guest_log_dropped(slot, message.len());
+        return;
+    }
+    macro_rules! line {
+        ($level:ident, $line:ident) => {
+            tracing::$level!(target: "guest", slot, version, context, "{}", $line)
+        };
+    }
+    for line in lines {
+        metrics.guest_log_line(slot, level_name(level));
+        match level {
+            Level::Trace => line!(trace, line),
+            Level::Debug => line!(debug, line),
+            Level::Info => line!(info, line),
+            Level::Warn => line!(warn, line),
+            Level::Error | Level::Critical => line!(error, line),
+        }
+        recent.add(level_name(level), version, context.clone(), line);
     }
 }
 

@@ -247,10 +247,14 @@ impl Contract<'_> {
         let wanted = wanted.to_owned();
         let (name, _) = split(&wanted);
         let Some(interface) = self.capabilities.find(name) else {
+            if let Some(stub) = self.capabilities.stub(name) {
+                let offered = format!("{stub:?}");
+                return (!compatible(&wanted, &offered)).then_some(Finding::OtherVersion { wanted, offered });
+            }
+            let names = self.capabilities.names().chain(self.capabilities.stubs().map(|stub| stub.name));
             // Never a name that is deprecated.
-            let nearest =
-                near_miss(name, self.capabilities.names()).and_then(|near| self.capabilities.find(near));
-            let nearest = nearest.map(|interface| interface.name.to_owned());
+            let now = |near| self.capabilities.find(near).map_or(near, |interface| interface.name);
+            let nearest = near_miss(name, names).map(|near| now(near).to_owned());
             return Some(Finding::Unknown { nearest, wanted });
         };
         let offered = format!("{interface:?}");

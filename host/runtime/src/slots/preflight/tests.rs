@@ -82,7 +82,8 @@ fn unknown_import_names_near_miss() {
         "wasi:clocks/wall-clocks@0.2.12",
         "wasi:clokcs/wall-clock@0.2.12",
         "wasi:clocks/timezone@0.2.12",
-        "wasi:io/streams@0.2.12",
+        "wasi:cli/stdot@0.2.12",
+        "wasi:cli/run@0.2.12",
         "evil",
     ];
     assert_eq!(
@@ -93,7 +94,8 @@ fn unknown_import_names_near_miss() {
             "it imports wasi:clokcs/wall-clock@0.2.12, not offered by this host; \
          the nearest is wasi:clocks/wall-clock",
             "it imports wasi:clocks/timezone@0.2.12, not offered by this host",
-            "it imports wasi:io/streams@0.2.12, not offered by this host",
+            "it imports wasi:cli/stdot@0.2.12, not offered by this host; the nearest is wasi:cli/stdout",
+            "it imports wasi:cli/run@0.2.12, not offered by this host",
             "it imports evil, not offered by this host",
         ]
     );
@@ -177,11 +179,23 @@ fn export_of_other_version_names_wanted_version() {
 
 #[test]
 fn interface_not_offered_cannot_be_granted() {
-    for name in ["wasi:filesystem/types", "wasi:sockets/tcp", "wasi:cli/environment", "wasi:cli/stdout"] {
+    for name in ["wasi:http/types", "wasi:http/outgoing-handler", "wasi:keyvalue/store"] {
         let import = format!("{name}@0.2.12");
         let findings = findings(EXPORTS, &[&import], &[name]);
         assert!(findings.iter().any(|finding| finding.contains("not offered by this host")), "{findings:?}");
     }
+}
+
+#[test]
+fn stubs_need_no_grant() {
+    let stubs = ["wasi:filesystem/types@0.2.3", "wasi:sockets/tcp@0.2.0", "wasi:cli/exit@0.2.12"];
+    assert_eq!(findings(EXPORTS, &stubs, &[]), [""; 0]);
+    assert_eq!(
+        findings(EXPORTS, &["wasi:cli/exit@0.3.0"], &[]),
+        [
+            "it imports wasi:cli/exit@0.3.0, this host offers wasi:cli/exit@0.2.12; build it against that version"
+        ]
+    );
 }
 
 #[test]
