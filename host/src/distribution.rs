@@ -30,9 +30,11 @@ pub struct Distribution {
 impl Distribution {
     /// Returns the services, interfaces and tables that a configuration of this binary may name.
     pub fn spec(&self) -> HostSpec {
+        let capabilities = self.capabilities();
         HostSpec {
             services: self.services.iter().map(|service| service.spec()).collect(),
-            interfaces: self.capabilities().names().collect(),
+            interfaces: capabilities.names().collect(),
+            stubs: capabilities.stubs().map(|stub| stub.name).collect(),
             tables: self.services.iter().flat_map(|service| service.tables()).copied().collect(),
             aliases: self.services.iter().map(|service| service.aliases()).collect(),
         }

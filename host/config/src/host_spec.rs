@@ -14,6 +14,8 @@ pub struct HostSpec {
     pub services: Vec<ServiceSpec>,
     /// Names of the interfaces of the host, without their versions: `slots.NAME.grants` may name these.
     pub interfaces: Vec<&'static str>,
+    /// Names of the stubs of the host, which need no grant: `slots.NAME.grants` may not name these.
+    pub stubs: Vec<&'static str>,
     /// Tables of the services, in reading order.
     pub tables: Vec<TableSpec>,
     /// Aliases: the variable names of replaced services.

@@ -68,7 +68,7 @@ impl Slot {
         self.spec.id
     }
 
-    fn read(reader: &mut Reader, spec: &SlotSpec, interfaces: &[&str]) -> Self {
+    fn read(reader: &mut Reader, spec: &SlotSpec, host: &HostSpec) -> Self {
         let id = spec.id.as_str();
         // The reference has rows of its own for a slot whose defaults differ.
         let label = if *spec.limits == Limits::DEFAULT { "NAME" } else { id };
@@ -82,7 +82,9 @@ impl Slot {
             limits: Limits::read(r, spec.limits),
             grants: r
                 .key("grants", "Interfaces beyond the slot's own that its component may import")
-                .list("interfaces such as wasi:io/poll", |text| grants::parse(text, interfaces))
+                .list("interfaces such as wasi:io/poll", |text| {
+                    grants::parse(text, &host.interfaces, &host.stubs)
+                })
                 .unwrap_or_default(),
             models: r
                 .key("models", "Models and heads that its component may use; MODEL@SHA256 pins the weights")
@@ -111,7 +113,7 @@ impl Slots {
         }
         let read = |r: &mut Reader| {
             let slots = spec.slots().take(MAX_SLOTS);
-            slots.map(|slot| Slot::read(r, slot, &spec.interfaces)).collect()
+            slots.map(|slot| Slot::read(r, slot, spec)).collect()
         };
         Self(reader.table("slots", read))
     }

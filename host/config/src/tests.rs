@@ -36,6 +36,7 @@ fn spec() -> HostSpec {
     HostSpec {
         services: SERVICES.to_vec(),
         interfaces,
+        stubs: vec!["wasi:sockets/tcp"],
         tables: tables::TABLES.to_vec(),
         aliases: tables::ALIASES.to_vec(),
     }

@@ -18,6 +18,7 @@ use clap::{
 
 use super::{Configuration, exit::UsageError, output};
 use crate::{
+    capabilities::CapabilitySet,
     config::{Config, registries::Reference, slots::SlotId},
     distribution::Distribution,
     host::Host,
@@ -29,7 +30,7 @@ use crate::{
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Check a component as the host does before it may answer, self-test included. Prints everything that is wrong and
-    /// how to correct it, and warns of deprecated imports. Nothing is served or stored.
+    /// how to correct it, warns of deprecated imports, and lists the stubs. Nothing is served or stored.
     Check {
         /// The slot that it is for.
         #[arg(long, value_parser = SlotId::parse)]
@@ -59,21 +60,37 @@ impl Command {
                 (wasm, file.display().to_string())
             }
         };
-        for (import, now) in deprecated_imports(distribution, &wasm) {
+        let (capabilities, imports) = (distribution.capabilities(), imports(&wasm));
+        for (import, now) in deprecated(&capabilities, &imports) {
             output::line(format_args!("warning: {name} imports {import}, which is deprecated; use {now}"))?;
+        }
+        let stubs = stubs(&capabilities, &imports);
+        if !stubs.is_empty() {
+            output::line(format_args!("stubs: {}", stubs.join(", ")))?;
         }
         let digest = runtime.block_on(Host::check_component(distribution, config, slot, wasm))?;
         Ok(output::line(format_args!("{name} may answer for slot {slot}: {digest}"))?)
     }
 }
 
-/// Returns each import of a component whose name is deprecated, with the name to use instead.
-fn deprecated_imports(distribution: &Distribution, wasm: &[u8]) -> Vec<(String, String)> {
-    let capabilities = distribution.capabilities();
-    // The check that follows refuses bytes that are not a component.
-    let imports = slots::outline(wasm).map(|outline| outline.imports).unwrap_or_default();
-    let named = imports.into_iter().map(|import| (capabilities.named_now(&import), import));
-    named.filter(|(now, import)| now != import).map(|(now, import)| (import, now)).collect()
+/// Returns the imports of a component. A file that is no component has none here, and is refused with the reason.
+fn imports(wasm: &[u8]) -> Vec<String> {
+    slots::outline(wasm).map(|outline| outline.imports).unwrap_or_default()
+}
+
+/// Returns each import whose name is deprecated, with the name to use instead.
+fn deprecated<'a>(
+    capabilities: &CapabilitySet,
+    imports: &'a [String],
+) -> impl Iterator<Item = (&'a String, String)> {
+    let named = imports.iter().map(move |import| (import, capabilities.named_now(import)));
+    named.filter(|(import, now)| now != *import)
+}
+
+/// Returns the imports that are stubs, without versions.
+fn stubs(capabilities: &CapabilitySet, imports: &[String]) -> Vec<&'static str> {
+    let names = imports.iter().map(|import| import.split_once('@').map_or(&**import, |(name, _)| name));
+    names.filter_map(|name| capabilities.stub(name)).map(|stub| stub.name).collect()
 }
 
 /// Returns the parser of a component's file name or reference.

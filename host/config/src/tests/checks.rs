@@ -27,6 +27,10 @@ fn grants_name_interfaces_of_this_host() {
         ),
         ("[slots.status]\ngrants = ['wasi:io/pol']", "the nearest is `wasi:io/poll`"),
         (
+            "[slots.status]\ngrants = ['wasi:sockets/tcp']",
+            "line 2: slots.status.grants.0: names `wasi:sockets/tcp`, which is a stub: it can be imported without a grant",
+        ),
+        (
             "[slots.answer]\ngrants = ['wasi:io/poll@0.2.12']",
             "must be without a version: write `wasi:io/poll`",
         ),

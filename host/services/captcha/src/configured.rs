@@ -12,6 +12,7 @@ fn spec() -> HostSpec {
     HostSpec {
         services: vec![CaptchaPlugin.spec()],
         interfaces: Vec::new(),
+        stubs: Vec::new(),
         tables: CaptchaPlugin.tables().to_vec(),
         aliases: vec![CaptchaPlugin.aliases()],
     }

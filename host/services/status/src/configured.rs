@@ -12,6 +12,7 @@ fn spec() -> HostSpec {
     HostSpec {
         services: vec![StatusPlugin.spec()],
         interfaces: Vec::new(),
+        stubs: Vec::new(),
         tables: StatusPlugin.tables().to_vec(),
         aliases: vec![StatusPlugin.aliases()],
     }

@@ -15,6 +15,7 @@ fn spec() -> HostSpec {
     HostSpec {
         services: vec![TicketsPlugin.spec()],
         interfaces: Vec::new(),
+        stubs: Vec::new(),
         tables: tables.collect(),
         aliases: vec![TicketsPlugin.aliases()],
     }
