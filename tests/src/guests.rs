@@ -1,8 +1,11 @@
 //! Components made from WebAssembly text, for the captcha world and for those of other services.
 
 mod status;
+mod stubs;
 
 use std::path::{Path, PathBuf};
+
+use bulkhead::slots::outline;
 
 pub use self::status::StatusGuest;
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
@@ -18,6 +21,14 @@ const WORLD: &str = r"
         import wasi:config/store@0.2.0-rc.1;
         import wasi:clocks/monotonic-clock@0.2.12;
         import wasi:io/poll@0.2.12;
+        import wasi:cli/environment@0.2.0;
+        import wasi:cli/exit@0.2.0;
+        import wasi:cli/stdin@0.2.0;
+        import wasi:cli/stdout@0.2.0;
+        import wasi:cli/stderr@0.2.0;
+        import wasi:cli/terminal-stdout@0.2.0;
+        import wasi:filesystem/preopens@0.2.3;
+        import wasi:sockets/tcp-create-socket@0.2.3;
     }
 ";
 
@@ -138,6 +149,30 @@ pub fn with_functions(mut component: Vec<u8>, functions: usize, instructions: &[
     component
 }
 
+/// A component with empty core modules instantiated until it has `count` core instances.
+pub fn with_core_instances(mut component: Vec<u8>, count: usize) -> Vec<u8> {
+    let own = outline(&component).unwrap().usage.core_instances as usize;
+    let module = core_modules(&component);
+    push_section(&mut component, 1, b"\0asm\x01\0\0\0");
+    let one = [&[0], length(module).as_slice(), &[0]].concat();
+    let more = count - own;
+    push_section(&mut component, 2, &[length(more), one.repeat(more)].concat());
+    component
+}
+
+/// The number of core modules at the top of a component that names none from elsewhere.
+fn core_modules(component: &[u8]) -> usize {
+    let (mut rest, mut modules) = (&component[8..], 0);
+    while let [id, after @ ..] = rest {
+        modules += usize::from(*id == 1);
+        let bytes = after.iter().position(|byte| byte & 0x80 == 0).unwrap() + 1;
+        let digits = after[..bytes].iter().rev();
+        let size = digits.fold(0, |size, byte| (size << 7) | usize::from(byte & 0x7f));
+        rest = &after[bytes + size..];
+    }
+    modules
+}
+
 /// Appends a section.
 pub fn push_section(wasm: &mut Vec<u8>, id: u8, content: &[u8]) {
     wasm.push(id);
@@ -242,6 +277,9 @@ fn wrap(module: &[u8], wit: &Path, folders: &[&str], world: &str) -> Vec<u8> {
     let mut resolve = Resolve::default();
     for folder in folders {
         resolve.push_dir(wit.join(folder)).unwrap();
+        if *folder == "deps/io" {
+            stubs::push(&mut resolve);
+        }
     }
     let package = resolve.push_str(PathBuf::from("guest.wit"), world).unwrap();
     let world = resolve.select_world(&[package], Some("guest")).unwrap();

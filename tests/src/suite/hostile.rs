@@ -119,3 +119,4 @@ mod pool_slots;
 mod proof_of_work;
 mod reuse;
 mod storms;
+mod stubs;

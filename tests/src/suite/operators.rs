@@ -28,6 +28,7 @@ mod replay;
 mod rollback;
 mod rollout;
 mod shadow;
+mod stubs;
 mod swap;
 mod unusable;
 mod worlds;

@@ -56,6 +56,14 @@ fn every_interface_may_be_granted() {
     }
 }
 
+#[test]
+fn stubs_are_named_and_not_offered_otherwise() {
+    let stubs: Vec<&str> = list::capabilities().stubs().map(|stub| stub.name).collect();
+    assert_eq!(stubs, list::spec().stubs);
+    assert!(stubs.contains(&"wasi:filesystem/types") && stubs.contains(&"wasi:sockets/tcp"), "{stubs:?}");
+    assert!(offered().all(|offered| !stubs.contains(&offered.name)));
+}
+
 /// A shadow run is given the reads; a write that is marked a read would happen twice.
 #[test]
 fn what_changes_something_is_marked_a_write() {

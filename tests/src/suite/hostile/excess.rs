@@ -1,5 +1,7 @@
 //! Components of more parts than a call may have: refused before they are compiled, with the numbers.
 
+use bulkhead_tests::guests::{answering, with_core_instances};
+
 use super::*;
 
 /// A component that instantiates a core module of `memories` memories and `tables` tables `times` times in each of
@@ -52,4 +54,27 @@ async fn excess_spread_over_instances_is_summed() {
 async fn parts_within_limits_are_not_counted() {
     let reason = refusal(of_parts(4, 8, 1, 1), &[]).await;
     assert!(!reason.contains("over the limit of") && reason.contains("does not fit"), "{reason}");
+}
+
+/// As many core instances as a component of componentize-py has.
+#[tokio::test(flavor = "multi_thread")]
+async fn many_core_instances_within_the_limit_answer() {
+    let component = |count| with_core_instances(answering('A', "").component(), count);
+    for allocator in ["pooling", "on-demand"] {
+        let allocator = ("sandbox.allocator", allocator);
+        for (count, settings) in [
+            (41, &[allocator][..]),
+            (64, &[allocator][..]),
+            (65, &[allocator, ("sandbox.core_instances", "65")][..]),
+        ] {
+            let host = hosting(component(count), settings).start().await;
+            for _ in 0..20 {
+                assert_eq!(challenge(&host).await.status(), 200, "{count} core instances, {allocator:?}");
+            }
+            host.stop().await;
+        }
+        let reason = refusal(component(65), &[allocator]).await;
+        let words = "it has 65 core instances, over the limit of 64; reduce the number or raise sandbox.core_instances";
+        assert!(reason.contains(words), "{reason}");
+    }
 }

@@ -145,6 +145,27 @@ async fn a_component_is_exported_to_a_file() {
     host.stop().await;
 }
 
+#[tokio::test]
+async fn a_check_lists_the_stubs_that_a_component_imports() {
+    let folder = TempDir::new().unwrap();
+    let imports = r#"
+        (import "wasi:cli/exit@0.2.0" "exit" (func $exit (param i32)))
+        (import "wasi:filesystem/preopens@0.2.3" "get-directories" (func $directories (param i32)))"#;
+    for (name, guest) in [("plain", answering('A', "")), ("stubs", answering('A', "").with_imports(imports))]
+    {
+        let file = folder.path().join(name);
+        fs::write(&file, guest.component()).unwrap();
+        let check = ["component", "check", "--slot", "captcha", file.to_str().unwrap()];
+        let checked = Launch::bulkhead(&check).env("HOME", folder.path().to_str().unwrap()).finish().await;
+        assert!(checked.succeeded(), "{}", checked.stderr);
+        let listed = checked.stdout.lines().find_map(|line| line.strip_prefix("stubs: "));
+        let listed: Vec<&str> = listed.map_or(Vec::new(), |names| names.split(", ").collect());
+        for stub in ["wasi:cli/exit", "wasi:filesystem/types", "wasi:filesystem/preopens"] {
+            assert_eq!(listed.contains(&stub), name == "stubs", "{}", checked.stdout);
+        }
+    }
+}
+
 /// Answers every request with a component whose digest is said to be another.
 async fn lying() -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
