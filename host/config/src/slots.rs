@@ -58,7 +58,7 @@ pub struct Slot {
     pub signatures: Signatures,
     /// Where new components are looked for.
     pub watch: Watch,
-    /// What the component reads through `wasi:config/store`.
+    /// What the component reads through `wasi:config/store`, or as its environment.
     pub config: BTreeMap<String, String>,
 }
 
@@ -96,7 +96,10 @@ impl Slot {
             rollout: Rollout::read(r),
             signatures: Signatures::read(r),
             watch: Watch::read(r),
-            config: r.strings("config", "What the component reads through `wasi:config/store`"),
+            config: r.strings(
+                "config",
+                "What the component reads through `wasi:config/store`, or as its environment",
+            ),
         })
     }
 }
