@@ -97,7 +97,7 @@ impl Capabilities {
 
     /// Prepares for a call, which may not be the first in this store.
     pub fn begin_call(&mut self, deadline: Instant, shadow: ShadowMode) {
-        self.stdio.begin_call(shadow.is_replay());
+        self.stdio.begin_call();
         self.deadline = Some(deadline);
         self.shadow = shadow;
         self.last_error = None;

@@ -125,7 +125,7 @@ impl CapabilitySet {
 
     /// Returns the interfaces that are importable without effect: those of the set's stubs that no capability implements.
     pub fn stubs(&self) -> impl Iterator<Item = &'static Stub> {
-        self.stubs.iter().filter(|stub| self.find(stub.name).is_none())
+        self.stubs.iter().filter(move |stub| self.find(stub.name).is_none())
     }
 
     /// Returns the stub of a name without its version.

@@ -28,13 +28,9 @@ pub(super) struct Stdio {
 }
 
 impl Stdio {
-    /// Logs what an earlier call has left without a line break, and drops what is printed from now on if `is_silent`.
-    pub(super) fn begin_call(&self, is_silent: bool) {
-        for line in [&self.out, &self.err].into_iter().flatten() {
-            let mut line = lock(line);
-            line.end();
-            line.is_silent = is_silent;
-        }
+    /// Logs what an earlier call in this store has left without a line break.
+    pub(super) fn begin_call(&self) {
+        [&self.out, &self.err].into_iter().flatten().for_each(|line| lock(line).end());
     }
 }
 
@@ -46,6 +42,7 @@ struct Line {
     context: &'static str,
     /// At most [`MESSAGE_BYTES`].
     text: Vec<u8>,
+    /// Whether nothing is logged: the store is that of a shadow call.
     is_silent: bool,
 }
 
@@ -218,12 +215,22 @@ mod tests {
     #[test]
     fn a_shadow_call_logs_nothing() {
         let resources = resources();
-        let mut line = line(&resources);
-        line.write(b"live");
-        let stdio = Stdio { out: Some(Arc::new(Mutex::new(line))), err: None };
-        stdio.begin_call(true);
-        lock(stdio.out.as_ref().unwrap()).write(b"shadow\nrest");
+        let mut silent = line(&resources);
+        silent.is_silent = true;
+        silent.write(b"shadow\nrest");
+        drop(silent);
+        assert_eq!(logged(&resources), [""; 0]);
+    }
+
+    #[test]
+    fn the_next_call_in_a_store_begins_a_line() {
+        let resources = resources();
+        let stdio = Stdio { out: Some(Arc::new(Mutex::new(line(&resources)))), err: None };
+        lock(stdio.out.as_ref().unwrap()).write(b"first");
+        stdio.begin_call();
+        assert_eq!(logged(&resources), ["first"]);
+        lock(stdio.out.as_ref().unwrap()).write(b"second");
         drop(stdio);
-        assert_eq!(logged(&resources), ["live"]);
+        assert_eq!(logged(&resources), ["first", "second"]);
     }
 }
