@@ -1,7 +1,7 @@
 //! Starts and stops a host: everything that a configuration asks for.
 
-mod listeners;
 mod observe;
+mod routes;
 mod sharing;
 mod slot_context;
 mod start;
@@ -14,7 +14,7 @@ use std::{
 use anyhow::Context as _;
 use tokio::{runtime::Handle, task::JoinSet};
 
-use self::{listeners::Listeners, observe::FaultObserver};
+use self::{observe::FaultObserver, routes::HostRoutes};
 use crate::{
     admin::{AdminListener, AdminSources, OperatorContext},
     background,
@@ -23,16 +23,10 @@ use crate::{
     deploy::{ConfigSource, DeploymentRegistry, LocalStore, ReloadError, Reloaded, Reloader},
     distribution::Distribution,
     files,
-    http::{
-        accept,
-        layers::{self, Layers},
-        lifecycle::{Drain, Lifecycle, Stopping},
-        listen,
-        tls::Certificates,
-    },
+    http::lifecycle::{Drain, Lifecycle, Stopping},
     registry::Registries,
     service::{
-        self, Close, Extensions, HostHealth, SECRETS_DIR, ServedAt, ServiceContext, ServiceList, Started,
+        self, Close, Extensions, HostHealth, Routes, SECRETS_DIR, ServiceContext, ServiceList, Started,
     },
     telemetry::{Metrics, exposition::Format},
 };
@@ -58,6 +52,7 @@ pub struct Addresses {
 pub struct Host {
     addresses: Addresses,
     lifecycle: Lifecycle,
+    routes: HostRoutes,
     servers: JoinSet<()>,
     /// The parts that are closed at the end, the last first.
     open: Vec<Box<dyn Close>>,
@@ -85,14 +80,14 @@ fn context(
     let deployments = DeploymentRegistry::new(Arc::new(store), sharing::shared(services, config, &metrics)?);
     let deployments = Arc::new(deployments.with_expected(config.slots.ids()));
     let health = Arc::new(HostHealth::new(lifecycle, Arc::clone(&deployments)));
-    let slot_context = slot_context::new(config, &metrics, distribution.capabilities())?;
+    let slot_context = slot_context::new(services, config, &metrics, distribution.capabilities())?;
     observe::engine(&metrics, &slot_context.engine);
     let (allowed, component_bytes) = (config.registries.clone(), config.sandbox.component_bytes);
     let registries = Registries::new(allowed, component_bytes, config.data_dir.clone());
     let registries = Arc::new(registries.counted(Arc::clone(&metrics)));
     let reloader = Arc::new(Reloader::new(loaded, source, Arc::clone(&deployments)));
     let config = config.clone();
-    let extensions = Extensions::default();
+    let (routes, extensions) = (Routes::new(config.services.clone()), Extensions::default());
     let context = ServiceContext {
         config,
         slot_context,
@@ -100,6 +95,7 @@ fn context(
         health,
         deployments,
         registries,
+        routes,
         reloader,
         extensions,
         services,
@@ -135,21 +131,20 @@ impl Host {
         prepare_data_folder(&loaded.config.data_dir)?;
         let lifecycle = Lifecycle::new();
         let context = context(distribution, &loaded, source, lifecycle.clone())?;
-        let config = &context.config;
+        let (config, routes) = (&context.config, HostRoutes::new(context.routes.clone()));
 
         let admin = AdminListener::start(config.server.admin_listen, &config.admin, admin_sources(&context))?;
-        let mut listeners = Listeners::default();
-        listeners.merge(None, "server.listen", start::router(&context, admin.url()));
+        context.routes.set_shared(start::router(&context, admin.url())).await?;
         for service in services {
             service.load(&context).await?;
         }
         sharing::start(&context).await;
-        let open = start_services(&context, &mut listeners).await?;
+        let open = start_services(&context).await?;
         context.deployments.mark_complete();
         context.metrics.started();
 
         let mut servers = JoinSet::new();
-        let public = serve(&context, listeners, &lifecycle, &mut servers)?;
+        let public = routes::serve(&context, &lifecycle, &mut servers)?;
         servers.spawn(precompile(&context, lifecycle.stopping()));
         lifecycle.ready();
         context.metrics.ready();
@@ -161,7 +156,7 @@ impl Host {
             tracing::warn!(admin = admin_url, version, "serving, but not ready; /health/ready says why");
         }
         let ServiceContext { health, reloader, .. } = context;
-        Ok(Self { addresses, lifecycle, servers, open, health, reloader, admin })
+        Ok(Self { addresses, lifecycle, routes, servers, open, health, reloader, admin })
     }
 
     /// Checks a component as [`Host::start`] does before it may answer: size, format, exports, imports,
@@ -202,6 +197,7 @@ impl Host {
     /// requests of all listeners have ended.
     pub async fn stop(mut self) -> Drain {
         self.lifecycle.shut_down(READINESS_DELAY).await;
+        self.routes.stop().await;
         while self.servers.join_next().await.is_some() {}
         self.health.stop();
         for open in self.open.into_iter().rev() {
@@ -283,56 +279,18 @@ fn admin_sources(context: &ServiceContext) -> AdminSources {
 }
 
 /// Starts every enabled service, and returns the parts to close at the end.
-async fn start_services(
-    context: &ServiceContext,
-    listeners: &mut Listeners,
-) -> anyhow::Result<Vec<Box<dyn Close>>> {
+async fn start_services(context: &ServiceContext) -> anyhow::Result<Vec<Box<dyn Close>>> {
     let mut opened = Vec::new();
     for service in context.services {
         // Before the service, so that the shared state is closed after the service whose database it is in.
         opened.extend(sharing::open(context, *service));
         let name = service.spec().name;
-        let settings: &crate::config::services::Service = context.config.services.get(name);
-        if !settings.enabled {
+        if !context.config.services.get(name).enabled {
             continue;
         }
         let Started { routers, open } = service.start(context).await?;
-        for (at, router) in routers {
-            match at {
-                ServedAt::Service => listeners.add(name, settings, router),
-                ServedAt::Address { address, setting } => listeners.merge(Some(address), setting, router),
-            }
-        }
+        context.routes.set(name, "", routers).await?;
         opened.extend(open);
     }
     Ok(opened)
-}
-
-/// Has `servers` serve every listener, and returns the address of the shared one.
-fn serve(
-    context: &ServiceContext,
-    listeners: Listeners,
-    lifecycle: &Lifecycle,
-    servers: &mut JoinSet<()>,
-) -> anyhow::Result<SocketAddr> {
-    let server = &context.config.server;
-    let layers = Layers::new(server, context.metrics.clone());
-    let certificates = server.tls.as_ref().map(Certificates::load).transpose();
-    let certificates = certificates.context("cannot serve TLS with --tls-cert and --tls-key (server.tls)")?;
-    let settings = accept::Settings::new(server, context.metrics.clone());
-    let mut public = server.listen;
-    for (address, setting, router) in listeners.0 {
-        let bound = listen::bind(&setting, address.unwrap_or(server.listen), certificates.clone())?;
-        tracing::info!(url = bound.url(), setting, "listening");
-        if address.is_none() {
-            public = bound.local_addr();
-        }
-        let innermost = start::innermost(context.config.demo && address.is_none());
-        let router = layers::with_layers(router, Layers { innermost, ..layers.clone() });
-        servers.spawn(accept::serve(bound, router, settings.clone(), lifecycle.stopping()));
-    }
-    if let Some(certificates) = certificates {
-        servers.spawn(certificates.watch(lifecycle.stopping()));
-    }
-    Ok(public)
 }

@@ -12,7 +12,10 @@ use std::{
 use serde::{Serialize, Serializer};
 
 /// Most slots of a host. A slot id is a metric label, so the number of slots bounds the number of series.
-pub(crate) const MAX_SLOTS: usize = 64;
+pub const MAX_SLOTS: usize = 64;
+
+/// Most distinct ids that a process parses. They stay in memory, so that slots that come and go must not add up.
+const MAX_IDS: usize = 1024;
 
 /// Longest slot id, bytes: the length of a DNS label.
 const MAX_BYTES: usize = 63;
@@ -44,6 +47,9 @@ pub enum SlotIdError {
     /// It ends with a dash.
     #[error("must not end with a dash")]
     End,
+    /// The process has parsed too many distinct ids.
+    #[error("must be one of the {} slot ids that the process has had; restart it to use others", MAX_IDS)]
+    TooMany,
 }
 
 /// Checks every rule of a slot id.
@@ -71,6 +77,24 @@ const fn check(text: &str) -> Result<(), SlotIdError> {
     }
 }
 
+/// The texts of the ids that were parsed.
+struct Interned(BTreeSet<&'static str>);
+
+impl Interned {
+    /// Returns a copy of `text` that is never freed, the same one for equal texts.
+    fn intern(&mut self, text: &str) -> Result<&'static str, SlotIdError> {
+        if let Some(known) = self.0.get(text).copied() {
+            return Ok(known);
+        }
+        if self.0.len() >= MAX_IDS {
+            return Err(SlotIdError::TooMany);
+        }
+        let kept: &'static str = Box::leak(Box::from(text));
+        self.0.insert(kept);
+        Ok(kept)
+    }
+}
+
 impl SlotId {
     /// Makes an id of a literal. As a constant, a text that breaks a rule is an error of the compiler.
     pub const fn new(id: &'static str) -> Self {
@@ -85,17 +109,11 @@ impl SlotId {
     /// parse only texts of which there are few: keys of a configuration, not paths of requests.
     ///
     /// # Errors
-    /// When the text breaks a rule.
+    /// When the text breaks a rule, or is a new id after 1024 distinct ones.
     pub fn parse(text: &str) -> Result<Self, SlotIdError> {
-        static INTERNED: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+        static INTERNED: Mutex<Interned> = Mutex::new(Interned(BTreeSet::new()));
         check(text)?;
-        let mut interned = INTERNED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = interned.get(text) {
-            return Ok(Self(known));
-        }
-        let id: &'static str = Box::leak(Box::from(text));
-        interned.insert(id);
-        Ok(Self(id))
+        INTERNED.lock().unwrap_or_else(PoisonError::into_inner).intern(text).map(Self)
     }
 
     /// Returns the text in the configuration, in metrics and in logs.

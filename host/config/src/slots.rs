@@ -63,6 +63,23 @@ pub struct Slot {
 }
 
 impl Slot {
+    /// Returns the default settings of a slot, for one that a service adds while the host runs. A configured slot has
+    /// its settings in [`Slots`].
+    pub fn new(spec: SlotSpec, component: ComponentSource) -> Self {
+        Self {
+            component,
+            limits: spec.limits.clone(),
+            grants: Vec::new(),
+            models: None,
+            reuse: false,
+            rollout: Rollout::DEFAULT,
+            signatures: Signatures::DEFAULT,
+            watch: Watch::DEFAULT,
+            config: BTreeMap::new(),
+            spec,
+        }
+    }
+
     /// Returns its id.
     pub const fn id(&self) -> SlotId {
         self.spec.id

@@ -3,7 +3,6 @@
 
 use std::{io, net::SocketAddr, time::Duration};
 
-use axum::Router;
 use tokio::{
     net::{TcpListener, TcpStream},
     task::JoinSet,
@@ -13,6 +12,7 @@ use super::{
     connection::{self, Connection},
     lifecycle::Stopping,
     listen::Bound,
+    live_router::LiveRouter,
 };
 pub use super::{
     observer::{ConnectionObserver, Fault},
@@ -25,13 +25,13 @@ const BACKOFF_FIRST: Duration = Duration::from_millis(20);
 /// Longest such pause: short enough to go on soon after descriptors are free again.
 const BACKOFF_LONGEST: Duration = Duration::from_secs(1);
 
-/// Serves `router` until `stopping` resolves, then lets requests in flight end, for at most
+/// Serves `router`, which may be replaced meanwhile, until `stopping` resolves, then lets requests in flight end, for at most
 /// `settings.drain`. New connections are refused from the first moment of draining.
 ///
 /// At the limit, each listener accepts one more connection, which waits until another one is closed.
-pub async fn serve(bound: Bound, router: Router, settings: Settings, mut stopping: Stopping) {
+pub async fn serve(bound: Bound, router: impl Into<LiveRouter>, settings: Settings, mut stopping: Stopping) {
     let address = bound.local_addr();
-    let connection = Connection::new(&bound, router, settings.clone(), stopping.clone());
+    let connection = Connection::new(&bound, router.into(), settings.clone(), stopping.clone());
     let mut open = JoinSet::new();
     loop {
         let (stream, peer) = tokio::select! {

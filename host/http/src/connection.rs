@@ -2,7 +2,7 @@
 
 use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
 
-use axum::{Router, body::Body, http::StatusCode};
+use axum::{body::Body, http::StatusCode};
 use futures_util::FutureExt as _;
 use hyper::{
     Request, Response, Version,
@@ -27,6 +27,7 @@ use super::{
     connection_limit::ConnectionPermit,
     lifecycle::Stopping,
     listen::Bound,
+    live_router::LiveRouter,
     observer::Fault,
     peer::{OverTls, PeerAddr},
     settings::Settings,
@@ -48,14 +49,14 @@ const CLOSE_GRACE: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub(super) struct Connection {
     builder: Arc<auto::Builder<TokioExecutor>>,
-    router: Router,
+    router: LiveRouter,
     tls: Option<Arc<Certificates>>,
     settings: Settings,
     stopping: Stopping,
 }
 
 impl Connection {
-    pub(super) fn new(bound: &Bound, router: Router, settings: Settings, stopping: Stopping) -> Self {
+    pub(super) fn new(bound: &Bound, router: LiveRouter, settings: Settings, stopping: Stopping) -> Self {
         let mut builder = auto::Builder::new(TokioExecutor::new());
         builder.http1().max_buf_size(HTTP1_HEAD_BYTES).header_read_timeout(None);
         // hyper's caps on streams that the client resets at once stay in force.
@@ -165,7 +166,7 @@ fn answer(
     let mut request = request.map(|body| Body::new(RequestBody::new(body, Arc::clone(&activity), version)));
     request.extensions_mut().insert(PeerAddr(peer));
     request.extensions_mut().insert(OverTls(shared.tls.is_some()));
-    let routed = shared.router.clone().oneshot(request);
+    let routed = shared.router.current().oneshot(request);
     async move {
         let Ok(mut response) = routed.await;
         if version < Version::HTTP_2 && abandons_body(response.status()) {

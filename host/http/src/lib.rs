@@ -18,6 +18,7 @@ pub mod json;
 pub mod layers;
 pub mod lifecycle;
 pub mod listen;
+pub mod live_router;
 mod metering;
 mod observer;
 pub mod openapi;

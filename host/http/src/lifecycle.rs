@@ -38,7 +38,8 @@ pub struct Lifecycle {
 #[derive(Debug, Default)]
 struct Requests {
     in_flight: AtomicUsize,
-    cut_off: AtomicBool,
+    /// Shared with those of listeners that can be closed alone.
+    cut_off: Arc<AtomicBool>,
 }
 
 /// The result of a drain.
@@ -99,7 +100,7 @@ impl Lifecycle {
 
     /// Returns a handle that resolves when listeners must close.
     pub fn stopping(&self) -> Stopping {
-        Stopping { phase: self.phase.subscribe(), requests: Arc::clone(&self.requests) }
+        Stopping { phase: self.phase.subscribe(), listener: None, requests: Arc::clone(&self.requests) }
     }
 
     fn advance(&self, to: Phase) {
@@ -119,11 +120,19 @@ impl Default for Lifecycle {
     }
 }
 
-/// Resolves when the process has stopped taking connections.
+/// Resolves when the process has stopped taking connections, or the listener that it was made for is closed.
 #[derive(Clone, Debug)]
 pub struct Stopping {
     phase: watch::Receiver<Phase>,
+    /// Where it is of one listener that can be closed alone.
+    listener: Option<watch::Receiver<()>>,
     requests: Arc<Requests>,
+}
+
+/// Keeps a listener open. Dropping it closes that listener alone.
+#[derive(Debug)]
+pub struct ListenerHandle {
+    _open: watch::Sender<()>,
 }
 
 /// A request that is in flight until this is dropped, with its answer.
@@ -137,10 +146,32 @@ impl Drop for InFlight {
 }
 
 impl Stopping {
-    /// Waits for [`Phase::Stopped`], or for the last [`Lifecycle`] to be gone. Safe to cancel.
+    /// Returns the same for one listener, which is also closed when the handle is dropped. It counts the requests of that
+    /// listener only.
+    pub fn for_listener(&self) -> (ListenerHandle, Self) {
+        let (open, listener) = watch::channel(());
+        let cut_off = Arc::clone(&self.requests.cut_off);
+        let requests = Arc::new(Requests { in_flight: AtomicUsize::new(0), cut_off });
+        (
+            ListenerHandle { _open: open },
+            Self { phase: self.phase.clone(), listener: Some(listener), requests },
+        )
+    }
+
+    /// Waits for [`Phase::Stopped`], for the last [`Lifecycle`] to be gone, or for the listener to be closed. Safe to
+    /// cancel.
     pub async fn wait(&mut self) {
-        // An error means that no sender is left.
-        let _ = self.phase.wait_for(|phase| *phase == Phase::Stopped).await;
+        let Self { phase, listener, .. } = self;
+        let stopped = async {
+            // An error means that no sender is left.
+            let _ = phase.wait_for(|phase| *phase == Phase::Stopped).await;
+        };
+        let Some(listener) = listener else { return stopped.await };
+        tokio::select! {
+            () = stopped => {}
+            // Nothing is sent: it ends with the handle.
+            _ = listener.changed() => {}
+        }
     }
 
     /// Counts a request as in flight.
@@ -149,10 +180,12 @@ impl Stopping {
         InFlight(Arc::clone(&self.requests))
     }
 
-    /// Records that connections are closed despite requests in flight, and returns the number of those.
+    /// Records that connections are closed despite requests in flight, and returns the number of those. The requests of
+    /// a listener that is closed alone do not count for the drain of the process.
     pub fn cut_off(&self) -> usize {
         let requests = self.requests.in_flight.load(Ordering::Acquire);
-        self.requests.cut_off.fetch_or(requests > 0, Ordering::AcqRel);
+        let is_alone = self.listener.is_some() && *self.phase.borrow() != Phase::Stopped;
+        self.requests.cut_off.fetch_or(requests > 0 && !is_alone, Ordering::AcqRel);
         requests
     }
 }
@@ -249,6 +282,26 @@ mod tests {
         assert_eq!((stopping.cut_off(), lifecycle.drain()), (0, Drain::Complete));
         let _request = stopping.clone().request();
         assert_eq!((stopping.cut_off(), lifecycle.drain()), (1, Drain::CutOff));
+    }
+
+    #[tokio::test]
+    async fn dropped_handle_closes_its_listener_alone() {
+        let lifecycle = Lifecycle::new();
+        let mut every = lifecycle.stopping();
+        let ((handle, mut own), (_other_handle, mut other)) = (every.for_listener(), every.for_listener());
+        let _request = own.request();
+        drop(handle);
+        own.wait().await;
+        assert_eq!((own.cut_off(), other.cut_off(), lifecycle.drain()), (1, 0, Drain::Complete));
+        tokio::select! {
+            biased;
+            () = other.wait() => panic!("another listener is closed"),
+            () = every.wait() => panic!("all listeners are closed"),
+            () = std::future::ready(()) => {},
+        }
+        lifecycle.stop();
+        other.wait().await;
+        assert_eq!((own.cut_off(), lifecycle.drain()), (1, Drain::CutOff));
     }
 
     #[tokio::test]

@@ -2,7 +2,10 @@
 
 use std::{io, net::SocketAddr, sync::Arc};
 
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::{
+    net::{TcpListener, TcpSocket},
+    sync::watch,
+};
 
 use super::tls::Certificates;
 
@@ -14,12 +17,23 @@ pub struct Bound {
     pub(super) listener: TcpListener,
     pub(super) tls: Option<Arc<Certificates>>,
     address: SocketAddr,
+    /// Dropped after the socket, which completes [`Bound::closed`].
+    open: watch::Sender<()>,
 }
 
 impl Bound {
     /// Returns the address, with port 0 resolved.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Returns a future that completes once the socket is closed, so that the address can be bound again.
+    pub fn closed(&self) -> impl Future<Output = ()> + Send + 'static + use<> {
+        let mut open = self.open.subscribe();
+        // Nothing is sent: the error means that the sender is gone.
+        async move {
+            let _ = open.changed().await;
+        }
     }
 
     /// Returns the base of this listener's URLs.
@@ -65,7 +79,7 @@ pub fn bind(
     let refused = |cause| ListenError { setting: setting.to_owned(), address, cause };
     let listener = open(address).map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
-    Ok(Bound { listener, tls, address })
+    Ok(Bound { listener, tls, address, open: watch::Sender::new(()) })
 }
 
 fn open(address: SocketAddr) -> io::Result<TcpListener> {
@@ -87,6 +101,15 @@ mod tests {
         let bound = bind("server.listen", "127.0.0.1:0".parse().unwrap(), None).unwrap();
         assert_ne!(bound.local_addr().port(), 0);
         assert_eq!(bound.url(), format!("http://{}", bound.local_addr()));
+    }
+
+    #[tokio::test]
+    async fn closed_address_can_be_bound_again() {
+        let first = bind("server.listen", "127.0.0.1:0".parse().unwrap(), None).unwrap();
+        let (address, closed) = (first.local_addr(), first.closed());
+        drop(first);
+        closed.await;
+        bind("server.listen", address, None).unwrap();
     }
 
     #[tokio::test]

@@ -105,6 +105,9 @@ pub trait Deploy: Send + Sync + 'static {
         change: Change,
         expected: Expected,
     ) -> BoxFuture<'static, Result<SlotView, DeployError>>;
+
+    /// Ends the background tasks of a slot that is removed, once its state is on disk as far as the disk accepts it.
+    fn stop(self: Arc<Self>) -> BoxFuture<'static, ()>;
 }
 
 /// A change that has been prepared and can be applied; if it is dropped, nothing happens.

@@ -261,4 +261,13 @@ impl<W: World> Deploy for Deployment<W> {
             Ok(self.view())
         })
     }
+
+    fn stop(self: Arc<Self>) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            let guard = self.lock().await;
+            self.flush_pending(&guard).await;
+            self.slot.context.compiler.retain(self.slot.name(), Vec::new());
+            self.tasks.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
+        })
+    }
 }

@@ -6,8 +6,12 @@ use std::sync::{
 };
 
 use bulkhead_config::slots::SlotId;
+use bulkhead_telemetry::Metrics;
 
-use super::{AuditEntry, Deploy, LocalStore, LocalStoreError, SharedState};
+use super::{
+    AuditEntry, Deploy, LocalStore, LocalStoreError, SharedState, SlotClaim, SlotClaimError,
+    slot_claim::AddedSlots,
+};
 
 /// The deployments of a host, one a slot, for its operators.
 pub struct DeploymentRegistry {
@@ -16,6 +20,7 @@ pub struct DeploymentRegistry {
     /// Slots that may be added, in the order of lists.
     expected: Vec<SlotId>,
     slots: RwLock<Vec<Arc<dyn Deploy>>>,
+    added: AddedSlots,
     is_complete: AtomicBool,
 }
 
@@ -33,6 +38,7 @@ impl DeploymentRegistry {
             shared,
             expected: Vec::new(),
             slots: RwLock::default(),
+            added: AddedSlots::default(),
             is_complete: AtomicBool::new(false),
         }
     }
@@ -64,12 +70,36 @@ impl DeploymentRegistry {
         slots.sort_by_key(position);
     }
 
-    /// Declares that no further slot will be added.
+    /// Claims an id for a slot that a service adds while the host runs. With the claim, the slot's series are removed
+    /// from `metrics`.
+    ///
+    /// # Errors
+    /// When the id is in use, or the host has too many slots.
+    pub fn claim(&self, id: SlotId, metrics: &Arc<Metrics>) -> Result<SlotClaim, SlotClaimError> {
+        self.added.claim(id, &self.expected, metrics)
+    }
+
+    /// Removes a slot that a service has added while the host runs, and waits until its last call has ended and its
+    /// versions are freed. Its stored state stays in the data folder. Returns false if there is no such slot.
+    pub async fn remove(&self, id: SlotId) -> bool {
+        let Some(slot) = self.take(id) else { return false };
+        slot.stop().await;
+        self.added.freed(id).await;
+        true
+    }
+
+    fn take(&self, id: SlotId) -> Option<Arc<dyn Deploy>> {
+        let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
+        let at = slots.iter().position(|slot| slot.slot() == id && self.added.contains(id))?;
+        Some(slots.remove(at))
+    }
+
+    /// Declares that every slot of the configuration has been added.
     pub fn mark_complete(&self) {
         self.is_complete.store(true, Ordering::Release);
     }
 
-    /// Returns whether every slot has been added, which takes until the host has started.
+    /// Returns whether every slot of the configuration has been added, which takes until the host has started.
     pub fn is_complete(&self) -> bool {
         self.is_complete.load(Ordering::Acquire)
     }

@@ -25,6 +25,7 @@ pub mod registry;
 mod reload;
 mod shared;
 pub mod signature;
+mod slot_claim;
 mod state;
 
 #[cfg(test)]
@@ -42,6 +43,7 @@ pub use self::{
     },
     shared::{SharedState, SharedStoreError, SharedView},
     signature::Proof,
+    slot_claim::{SlotClaim, SlotClaimError},
     state::{
         ACCESS, AuditEntry, CONFIGURATION, Candidate, LocalStore, LocalStoreError, Move, SlotState, Stage,
         VersionRecord,

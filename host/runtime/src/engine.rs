@@ -1,6 +1,7 @@
 //! The wasmtime engine of a host: its configuration, its pooling allocator and its epoch clock.
 
 mod pool;
+mod reservation;
 #[cfg(test)]
 pub(crate) mod tests;
 mod ticker;
@@ -16,8 +17,10 @@ use bulkhead_config::{
 };
 use wasmtime::{Config, InstanceAllocationStrategy, PoolingAllocatorMetrics, WasmBacktraceDetails};
 
+use self::reservation::Room;
 pub use self::{
     pool::{ComponentLimits, PoolSize},
+    reservation::{NoRoom, PoolReservation},
     ticker::RunningGuard,
 };
 
@@ -97,6 +100,7 @@ pub struct Engine {
     code: CodeSettings,
     ticker: ticker::Ticker,
     memory_in_use: Arc<AtomicUsize>,
+    room: Room,
 }
 
 impl Engine {
@@ -128,7 +132,22 @@ impl Engine {
         };
         let clock = wasmtime.clone();
         let ticker = ticker::Ticker::start(move || clock.increment_epoch()).map_err(EngineError::Ticker)?;
-        Ok(Self { wasmtime, code, ticker, memory_in_use: Arc::default() })
+        Ok(Self { wasmtime, code, ticker, memory_in_use: Arc::default(), room: Room::none(size) })
+    }
+
+    /// Leaves the calls of these limits, which are among those that it was created with, to slots that are added later.
+    #[must_use]
+    pub fn with_room<'a>(self, limits: impl IntoIterator<Item = &'a Limits>) -> Self {
+        limits.into_iter().for_each(|limits| self.room.add(limits));
+        self
+    }
+
+    /// Reserves the calls of a slot that is added while the host runs.
+    ///
+    /// # Errors
+    /// When [`with_room`](Self::with_room) left too little for them.
+    pub fn reserve(&self, limits: &Limits) -> Result<PoolReservation, NoRoom> {
+        self.room.reserve(limits)
     }
 
     /// Returns wasmtime's engine.

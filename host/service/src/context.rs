@@ -13,12 +13,14 @@ use bulkhead_runtime::capabilities::SlotResources;
 use bulkhead_runtime::slots::SlotContext;
 use bulkhead_telemetry::Metrics;
 
-use super::{Extensions, HostHealth, ServiceList};
+use super::{Extensions, HostHealth, Routes, ServiceList};
 
 /// Folder of generated secrets, in the data folder.
 pub const SECRETS_DIR: &str = "secrets";
 
-/// The parts of a host that its services use.
+/// The parts of a host that its services use. A service that changes its slots or routes while the host runs keeps a clone,
+/// which shares everything with the original.
+#[derive(Clone)]
 pub struct ServiceContext {
     /// The configuration that the host has started with.
     pub config: Config,
@@ -32,6 +34,8 @@ pub struct ServiceContext {
     pub deployments: Arc<DeploymentRegistry>,
     /// The registries that components may be pulled from.
     pub registries: Arc<Registries>,
+    /// The routes of the host, which services may change while it runs.
+    pub routes: Routes,
     /// Notifies services when the configuration is reloaded.
     pub reloader: Arc<Reloader>,
     /// Values that services share with each other.

@@ -8,9 +8,10 @@ use std::{
 
 type Values = BTreeMap<TypeId, Arc<dyn Any + Send + Sync>>;
 
-/// Values that one service inserts and others get by their types. The types belong to libraries that both use.
-#[derive(Default)]
-pub struct Extensions(Mutex<Values>);
+/// Values that one service inserts and others get by their types. The types belong to libraries that both use. Clones share
+/// the values.
+#[derive(Clone, Default)]
+pub struct Extensions(Arc<Mutex<Values>>);
 
 impl Extensions {
     /// Adds a value. It replaces one of the same type.

@@ -1,11 +1,13 @@
 //! The trait that a service implements, and the context that a host starts it with.
 
+mod added_slot;
 mod component;
 mod context;
 mod extensions;
 mod health;
 mod registrar;
 mod report;
+mod routes;
 pub mod single_flight;
 mod started;
 
@@ -15,7 +17,7 @@ use bulkhead_config::{
     Config, ServiceSpec,
     alias::Aliases,
     secret::Secret,
-    slots::{Slot as SlotSettings, SlotId},
+    slots::{Limits, Slot as SlotSettings, SlotId},
     tables::{MissingTable, TableSpec},
 };
 use bulkhead_runtime::capabilities::{CapabilitySet, SlotResources};
@@ -29,6 +31,7 @@ pub use self::{
     health::{DatabaseState, HostHealth, WatchedDatabase},
     registrar::MetricRegistrar,
     report::{FailedCheck, Generations, ReadyReport},
+    routes::{ListenerSettings, Routes, RoutesError},
     started::{Close, ServedAt, Started},
 };
 
@@ -106,6 +109,12 @@ pub trait Service: Send + Sync {
     /// Returns its database for the state that hosts share, if the configured one is suitable.
     fn shared_database(&self, _config: &Config) -> Option<SharedDatabase> {
         None
+    }
+
+    /// Returns the limits of the slots that it may add while it runs, one for each: the instance pool gets room for their
+    /// calls. It is called only where the service is on.
+    fn reserved_limits(&self, _config: &Config) -> Vec<Limits> {
+        Vec::new()
     }
 
     /// Returns its entry on the start page.

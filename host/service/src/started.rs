@@ -1,12 +1,12 @@
 //! The routers and open resources of a service that has started.
 
-use std::{fmt, net::SocketAddr};
+use std::{borrow::Cow, fmt, net::SocketAddr};
 
 use axum::Router;
 use futures_util::future::LocalBoxFuture;
 
 /// The listener that a router is served by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServedAt {
     /// The listener of `[services.NAME]`, below its path prefix.
     Service,
@@ -15,7 +15,7 @@ pub enum ServedAt {
         /// The address.
         address: SocketAddr,
         /// The setting that names the address, for errors and the log.
-        setting: &'static str,
+        setting: Cow<'static, str>,
     },
 }
 

@@ -6,9 +6,10 @@ use super::{HOST_KEY, SECRETS_DIR};
 use crate::{
     capabilities::CapabilitySet,
     compile::{CacheSettings, Compiler},
-    config::Config,
+    config::{Config, slots::Limits},
     engine::Engine,
     keys::MasterKey,
+    service::ServiceList,
     slots::SlotContext,
     telemetry::Metrics,
 };
@@ -16,18 +17,23 @@ use crate::{
 /// Folder of compiled code, in the data folder.
 const COMPILED: &str = "compiled";
 
-/// Returns the engine, the compiler and the limits for the slots of `config`, with the capabilities of the host.
+/// Returns the engine, the compiler and the limits for the slots of `config` and for those that services may add, with the
+/// capabilities of the host.
 ///
 /// # Errors
 /// Fails if the engine cannot be created, or the secret that authenticates compiled code cannot be used.
 pub(super) fn new(
+    services: ServiceList,
     config: &Config,
     metrics: &Arc<Metrics>,
     capabilities: CapabilitySet,
 ) -> anyhow::Result<SlotContext> {
     let used = config.slots.each().filter(|slot| config.services.uses(&slot.spec));
-    let limits = used.map(|slot| &slot.limits);
-    let engine = Arc::new(Engine::new(&config.sandbox, limits)?);
+    let is_on = |name| config.services.get(name).enabled;
+    let on = services.iter().filter(|service| is_on(service.spec().name));
+    let reserved: Vec<Limits> = on.flat_map(|service| service.reserved_limits(config)).collect();
+    let limits = used.map(|slot| &slot.limits).chain(&reserved);
+    let engine = Arc::new(Engine::new(&config.sandbox, limits)?.with_room(&reserved));
     let key = || MasterKey::load_or_generate(&config.data_dir.join(SECRETS_DIR).join(HOST_KEY));
     let cache = config.sandbox.cache.then(key).transpose()?;
     let (folder, bytes) = (config.data_dir.join(COMPILED), config.sandbox.cache_bytes);

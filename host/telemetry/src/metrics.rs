@@ -72,7 +72,7 @@ pub struct Metrics {
     registry: Registry,
     before_scrape: RwLock<Vec<Arc<Hook>>>,
     sets: Sets,
-    slots: BTreeMap<SlotId, SlotMetrics>,
+    slots: RwLock<BTreeMap<SlotId, SlotMetrics>>,
     slot_families: Families,
     pool_slots: Series<Gauge, 1>,
     compile_cache: Series<IntCounter, 1>,
@@ -110,8 +110,9 @@ impl Metrics {
         for kind in PoolKind::ALL {
             pool_slots.get([kind.as_str()]);
         }
+        let slots = slots.into_iter().map(|id| (id, slot_families.slot(id.as_str()))).collect();
         Ok(Self {
-            slots: slots.into_iter().map(|id| (id, slot_families.slot(id.as_str()))).collect(),
+            slots: RwLock::new(slots),
             slot_families,
             before_scrape: RwLock::default(),
             sets: Sets::default(),
@@ -144,12 +145,30 @@ impl Metrics {
 
     /// Returns the figures of one slot.
     pub fn slot(&self, id: SlotId) -> SlotMetrics {
-        self.slots.get(&id).cloned().unwrap_or_else(|| self.slot_families.slot(id.as_str()))
+        let known = self.slots.read().unwrap_or_else(PoisonError::into_inner).get(&id).cloned();
+        known.unwrap_or_else(|| self.slot_families.slot(id.as_str()))
     }
 
-    /// Returns the slots whose series exist from the start.
-    pub fn slots(&self) -> impl Iterator<Item = SlotId> {
-        self.slots.keys().copied()
+    /// Adds the series of a slot that is added while the host runs, and returns its figures.
+    pub fn add_slot(&self, id: SlotId) -> SlotMetrics {
+        let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
+        slots.entry(id).or_insert_with(|| self.slot_families.slot(id.as_str())).clone()
+    }
+
+    /// Removes a slot's series from the families of the platform. Series that a service has for the slot in families of its
+    /// own stay at their last values.
+    pub fn remove_slot(&self, id: SlotId) {
+        let removed = self.slots.write().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        if let Some(removed) = removed {
+            self.slot_families.remove(&removed);
+            self.sharing.remove(id.as_str());
+        }
+    }
+
+    /// Returns the figures of every slot that the host started with or has added.
+    pub fn slots(&self) -> Vec<(SlotId, SlotMetrics)> {
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        slots.iter().map(|(id, figures)| (*id, figures.clone())).collect()
     }
 
     /// Counts log text that a slot wrote beyond its rate, bytes.

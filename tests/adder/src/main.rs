@@ -1,6 +1,7 @@
 //! The platform with one service, which adds to numbers what its component adds: the proof that a binary has a service
 //! of its own without a change to the platform.
 
+mod added;
 mod capability;
 mod http;
 mod metrics;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bulkhead_config::{
-    ServiceSpec,
+    Config, ServiceSpec,
     slots::{Limits, SlotId, SlotSpec},
     tables::TableSpec,
 };
@@ -13,6 +13,7 @@ use bulkhead_service::{
 };
 
 use crate::{
+    added::{self, Adders},
     capability::{Counter, CounterCapability},
     http::{self, AdderState},
     metrics::AdderMetrics,
@@ -25,18 +26,17 @@ const NAME: &str = "adder";
 /// The slot whose component adds.
 const ADDER: SlotId = SlotId::new("adder");
 
-/// The service and its slot.
-const SPEC: ServiceSpec = ServiceSpec {
-    name: NAME,
-    slots: &[SlotSpec {
-        id: ADDER,
-        service: NAME,
-        limits: &Limits::DEFAULT,
-        grants: &["bulkhead:adder/counter"],
-        uses_models: false,
-        component: None,
-    }],
+/// The slot that the host starts with.
+const FIRST: SlotSpec = SlotSpec {
+    id: ADDER,
+    service: NAME,
+    limits: &Limits::DEFAULT,
+    grants: &["bulkhead:adder/counter"],
+    uses_models: false,
+    component: None,
 };
+/// The service and its slot.
+const SPEC: ServiceSpec = ServiceSpec { name: NAME, slots: &[FIRST] };
 
 /// The service in the list of services.
 pub struct AdderPlugin;
@@ -58,14 +58,22 @@ impl Service for AdderPlugin {
         capabilities.with(CounterCapability)
     }
 
+    fn reserved_limits(&self, _config: &Config) -> Vec<Limits> {
+        // One slot at a time is added to the first.
+        vec![Limits::DEFAULT]
+    }
+
     fn start<'a>(&'a self, context: &'a ServiceContext) -> ServiceFuture<'a, Started> {
         Box::pin(async move {
             let counter = Arc::new(Counter::default());
             let slot = empty_slot(context, Arc::clone(&counter))?;
             context.deploy(&slot).await;
             let settings: &Settings = context.config.table()?;
-            let (metrics, largest) = (context.metrics.set()?, settings.largest);
-            Ok(Started::with_router(http::router(AdderState { slot, counter, metrics, largest })))
+            let (metrics, largest) = (context.metrics.set::<AdderMetrics>()?, settings.largest);
+            let adders =
+                Adders { context: context.clone(), first: FIRST, metrics: Arc::clone(&metrics), largest };
+            let router = http::router(AdderState { slot, counter, metrics, largest });
+            Ok(Started::with_router(router.merge(added::router(adders))))
         })
     }
 

@@ -1,5 +1,7 @@
 //! A binary of its own with one service, which the platform does not know: `tests/adder`.
 
+mod added_slot;
+
 use std::{
     collections::BTreeSet,
     fs,

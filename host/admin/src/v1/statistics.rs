@@ -1,7 +1,7 @@
 //! Call statistics of slots: since the host's start, and in steps over the last minutes.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, VecDeque, btree_map::Entry},
     sync::{Arc, Mutex, PoisonError, Weak},
     time::{Duration, Instant, SystemTime},
 };
@@ -11,7 +11,7 @@ use axum::{
     extract::{Path, State},
 };
 use bulkhead_config::slots::SlotId;
-use bulkhead_telemetry::{Metrics, metrics::SlotReading, timestamp::rfc3339_millis};
+use bulkhead_telemetry::{Metrics, SlotMetrics, metrics::SlotReading, timestamp::rfc3339_millis};
 use serde::Serialize;
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -117,15 +117,23 @@ impl SlotHistory {
 
 impl StatisticsRecorder {
     pub(super) fn new(metrics: Arc<Metrics>) -> Self {
-        let history = |slot| (slot, SlotHistory::new(metrics.slot(slot).reading()));
-        let histories = metrics.slots().map(history).collect();
+        let slots = metrics.slots().into_iter();
+        let histories = slots.map(|(slot, figures)| (slot, SlotHistory::new(figures.reading()))).collect();
         Self { histories: Mutex::new(histories), metrics }
     }
 
     fn step(&self) {
+        let slots: BTreeMap<SlotId, SlotMetrics> = self.metrics.slots().into_iter().collect();
         let mut histories = self.histories.lock().unwrap_or_else(PoisonError::into_inner);
-        for (slot, history) in &mut *histories {
-            history.step(self.metrics.slot(*slot).reading());
+        // Services add and remove slots while the host runs.
+        histories.retain(|slot, _| slots.contains_key(slot));
+        for (slot, figures) in slots {
+            match histories.entry(slot) {
+                Entry::Occupied(mut history) => history.get_mut().step(figures.reading()),
+                Entry::Vacant(unknown) => {
+                    unknown.insert(SlotHistory::new(figures.reading()));
+                }
+            }
         }
     }
 
@@ -201,6 +209,22 @@ mod tests {
         assert!(after.statistics.p99_ms.unwrap() > 100.0);
         assert_eq!(recorder.statistics(SLOT, 1).steps.len(), 1);
         assert_eq!(recorder.statistics(SlotId::new("other"), 10).total.calls, 0);
+    }
+
+    #[test]
+    fn added_slot_has_steps_until_removed() {
+        let metrics = Arc::new(Metrics::new("/".into(), [SLOT]).unwrap());
+        let recorder = StatisticsRecorder::new(Arc::clone(&metrics));
+        let added = SlotId::new("added");
+        let figures = metrics.add_slot(added);
+        recorder.step();
+        figures.call("ok", 0.001);
+        recorder.step();
+        let steps = recorder.statistics(added, 10).steps;
+        assert_eq!(steps.iter().map(|step| step.statistics.calls).collect::<Vec<_>>(), [1]);
+        metrics.remove_slot(added);
+        recorder.step();
+        assert_eq!(recorder.statistics(added, 10).steps.len(), 0);
     }
 
     #[test]

@@ -52,6 +52,16 @@ fn equal_texts_are_kept_once() {
 }
 
 #[test]
+fn new_text_after_too_many_is_refused() {
+    let mut interned = Interned(BTreeSet::new());
+    for number in 0..MAX_IDS {
+        interned.intern(&format!("id-{number}")).unwrap();
+    }
+    assert_eq!(interned.intern("one-more"), Err(SlotIdError::TooMany));
+    assert_eq!(interned.intern("id-0"), Ok("id-0"));
+}
+
+#[test]
 fn id_is_written_as_its_text() {
     assert_eq!(format!("{ID:>9}"), "  my-app2");
     assert_eq!(serde_json::to_string(&ID).unwrap(), "\"my-app2\"");

@@ -8,7 +8,7 @@ mod eviction;
 use std::sync::{Arc, Mutex};
 
 use axum::{
-    Extension, Json,
+    Extension, Json, Router,
     extract::State,
     http::HeaderMap,
     response::IntoResponse,

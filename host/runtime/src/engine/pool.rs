@@ -48,12 +48,17 @@ pub struct PoolSize {
     pub table_elements: usize,
 }
 
+/// Returns the number of calls that a slot with these limits runs at once.
+pub(super) fn calls(limits: &Limits) -> usize {
+    limits.max_concurrent.saturating_add(limits.shadow_calls)
+}
+
 impl PoolSize {
     /// Returns the size for concurrent calls under all of `limits`.
     pub fn of<'a>(limits: impl IntoIterator<Item = &'a Limits>) -> Self {
         let none = Self { calls: SPARE_CALLS, memory_bytes: PAGE_BYTES, table_elements: 1 };
         limits.into_iter().fold(none, |size, limits| Self {
-            calls: size.calls.saturating_add(limits.max_concurrent).saturating_add(limits.shadow_calls),
+            calls: size.calls.saturating_add(calls(limits)),
             memory_bytes: size.memory_bytes.max(limits.memory_bytes.next_multiple_of(PAGE_BYTES)),
             table_elements: size.table_elements.max(limits.table_elements),
         })

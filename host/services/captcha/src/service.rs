@@ -190,7 +190,7 @@ async fn build(context: &ServiceContext) -> anyhow::Result<Started> {
     let state = actuator_state(context, management.clone(), guard);
     let management = match management.listen {
         None => ServedAt::Service,
-        Some(address) => ServedAt::Address { address, setting: "management.server.port" },
+        Some(address) => ServedAt::Address { address, setting: "management.server.port".into() },
     };
     let routers = vec![
         (ServedAt::Service, router),

@@ -39,6 +39,16 @@ impl Sharing {
         self.generations.get([slot, "applied"]).set(applied as f64);
     }
 
+    /// Removes a slot's series.
+    pub(super) fn remove(&self, slot: &str) {
+        for result in RESULTS {
+            self.syncs.remove([slot, result]);
+        }
+        for generation in ["desired", "applied"] {
+            self.generations.remove([slot, generation]);
+        }
+    }
+
     /// Counts the result of a synchronization: `applied`, `refused`, `failed` or `published`.
     pub fn record_sync(&self, slot: &str, result: &'static str) {
         self.syncs.get([slot, result]).inc();

@@ -117,6 +117,26 @@ impl Families {
         }
     }
 
+    /// Removes the series of a slot. Its figures count on where nobody reads them.
+    pub(super) fn remove(&self, figures: &SlotMetrics) {
+        figures.versions(None, None);
+        let slot = figures.slot;
+        OUTCOMES.iter().for_each(|outcome| self.calls.remove([slot, outcome]));
+        CHANGES.iter().for_each(|change| self.rollouts.remove([slot, change]));
+        COMPARISONS.iter().for_each(|result| self.shadow.remove([slot, result]));
+        LOG_LEVELS.iter().for_each(|level| self.log_lines.remove([slot, level]));
+        for histogram in [&self.instantiate, &self.guest, &self.call, &self.queue] {
+            histogram.remove([slot]);
+        }
+        for gauge in [&self.in_flight, &self.queue_depth, &self.weight] {
+            gauge.remove([slot]);
+        }
+        for counter in [&self.circuit_refused, &self.log_dropped] {
+            counter.remove([slot]);
+        }
+        self.memory.remove([slot]);
+    }
+
     pub(super) fn log_dropped(&self, slot: &str, bytes: u64) {
         self.log_dropped.get([slot]).inc_by(bytes);
     }
@@ -251,6 +271,24 @@ mod tests {
             assert!(text.contains(&line), "{line}");
         }
         assert!(text.contains("bulkhead_call_seconds_count{slot=\"first\"} 1\n"));
+    }
+
+    #[test]
+    fn removed_slot_has_no_series() {
+        let added = |families: &Families| {
+            let slot = families.slot("gone");
+            slot.call("ok", 0.5);
+            let labels = VersionLabels { version: "a".into(), component: "b".into(), source: "c".into() };
+            slot.versions(Some(labels), None);
+            slot
+        };
+        assert!(text(|families| drop(added(families))).contains("slot=\"gone\""));
+        let removed = text(|families| {
+            families.slot("first");
+            families.remove(&added(families));
+        });
+        assert!(removed.contains("slot=\"first\""), "{removed}");
+        assert!(!removed.contains("slot=\"gone\""), "{removed}");
     }
 
     #[test]

@@ -143,7 +143,7 @@ async fn a_token_that_may_read_finds_nothing_to_press() {
         note("audit", "document.getElementById('audit-place').checkVisibility()"),
         json!(["go", host.admin_url("/console#/audit")]),
         see("h1", "Audit log"),
-        see("#trouble", "forbidden: the token's scope is read, this takes admin"),
+        see("#trouble", "forbidden: the token's scope is read, but this request needs admin"),
     ]);
     let walk = walk_well(&host, steps).await;
     assert_eq!((&walk.notes["enabled"], &walk.notes["audit"]), (&json!(0), &json!(false)));

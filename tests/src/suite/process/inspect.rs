@@ -107,7 +107,8 @@ async fn configuration_is_shown_reloaded_and_undone() {
     let tried = done(&host, &["config", "reload", "--trial"]).await;
     assert_eq!(tried, format!("would take effect {live}{restart}"));
     assert_eq!(json_of(&host, &show).await, first, "a dry run changes nothing");
-    fails(&host, operator::DEPLOY, &["config", "reload"], 5, "scope is deploy, this takes admin").await;
+    fails(&host, operator::DEPLOY, &["config", "reload"], 5, "scope is deploy, but this request needs admin")
+        .await;
     let done_now = done(&host, &["config", "reload", "--reason", "to see more"]).await;
     assert_eq!(done_now, format!("took effect       {live}{restart}"));
     let shown = done(&host, &show).await;

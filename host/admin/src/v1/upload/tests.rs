@@ -112,6 +112,9 @@ impl Deploy for SlowSlot {
     fn change(self: Arc<Self>, _: Change, _: Expected) -> BoxFuture<'static, Result<SlotView, DeployError>> {
         panic!("not called")
     }
+    fn stop(self: Arc<Self>) -> BoxFuture<'static, ()> {
+        panic!("not called")
+    }
 }
 
 /// Returns an API over one slot, whose folder is never written to.

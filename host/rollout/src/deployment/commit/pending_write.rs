@@ -164,7 +164,7 @@ impl<W: World> Deployment<W> {
     }
 
     /// Returns whether nothing is left to write.
-    async fn flush_pending(&self, guard: &MutexGuard<'_, ()>) -> bool {
+    pub(in crate::deployment) async fn flush_pending(&self, guard: &MutexGuard<'_, ()>) -> bool {
         if self.pending_write.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
             return self.flush(guard).await;
         }

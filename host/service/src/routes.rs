@@ -1,0 +1,265 @@
+//! The routes of a host, which services add and remove while it runs.
+
+mod listeners;
+
+use std::{
+    borrow::Cow,
+    fmt, mem,
+    net::SocketAddr,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use axum::Router;
+use bulkhead_config::services::Services;
+use bulkhead_http::listen::ListenError;
+
+pub use self::listeners::ListenerSettings;
+use self::listeners::{Listeners, SocketClosed};
+use super::ServedAt;
+
+/// Owner of the routes that belong to no service.
+const HOST: &str = "the host";
+/// The setting that names the address of the shared listener.
+const SHARED_SETTING: &str = "server.listen";
+
+/// Why the routes of a host have not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum RoutesError {
+    /// Two routes have the same path, or a path is malformed.
+    #[error("the routes of {service} do not fit beside the others of their listener: {reason}")]
+    Conflict {
+        /// The service whose routes were added last.
+        service: String,
+        /// What the router reports.
+        reason: String,
+    },
+    /// An address cannot be listened on.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    /// The host is stopping.
+    #[error("the host is stopping")]
+    Stopping,
+}
+
+/// The place of a listener: its address, `None` for the shared one, and the setting that names it.
+#[derive(Clone, Debug)]
+struct Place {
+    address: Option<SocketAddr>,
+    setting: Cow<'static, str>,
+}
+
+impl Place {
+    const SHARED: Self = Self { address: None, setting: Cow::Borrowed(SHARED_SETTING) };
+
+    /// Returns whether both are one listener. With port 0, each setting gets a port of its own.
+    fn is_same(&self, other: &Self) -> bool {
+        self.address == other.address
+            && (self.address.is_none_or(|address| address.port() != 0) || self.setting == other.setting)
+    }
+}
+
+/// A router and the listener that serves it.
+type Placed = (Place, Router);
+
+/// Routers that are set and removed together.
+#[derive(Clone)]
+struct RouteEntry {
+    service: String,
+    name: String,
+    routers: Vec<Placed>,
+}
+
+/// The entries in the order in which they came, and the listeners once the host serves.
+#[derive(Default)]
+struct RouteTable {
+    entries: Vec<RouteEntry>,
+    listeners: Option<Listeners>,
+    is_stopped: bool,
+}
+
+/// The routes of a host by listener. Clones share them.
+///
+/// A change replaces the routers of the listeners that it concerns. A request ends on the router that it began with. A
+/// listener is opened with its first router; after its last one it is closed, and its requests end within
+/// `server.drain_seconds`. Only the shared listener stays open without routes.
+#[derive(Clone)]
+pub struct Routes {
+    /// Where each service is served.
+    services: Arc<Services>,
+    table: Arc<Mutex<RouteTable>>,
+}
+
+impl fmt::Debug for Routes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Routes").finish_non_exhaustive()
+    }
+}
+
+impl Routes {
+    /// Returns the empty routes of a host with these services. Nothing is served before [`open`](Self::open).
+    pub fn new(services: Services) -> Self {
+        let shared = vec![(Place::SHARED, Router::new())];
+        let host = RouteEntry { service: HOST.to_owned(), name: String::new(), routers: shared };
+        let table = RouteTable { entries: vec![host], ..RouteTable::default() };
+        Self { services: Arc::new(services), table: Arc::new(Mutex::new(table)) }
+    }
+
+    /// Sets the router of the shared listener that belongs to no service.
+    ///
+    /// # Errors
+    /// See [`set`](Self::set).
+    pub async fn set_shared(&self, router: Router) -> Result<(), RoutesError> {
+        self.replace(HOST, "", vec![(Place::SHARED, router)]).await
+    }
+
+    /// Sets the routers of an entry of a service, in place of those that the entry has. The entry with the empty name has
+    /// those that [`Service::start`](super::Service::start) returned. Returns once listeners without routes are closed, so
+    /// that their addresses are free; requests in flight may end later.
+    ///
+    /// # Errors
+    /// Why nothing has changed: routes that conflict, an address that cannot be bound, or the host is stopping.
+    pub async fn set(
+        &self,
+        service: &str,
+        entry: &str,
+        routers: Vec<(ServedAt, Router)>,
+    ) -> Result<(), RoutesError> {
+        let placed = |(at, router)| self.placed(service, at, router);
+        let routers = routers.into_iter().map(placed).collect::<Result<Vec<_>, RoutesError>>()?;
+        self.replace(service, entry, routers).await
+    }
+
+    /// Removes an entry of a service. Does nothing if there is no such entry.
+    ///
+    /// # Errors
+    /// The host is stopping.
+    pub async fn remove(&self, service: &str, entry: &str) -> Result<(), RoutesError> {
+        self.replace(service, entry, Vec::new()).await
+    }
+
+    /// Opens the listeners, serves the routes on the current runtime, and returns the address of the shared listener.
+    ///
+    /// # Errors
+    /// When routes conflict or an address cannot be bound.
+    pub fn open(&self, settings: ListenerSettings) -> Result<SocketAddr, RoutesError> {
+        let mut table = self.lock();
+        let mut listeners = Listeners::new(settings);
+        listeners.apply(routers_by_listener(&table.entries)?)?;
+        let shared = listeners.shared_address();
+        table.listeners = Some(listeners);
+        Ok(shared)
+    }
+
+    /// Waits until the requests of all listeners have ended, after the listeners were closed by their settings' `stopping`,
+    /// and removes every route.
+    pub async fn stop(&self) {
+        let listeners = {
+            let mut table = self.lock();
+            table.is_stopped = true;
+            table.listeners.take()
+        };
+        if let Some(listeners) = listeners {
+            listeners.ended().await;
+        }
+        self.close();
+    }
+
+    /// Removes every route, and aborts what is served still. Afterwards nothing can be added.
+    pub fn close(&self) {
+        let stopped = RouteTable { is_stopped: true, ..RouteTable::default() };
+        let table = mem::replace(&mut *self.lock(), stopped);
+        // A router may own a context with these routes, so that it is dropped without the lock.
+        drop(table);
+    }
+
+    async fn replace(&self, service: &str, name: &str, routers: Vec<Placed>) -> Result<(), RoutesError> {
+        for closed in self.apply(service, name, routers)? {
+            closed.await;
+        }
+        Ok(())
+    }
+
+    /// Replaces an entry and returns what completes with the closing of listeners. Takes effect whole or not at all.
+    fn apply(
+        &self,
+        service: &str,
+        name: &str,
+        routers: Vec<Placed>,
+    ) -> Result<Vec<SocketClosed>, RoutesError> {
+        let mut table = self.lock();
+        if table.is_stopped {
+            return Err(RoutesError::Stopping);
+        }
+        let mut entries = table.entries.clone();
+        match entries.iter_mut().find(|entry| entry.service == service && entry.name == name) {
+            Some(entry) => entry.routers = routers,
+            None => {
+                entries.push(RouteEntry { service: service.to_owned(), name: name.to_owned(), routers });
+            }
+        }
+        entries.retain(|entry| !entry.routers.is_empty());
+        let wanted = routers_by_listener(&entries)?;
+        let closed = match &mut table.listeners {
+            Some(listeners) => listeners.apply(wanted)?,
+            None => Vec::new(),
+        };
+        let replaced = mem::replace(&mut table.entries, entries);
+        drop(table);
+        drop(replaced);
+        Ok(closed)
+    }
+
+    /// Returns a router of a service with the place of its listener.
+    fn placed(&self, service: &str, at: ServedAt, router: Router) -> Result<Placed, RoutesError> {
+        if let ServedAt::Address { address, setting } = at {
+            return Ok((Place { address: Some(address), setting }, router));
+        }
+        let settings = self.services.get(service);
+        let place = settings.listen.map_or(Place::SHARED, |address| Place {
+            address: Some(address),
+            setting: format!("services.{service}.listen").into(),
+        });
+        let router = match settings.path_prefix.as_str() {
+            "" => router,
+            prefix => checked(service, || Router::new().nest(prefix, router))?,
+        };
+        Ok((place, router))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, RouteTable> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Merges the routers of each listener, in the order of their first ones.
+fn routers_by_listener(entries: &[RouteEntry]) -> Result<Vec<Placed>, RoutesError> {
+    let mut listeners: Vec<Placed> = Vec::new();
+    for entry in entries {
+        for (place, router) in &entry.routers {
+            match listeners.iter_mut().find(|(known, _)| known.is_same(place)) {
+                Some((_, known)) => {
+                    let merge = || mem::take(known).merge(router.clone());
+                    *known = checked(&entry.service, merge)?;
+                }
+                None => listeners.push((place.clone(), router.clone())),
+            }
+        }
+    }
+    Ok(listeners)
+}
+
+/// Returns the router that `build` makes of a service's routes. axum reports a conflict of routes by a panic only.
+fn checked(service: &str, build: impl FnOnce() -> Router) -> Result<Router, RoutesError> {
+    catch_unwind(AssertUnwindSafe(build)).map_err(|panic| {
+        let reason = match (panic.downcast_ref::<String>(), panic.downcast_ref::<&str>()) {
+            (Some(reason), _) => reason.clone(),
+            (None, Some(reason)) => (*reason).to_owned(),
+            (None, None) => "no reason is known".to_owned(),
+        };
+        RoutesError::Conflict { service: service.to_owned(), reason }
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,57 @@
+//! The routes of a host from its start to its end.
+
+use std::net::SocketAddr;
+
+use anyhow::Context as _;
+use tokio::task::JoinSet;
+
+use super::start;
+use crate::{
+    http::{accept, layers::Layers, lifecycle::Lifecycle, tls::Certificates},
+    service::{ListenerSettings, Routes, ServiceContext},
+};
+
+/// The routes of a host. Dropping it removes them, and with them what services keep for their routes: the host's own parts.
+#[derive(Debug)]
+pub(super) struct HostRoutes(Routes);
+
+impl HostRoutes {
+    /// Returns the owner of the routes.
+    pub(super) const fn new(routes: Routes) -> Self {
+        Self(routes)
+    }
+
+    /// Waits until the requests of all listeners have ended.
+    pub(super) async fn stop(&self) {
+        self.0.stop().await;
+    }
+}
+
+impl Drop for HostRoutes {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// Opens every listener, and returns the address of the shared one. One of `servers` reloads the certificate.
+pub(super) fn serve(
+    context: &ServiceContext,
+    lifecycle: &Lifecycle,
+    servers: &mut JoinSet<()>,
+) -> anyhow::Result<SocketAddr> {
+    let server = &context.config.server;
+    let certificates = server.tls.as_ref().map(Certificates::load).transpose();
+    let certificates = certificates.context("cannot serve TLS with --tls-cert and --tls-key (server.tls)")?;
+    let shared = context.routes.open(ListenerSettings {
+        shared: server.listen,
+        shared_layer: start::innermost(context.config.demo),
+        layers: Layers::new(server, context.metrics.clone()),
+        connections: accept::Settings::new(server, context.metrics.clone()),
+        certificates: certificates.clone(),
+        stopping: lifecycle.stopping(),
+    })?;
+    if let Some(certificates) = certificates {
+        servers.spawn(certificates.watch(lifecycle.stopping()));
+    }
+    Ok(shared)
+}
