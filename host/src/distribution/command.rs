@@ -1,6 +1,6 @@
 //! Lets services add subcommands, and flags of `serve`, to the command line of a binary.
 
-use clap::{ArgMatches, Args, CommandFactory, FromArgMatches};
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, builder::Resettable};
 
 use super::Distribution;
 use crate::config::Flag;
@@ -64,9 +64,10 @@ impl FlagsSpec {
         Self { add: T::augment_args, read: |arguments| Ok(T::from_arg_matches(arguments)?.flags()) }
     }
 
-    /// Adds the flags to a command.
+    /// Adds the flags to a command, which keeps its description.
     pub fn add_to(&self, command: clap::Command) -> clap::Command {
-        (self.add)(command)
+        let (about, long_about) = (command.get_about().cloned(), command.get_long_about().cloned());
+        (self.add)(command).about(Resettable::from(about)).long_about(Resettable::from(long_about))
     }
 
     /// Returns the keys that the flags set.
@@ -75,5 +76,32 @@ impl FlagsSpec {
     /// Fails if the arguments are those of another command.
     pub fn read(&self, arguments: &ArgMatches) -> Result<Vec<Flag>, clap::Error> {
         (self.read)(arguments)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Flags of a service.
+    #[derive(clap::Args)]
+    struct Few {
+        #[arg(long)]
+        few: bool,
+    }
+
+    impl ServiceFlags for Few {
+        fn flags(&self) -> Vec<Flag> {
+            assert!(self.few);
+            Vec::new()
+        }
+    }
+
+    #[test]
+    fn command_with_flags_keeps_its_description() {
+        let command = FlagsSpec::of::<Few>().add_to(clap::Command::new("serve").about("Serves"));
+        assert_eq!(command.get_about().map(ToString::to_string).as_deref(), Some("Serves"));
+        let parsed = command.try_get_matches_from(["serve", "--few"]);
+        assert!(parsed.is_ok_and(|arguments| FlagsSpec::of::<Few>().read(&arguments).is_ok()));
     }
 }
