@@ -1,5 +1,5 @@
-# The commands of the workspace. Every recipe selects the whole workspace in the release profile,
-# so that dependencies keep one set of features and the WebAssembly compiler is built once.
+# The commands of the workspace. Recipes select the whole workspace or add the benchmarks, so that dependencies keep one
+# set of features and the WebAssembly compiler is built once for each profile.
 
 set positional-arguments
 
