@@ -188,7 +188,7 @@ fn the_types_of_the_configuration_are_found() {
         let (fields, _) = &found["Config"];
         let is_table = spec.tables.iter().any(|table| table.name == section);
         let known = is_table || fields.iter().any(|(field, _)| field == section);
-        assert!(known, "{} stands in no section of the configuration's", key.path);
+        assert!(known, "{} is in no section of the configuration", key.path);
     }
 }
 

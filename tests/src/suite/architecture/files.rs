@@ -1,4 +1,4 @@
-//! Rooms stay rooms: sizes and names of files, and what stands at the top.
+//! Sizes of files and crates, names of files, and the names at the top of the repository.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ const MEDIAN: usize = 200;
 const CRATE: usize = 10_000;
 /// Names that say nothing.
 const NAMELESS: &[&str] = &["utils", "util", "helpers", "helper", "common", "manager", "misc", "mod"];
-/// What stands at the top of the repository beside hidden names.
+/// The names at the top of the repository, without hidden ones.
 const TOP: &[&str] = &[
     "CHANGELOG.md",
     "CONTRIBUTING.md",

@@ -8,7 +8,7 @@ use super::source::{Source, sources};
 const CRATES: [&str; 2] = ["host/src", "host/runtime/src"];
 
 /// The modules of a crate, the topmost first, from the list in the crate's documentation: those on one line
-/// stand from left to right.
+/// are in order from left to right.
 fn order(library: &Source) -> Vec<String> {
     let doc = library.text.lines().filter_map(|line| line.strip_prefix("//! ").or(line.strip_prefix("//!")));
     let list = doc.skip_while(|line| *line != "```text").skip(1).take_while(|line| *line != "```");

@@ -16,7 +16,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Its code: comments, and what stands between quotes, are gone.
+    /// Its code, without comments and without text between quotes.
     pub fn code(&self) -> String {
         code(&self.text)
     }

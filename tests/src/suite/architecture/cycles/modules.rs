@@ -77,7 +77,7 @@ impl Crate {
         edges
     }
 
-    /// The edge between the two siblings that hold `from` and `to`, if they stand in two of them.
+    /// The edge between the two siblings that hold `from` and `to`, if they are in two of them.
     fn edge(&self, from: usize, to: usize, path: &[String]) -> Option<Edge> {
         let file = &self.modules[from].file;
         let (from, to) = (&self.modules[from].path, &self.modules[to].path);
