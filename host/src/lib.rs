@@ -1,5 +1,5 @@
-//! Bulkhead, a WebAssembly component host: one binary serves ticket triage and answers, appointment
-//! status and captcha over HTTP; the logic of each runs in a sandboxed component.
+//! Bulkhead, a WebAssembly component host: one binary serves embeddings, ticket triage and answers, appointment status
+//! and captcha over HTTP; the logic of each but embeddings runs in a sandboxed component.
 //!
 //! The library is the command line and the start of the host. Every other part is a crate of its own, and is named here as
 //! a module for those who use the host as a library. A module may use only those below it, and those to its right; a test

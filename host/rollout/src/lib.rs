@@ -11,6 +11,7 @@
 //! ```text
 //! reload                the configuration of every slot while the host runs
 //! deployment_registry   the slots of a host
+//! slot_claim            ids of slots that services add while the host runs
 //! deployment            one slot: each operation has a file of its own
 //! deploy                what operators ask of a slot, the answers and the errors
 //! shared, signature     the state that several hosts share; signatures of components

@@ -1,4 +1,4 @@
-//! Holds histogram bounds that families of several modules share, seconds.
+//! Holds histogram bounds that families of several crates share, seconds.
 
 /// Bounds for times within the host.
 pub const TIMES: &[f64] = &[
