@@ -45,7 +45,7 @@ fn with_page(router: Router) -> Router {
 /// Describes a service as far as it is known before the start.
 fn described(config: &Config, service: &dyn Service) -> Value {
     let (name, PageEntry { base_path, docs }) = (service.spec().name, service.page_entry(config));
-    let settings = config.services.get(name);
+    let settings: &crate::config::services::Service = config.services.get(name);
     let state = match (settings.enabled, settings.listen) {
         (false, _) => "off",
         (true, None) => "on",
