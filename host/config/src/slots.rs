@@ -121,6 +121,21 @@ impl Slot {
     }
 }
 
+/// Returns what is wrong with the names of slots: an id that two slots have, or that is the name of another service.
+fn name_faults(spec: &HostSpec) -> Vec<String> {
+    let mut faults = Vec::new();
+    for (index, slot) in spec.slots().enumerate() {
+        let (id, owner) = (slot.id, slot.service);
+        if spec.slots().take(index).any(|earlier| earlier.id == id) {
+            faults.push(format!("two services have a slot {id}; rename one"));
+        }
+        if spec.services.iter().any(|service| service.name == id.as_str() && service.name != owner) {
+            faults.push(format!("the slot {id} of {owner} has the name of another service; rename it"));
+        }
+    }
+    faults
+}
+
 /// `[slots]`: every slot of the host, in the order of its services.
 #[derive(Clone, Debug)]
 pub struct Slots(Vec<Slot>);
@@ -130,6 +145,9 @@ impl Slots {
         let count = spec.slots().count();
         if count > MAX_SLOTS {
             reader.problem("slots", format!("has {count} slots, a host takes at most {MAX_SLOTS}"));
+        }
+        for text in name_faults(spec) {
+            reader.problem("slots", text);
         }
         let read = |r: &mut Reader| {
             let slots = spec.slots().take(MAX_SLOTS);

@@ -265,7 +265,10 @@ impl<W: World> Deploy for Deployment<W> {
     fn stop(self: Arc<Self>) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             let guard = self.lock().await;
-            self.flush_pending(&guard).await;
+            if !self.flush_pending(&guard).await {
+                let slot = self.slot.name().as_str();
+                tracing::error!(slot, "the slot is removed before its state is written");
+            }
             self.slot.context.compiler.retain(self.slot.name(), Vec::new());
             self.tasks.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
         })

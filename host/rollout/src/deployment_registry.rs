@@ -83,7 +83,8 @@ impl DeploymentRegistry {
     /// versions are freed. Its stored state stays in the data folder. Returns false if there is no such slot.
     pub async fn remove(&self, id: SlotId) -> bool {
         let Some(slot) = self.take(id) else { return false };
-        slot.stop().await;
+        // On a task of its own, so that a caller that goes away does not leave the slot half removed.
+        let _ = tokio::spawn(slot.stop()).await;
         self.added.freed(id).await;
         true
     }

@@ -6,12 +6,17 @@ use bulkhead_config::{slot_id::MAX_SLOTS, slots::SlotId};
 use bulkhead_telemetry::Metrics;
 use tokio::sync::watch;
 
+use super::{ACCESS, CONFIGURATION};
+
 /// The error of a slot that a service cannot add.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SlotClaimError {
     /// Its id is in use.
     #[error("the host has a slot {0}, or a call of one that was removed has not ended; choose another id")]
     Taken(SlotId),
+    /// Its id names entries of the audit log that belong to no slot.
+    #[error("the name {0} is reserved; choose another id")]
+    Reserved(SlotId),
     /// The host has too many slots.
     #[error("the host has {} slots, the most that it takes; remove one first", MAX_SLOTS)]
     TooMany,
@@ -49,7 +54,9 @@ impl AddedSlots {
     ) -> Result<SlotClaim, SlotClaimError> {
         let mut result = Ok(());
         self.0.send_if_modified(|ids| {
-            if configured.contains(&id) || ids.contains(&id) {
+            if [ACCESS, CONFIGURATION].contains(&id.as_str()) {
+                result = Err(SlotClaimError::Reserved(id));
+            } else if configured.contains(&id) || ids.contains(&id) {
                 result = Err(SlotClaimError::Taken(id));
             } else if configured.len() + ids.len() >= MAX_SLOTS {
                 result = Err(SlotClaimError::TooMany);
@@ -99,6 +106,15 @@ mod tests {
         tokio::join!(added.freed(ID), drop_later);
         assert_eq!(metrics.slots().len(), 0);
         added.claim(ID, &[OTHER], &metrics).unwrap();
+    }
+
+    #[test]
+    fn names_of_the_audit_log_are_reserved() {
+        let (added, metrics) = (AddedSlots::default(), metrics());
+        for name in [ACCESS, CONFIGURATION] {
+            let id = SlotId::parse(name).unwrap();
+            assert_eq!(added.claim(id, &[], &metrics).unwrap_err(), SlotClaimError::Reserved(id));
+        }
     }
 
     #[test]

@@ -24,7 +24,7 @@ impl ServiceContext {
     /// that [`Service::reserved_limits`](super::Service::reserved_limits) returned, or below them.
     ///
     /// # Errors
-    /// When the id is in use, the host has too many slots, or the instance pool has no room. A component that may not
+    /// When the id is in use or reserved, the host has too many slots, or the instance pool has no room. A component that may not
     /// answer is no error: the slot exists, stays empty, and log and readiness have the reason.
     pub async fn add_slot<W: World>(
         &self,
@@ -32,6 +32,10 @@ impl ServiceContext {
         provide: impl FnOnce(&mut SlotResources) + Send,
     ) -> anyhow::Result<Arc<Slot<W>>> {
         let id = settings.id();
+        let others = self.services.iter().map(|service| service.spec().name);
+        if others.into_iter().any(|name| name == id.as_str() && name != settings.spec.service) {
+            anyhow::bail!("the name {id} is that of another service; choose another id");
+        }
         let claim = self.deployments.claim(id, &self.metrics)?;
         let room = self.slot_context.engine.reserve(&settings.limits);
         let room = room.with_context(|| format!("slot {id} cannot be added"))?;

@@ -60,8 +60,8 @@ impl ServiceContext {
     ) -> anyhow::Result<(Arc<[u8]>, String, Proof)> {
         match &slot.settings().component {
             ComponentSource::Embedded => {
-                let built_in = self.deployments.store().built_in(slot.name());
-                let wasm = built_in.context("this binary carries no component for it")?;
+                let wasm =
+                    slot.settings().spec.component.context("this binary carries no component for it")?;
                 Ok((wasm.into(), EMBEDDED.into(), Proof::BuiltIn))
             }
             ComponentSource::File(path) => {

@@ -181,3 +181,19 @@ fn too_many_slots_are_rejected() {
     let refused = crate::load(sources("", &[]), &spec).err().unwrap();
     assert!(refused.to_string().contains("has 65 slots, a host takes at most 64"), "{refused}");
 }
+
+#[test]
+fn names_of_slots_are_their_own() {
+    let spec = |slots: Vec<SlotSpec>| {
+        let slots: &'static [SlotSpec] = slots.leak();
+        let services = vec![ServiceSpec { name: "shop", slots }, ServiceSpec { name: "bakery", slots: &[] }];
+        HostSpec { services, ..HostSpec::default() }
+    };
+    let refused = |slots| crate::load(sources("", &[]), &spec(slots)).err().unwrap().to_string();
+    let own = |id| slot(id, "shop", &Limits::DEFAULT);
+    assert!(crate::load(sources("", &[]), &spec(vec![own("shop"), own("till")])).is_ok());
+    let twice = refused(vec![own("till"), own("till")]);
+    assert!(twice.contains("two services have a slot till; rename one"), "{twice}");
+    let other = refused(vec![own("bakery")]);
+    assert!(other.contains("the slot bakery of shop has the name of another service; rename it"), "{other}");
+}

@@ -67,8 +67,8 @@ pub enum DeployError {
     ConcurrentChange,
     /// The hosts' database cannot be reached.
     #[error(
-        "the hosts' shared state cannot be reached, so nothing has been changed: {0}; ask again once the database of \
-         captcha.database answers"
+        "the hosts' shared state cannot be reached, so nothing has been changed: {0}; ask again once the database that \
+         hosts share answers"
     )]
     StateUnreachable(String),
     /// The hosts' database holds an invalid state of the slot.

@@ -1,3 +1,5 @@
+//! The errors of pulls from registries.
+
 use std::io;
 
 /// Why a component could not be pulled.
