@@ -55,7 +55,9 @@ async fn a_kept_instance_logs_what_each_call_prints() {
     }
     let [out, err] = [line("info", "stdout", "hello!"), line("warn", "stderr", "oops")];
     assert_eq!(log(&operator).await, [out.clone(), err, out]);
-    host.stop().await;
+    // The instance of the calls is kept, so that the host is not at rest.
+    let in_use = "bulkhead_pool_slots_in_use{kind=\"component_instances\"}";
+    eventually("the instance is kept", async || host.metric(in_use).await == 1.0).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -208,7 +208,7 @@ async fn a_site_of_the_environment_is_changed_there() {
     for (arguments, environment, said) in [
         (["remove", "bakery"], &[bakery, ladder[0], ladder[1]][..], "CAPTCHA_SITES_BAKERY"),
         (["rotate-secret", "bakery"], &[bakery, ladder[0], ladder[1]], "CAPTCHA_SITES_BAKERY"),
-        (["rotate-secret", "shop"], &[shop], "BULKHEAD_CAPTCHA__SITES__SHOP__SECRET wins over"),
+        (["rotate-secret", "shop"], &[shop], "BULKHEAD_CAPTCHA__SITES__SHOP__SECRET takes precedence over"),
     ] {
         let before = fs::read_to_string(&file).unwrap();
         let finished = without_host(&file, &arguments, environment).await;
