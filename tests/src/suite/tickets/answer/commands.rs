@@ -131,7 +131,7 @@ async fn what_cannot_be_read_stays_as_it_was_and_an_address_that_is_none_is_refu
     );
     let (code, said, stderr) = kb(folder, &[&import[..], &["--skip-refused"]].concat()).await;
     assert_eq!(code, Some(0), "{stderr}");
-    assert!(said.contains("kept as it was quay.md: it is not UTF-8"), "{said}");
+    assert!(said.contains("kept as before quay.md: it is not UTF-8"), "{said}");
     assert!(said.contains("0 removed, 1 left out") && said.contains("left out new.md: "), "{said}");
     let (_, found, _) = kb(folder, &["search", "What does mooring cost?", "--limit", "1"]).await;
     assert!(found.contains("12 EUR"), "{found}");
