@@ -17,7 +17,7 @@ pub const AUTO_STEPS: u32 = 16;
 pub const DOUBLING_VISITS: f64 = 16.0;
 
 /// Challenges a minute at one site that double the cost: about a third of a busy portal's peak. Lower reacts to
-/// smaller floods, higher leaves campaigns alone.
+/// smaller floods, higher ignores campaigns.
 pub const DOUBLING_ISSUED_PER_MINUTE: f64 = 600.0;
 
 /// Factor on the cost when every verification fails, proportional below that. Honest clients rarely fail, so this may

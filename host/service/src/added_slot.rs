@@ -32,8 +32,8 @@ impl ServiceContext {
         provide: impl FnOnce(&mut SlotResources) + Send,
     ) -> anyhow::Result<Arc<Slot<W>>> {
         let id = settings.id();
-        let others = self.services.iter().map(|service| service.spec().name);
-        if others.into_iter().any(|name| name == id.as_str() && name != settings.spec.service) {
+        let mut names = self.services.iter().map(|service| service.spec().name);
+        if names.any(|name| name == id.as_str() && name != settings.spec.service) {
             anyhow::bail!("the name {id} is that of another service; choose another id");
         }
         let claim = self.deployments.claim(id, &self.metrics)?;

@@ -51,7 +51,7 @@ impl<W: World> Deployment<W> {
     pub(super) fn built_in(&self) -> Result<Arc<[u8]>, DeployError> {
         let slot = self.slot.name();
         let none = || DeployError::UnknownVersion { slot: slot.as_str(), name: EMBEDDED.to_owned() };
-        self.store.built_in(slot).map(Arc::from).ok_or_else(none)
+        self.slot.settings().spec.component.map(Arc::from).ok_or_else(none)
     }
 
     /// Returns the bytes of a remembered version or of the component that is part of the binary.

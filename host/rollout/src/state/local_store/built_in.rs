@@ -18,14 +18,10 @@ impl LocalStore {
         Self { built_in: components.into_iter().collect(), ..self }
     }
 
-    /// Returns the component of a slot that is part of the binary, if there is one.
-    pub fn built_in(&self, slot: SlotId) -> Option<&'static [u8]> {
-        self.built_in.get(&slot).copied()
-    }
-
     /// Returns whether a component is the one that is part of the binary.
     pub(crate) fn is_built_in(&self, slot: SlotId, component: &str) -> bool {
-        self.built_in(slot).is_some_and(|wasm| ComponentDigest::of(wasm).to_string() == component)
+        let built_in = self.built_in.get(&slot);
+        built_in.is_some_and(|wasm| ComponentDigest::of(wasm).to_string() == component)
     }
 
     pub(super) fn built_in_path(&self, slot: SlotId, component: &str) -> PathBuf {
