@@ -134,7 +134,7 @@ async fn perform(meaning: Meaning, model: &mut Model, process: &mut Process) -> 
             *model = one_of(possible, process).await?;
         }
         Meaning::Block => {
-            process.block();
+            process.block().await;
             model.is_blocked = true;
         }
         Meaning::Unblock => {

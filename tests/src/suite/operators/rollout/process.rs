@@ -138,8 +138,14 @@ impl Process {
         (self.folder.path().join("data/slots/lock"), self.folder.path().join("away"))
     }
 
-    /// Has the data folder take nothing: a writer locks it first, and nothing opens a folder to write.
-    pub fn block(&self) {
+    /// Has the data folder take nothing: a writer locks it first, and nothing opens a folder to write. Waits for the
+    /// retirement of versions that have just been replaced, which the host writes a moment after the change.
+    pub async fn block(&self) {
+        eventually("replaced versions have retired", async || {
+            let (_, history) = self.operator().get("/v1/slots/captcha/history").await;
+            history["versions"].as_array().unwrap().iter().all(|record| last_stage(record) != "draining")
+        })
+        .await;
         let (lock, away) = self.lock();
         fs::rename(&lock, away).unwrap();
         fs::create_dir(lock).unwrap();
