@@ -5,7 +5,7 @@ mod tests;
 
 use std::borrow::Cow;
 
-use bulkhead_ticket_text::words::umlauted;
+use bulkhead_text::words::umlauted;
 
 use crate::calendar::{MONTHS, WEEKDAYS};
 use crate::grounding::is_negated;

@@ -10,7 +10,7 @@ mod tests;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use bulkhead_ticket_text::language::Language;
+use bulkhead_text::language::Language;
 
 use self::question::Question;
 use crate::grounding::{is_exception, is_variant};

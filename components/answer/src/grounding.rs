@@ -22,7 +22,7 @@ mod units;
 
 use std::collections::BTreeSet;
 
-use bulkhead_ticket_text::language::Language;
+use bulkhead_text::language::Language;
 
 use self::context::Other;
 use self::figures::{Figure, figures};

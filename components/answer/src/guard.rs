@@ -4,7 +4,7 @@ mod personal;
 #[cfg(test)]
 mod tests;
 
-use bulkhead_ticket_text::clean::Rendered;
+use bulkhead_text::clean::Rendered;
 use bulkhead_ticket_text::extract::Kind;
 use bulkhead_ticket_text::guarding::{Judged, Verdict};
 use bulkhead_ticket_text::injection;

@@ -11,7 +11,7 @@ mod reply;
 mod tests;
 
 use bulkhead_answer_configuration::Configuration;
-use bulkhead_ticket_text::language::{self, Language};
+use bulkhead_text::language::{self, Language};
 use bulkhead_ticket_text::llm::{Failure, Question};
 use bulkhead_ticket_text::redact::Redacted;
 

@@ -1,6 +1,6 @@
 //! Passages that the knowledge base returns, and which of them to read.
 
-use bulkhead_ticket_text::language;
+use bulkhead_text::language;
 
 /// A part of a document.
 #[derive(Debug, Clone, Default, PartialEq)]

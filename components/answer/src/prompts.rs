@@ -2,7 +2,7 @@
 //! can compare two hosts.
 
 use bulkhead_answer_configuration::Configuration;
-use bulkhead_ticket_text::language::Language;
+use bulkhead_text::language::Language;
 use serde_json::json;
 
 use crate::answer::Strategy;

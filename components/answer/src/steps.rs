@@ -1,7 +1,7 @@
 //! Tests that the work on a question grows linearly with its length, of which at most 20,000 characters are read.
 
 use bulkhead_steps::assert_linear_text;
-use bulkhead_ticket_text::language::Language;
+use bulkhead_text::language::Language;
 
 use crate::answer_types::AnswerTypes;
 use crate::guard;

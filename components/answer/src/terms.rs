@@ -7,8 +7,8 @@ mod tests;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use bulkhead_ticket_text::language::Language;
-use bulkhead_ticket_text::words::umlauted;
+use bulkhead_text::language::Language;
+use bulkhead_text::words::umlauted;
 use rust_stemmers::{Algorithm, Stemmer};
 
 pub use stop::is_stop;

@@ -1,7 +1,7 @@
 //! The component's own texts for citizens and clerks, in the ticket's language.
 
+use bulkhead_text::language::Language;
 use bulkhead_ticket_text::extract::Kind;
-use bulkhead_ticket_text::language::Language;
 
 use crate::guard::GuardFinding;
 use crate::llm::LlmFallback;

@@ -3,7 +3,7 @@
 //! An unsafe verdict or an unavailable guard blocks publication; classification and drafting continue, because they
 //! do no harm.
 
-use crate::language::Language;
+use bulkhead_text::language::Language;
 
 /// The verdict of the host's guard.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,7 +11,8 @@ mod tests;
 
 use std::fmt::Write as _;
 
-use crate::clean::Rendered;
+use bulkhead_text::clean::Rendered;
+
 use patterns::{
     BEFORE_ORDERS, COMMANDS, FRAMES, IMPERATIVES, MARKS, ORDERED, OWN, PATTERNS, Pattern, SPEAKERS, SYSTEM,
 };

@@ -1,7 +1,7 @@
 //! Questions to a language model. Its reply is untrusted text.
 
-use crate::clean::visible;
-use crate::language::Language;
+use bulkhead_text::clean::visible;
+use bulkhead_text::language::Language;
 
 /// A question to a language model.
 #[derive(Debug, Clone, PartialEq, Eq)]

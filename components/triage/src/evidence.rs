@@ -4,7 +4,7 @@ mod empty;
 #[cfg(test)]
 mod tests;
 
-use bulkhead_ticket_text::tokens::spaced;
+use bulkhead_text::tokens::spaced;
 use bulkhead_triage_features::{FeatureSettings, Row};
 
 /// Maximum number of words reported.

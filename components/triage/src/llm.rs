@@ -11,7 +11,7 @@ mod supported;
 #[cfg(test)]
 mod tests;
 
-use bulkhead_ticket_text::language::Language;
+use bulkhead_text::language::Language;
 use bulkhead_ticket_text::llm::{Failure, Question};
 use bulkhead_ticket_text::redact::Redacted;
 use bulkhead_triage_configuration::Configuration;

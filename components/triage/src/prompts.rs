@@ -1,8 +1,8 @@
 //! Versions of everything that determines decisions, under the prompt names of the replaced service, so that
 //! operators can compare two hosts.
 
+use bulkhead_text::language::Language;
 use bulkhead_ticket_text::injection;
-use bulkhead_ticket_text::language::Language;
 use bulkhead_triage_configuration::Configuration;
 use serde_json::json;
 

@@ -8,7 +8,7 @@ mod tests;
 use crate::decision::{Decision, Refusal, Unclassified};
 use crate::evidence::Evidence;
 use crate::llm::LlmClassifierError;
-use bulkhead_ticket_text::language::Language;
+use bulkhead_text::language::Language;
 
 /// Returns the reason for `decision`, in the language in which the ticket is answered.
 pub fn reasoning(decision: &Decision, evidence: &Evidence, language: Language) -> String {

@@ -7,13 +7,13 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use bulkhead_ticket_text::clean;
+use bulkhead_text::clean;
+use bulkhead_text::language;
+use bulkhead_text::window::window;
 use bulkhead_ticket_text::extract::date::Date;
 use bulkhead_ticket_text::guarding::{Guarding, Judged, Verdict, found};
 use bulkhead_ticket_text::injection;
-use bulkhead_ticket_text::language;
 use bulkhead_ticket_text::llm::{Failure, Question};
-use bulkhead_ticket_text::window::window;
 use bulkhead_triage_configuration::{Action, Category, Configuration};
 use bulkhead_triage_features::{FeatureSettings, MOST_READ, Row, preparser};
 

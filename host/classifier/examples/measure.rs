@@ -166,7 +166,7 @@ fn rows(
     let mut scratch = Scratch::new();
     let options = EmbedOptions { prompt: Some(Arc::from("query: ")), ..EmbedOptions::default() };
     let row = |ticket: &Ticket| {
-        let text = bulkhead_ticket_text::clean::clean(&ticket.text);
+        let text = bulkhead_text::clean::clean(&ticket.text);
         let dense = model.map_or(Vec::new(), |model| {
             let ids = model.tokenize(&text, &options).unwrap().ids;
             let mut vector = vec![0.0; model.dims()];

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use bulkhead_inference::head::{Csr, Head};
 use bulkhead_inference::model::{EmbedOptions, Model, Scratch};
-use bulkhead_ticket_text::clean::clean;
-use bulkhead_ticket_text::window::window;
+use bulkhead_text::clean::clean;
+use bulkhead_text::window::window;
 use bulkhead_triage_configuration::Configuration;
 use bulkhead_triage_features::{FeatureSettings, MOST_READ, Row, preparser};
 

@@ -9,7 +9,7 @@ use bulkhead_classifier::evaluation::{Prediction, Report, evaluate};
 use bulkhead_classifier::tickets::{self, Ticket};
 use bulkhead_classifier::training::separation::Separation;
 use bulkhead_classifier::training::{Settings, train};
-use bulkhead_ticket_text::clean::clean;
+use bulkhead_text::clean::clean;
 use bulkhead_triage_configuration::Configuration;
 use bulkhead_triage_features::FeatureSettings;
 

@@ -3,13 +3,13 @@
 use std::cell::OnceCell;
 
 use bulkhead_answer_configuration::{Action, Configuration};
-use bulkhead_ticket_text::clean;
+use bulkhead_text::clean;
+use bulkhead_text::language::{self, Language};
+use bulkhead_text::window::window;
+use bulkhead_text::words::has_words;
 use bulkhead_ticket_text::guarding::{Guarding, Judged, Verdict};
-use bulkhead_ticket_text::language::{self, Language};
 use bulkhead_ticket_text::redact::{Redacted, redact_part};
 use bulkhead_ticket_text::sentences::sentences;
-use bulkhead_ticket_text::window::window;
-use bulkhead_ticket_text::words::has_words;
 
 use super::{Error, Host, Outcome, Policy, Reply, Request};
 use crate::guard::{self, GuardFinding};

@@ -3,7 +3,7 @@
 //! A sentence is entailed if it can be cut into pieces each of which is exactly one clause. So a figure keeps the
 //! subject that the passage gives it, and a clause is left out only if the others hold without it.
 
-use bulkhead_ticket_text::language::Language;
+use bulkhead_text::language::Language;
 
 use super::clauses::Clause;
 use super::tokens::{Kind, Token};

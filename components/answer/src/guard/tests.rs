@@ -1,7 +1,7 @@
 //! Tests of findings in tickets and answers.
 
 use super::*;
-use bulkhead_ticket_text::clean;
+use bulkhead_text::clean;
 
 fn read(text: &str) -> Vec<GuardFinding> {
     ticket(text, &clean::render(text), false)

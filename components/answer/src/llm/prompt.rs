@@ -1,7 +1,7 @@
 //! The prompt for writing an answer, and the schema of the reply.
 
 use bulkhead_answer_configuration::Configuration;
-use bulkhead_ticket_text::language::Language;
+use bulkhead_text::language::Language;
 use serde_json::json;
 
 use crate::passage::Passage;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use bulkhead_ticket_text::words::umlauted;
+use bulkhead_text::words::umlauted;
 
 static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| GERMAN.iter().chain(ENGLISH).copied().collect());
 

@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use bulkhead_text::clean;
 use regex::Regex;
 
 use super::{PiiKind, nobility};
-use crate::clean;
 
 /// One part of a name.
 pub(super) const PART: &str = "[A-ZÀ-ÖØ-Þ][A-Za-zÀ-ÖØ-öø-ÿĀ-ž'’-]+";

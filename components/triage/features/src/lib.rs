@@ -13,7 +13,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-use bulkhead_ticket_text::tokens;
+use bulkhead_text::tokens;
 
 /// Maximum number of characters read of a text, at its head and tail: ten pages. More is attachments and threads, and
 /// would take longer than a call may.

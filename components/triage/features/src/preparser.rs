@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use bulkhead_ticket_text::clean;
+use bulkhead_text::clean;
 use bulkhead_triage_configuration::preparser::{Form, PreparserSettings, TableSettings};
 
 /// Returns the selected rows as titled blocks; `text` itself if `settings` are off or no row is kept.

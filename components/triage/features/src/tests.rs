@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use bulkhead_ticket_text::tokens::words;
+use bulkhead_text::tokens::words;
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! The prompt for choosing a category, and the schema of the reply.
 
-use bulkhead_ticket_text::language::Language;
+use bulkhead_text::language::Language;
 use bulkhead_triage_configuration::{Category, Configuration};
 use serde_json::json;
 

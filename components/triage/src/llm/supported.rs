@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use bulkhead_text::words::has_words;
 use bulkhead_ticket_text::cursor::scan;
 use bulkhead_ticket_text::extract::date::named_month;
 use bulkhead_ticket_text::llm::one_line;
 use bulkhead_ticket_text::numerals::number;
 use bulkhead_ticket_text::redact::Redacted;
 use bulkhead_ticket_text::sentences::sentences;
-use bulkhead_ticket_text::words::has_words;
 use bulkhead_triage_configuration::Configuration;
 
 /// Words for days to come.

@@ -1,11 +1,11 @@
 //! Chooses the category of a text: by the language model if configured, else by the classifier.
 
+use bulkhead_text::language::Language;
+use bulkhead_text::window::window;
+use bulkhead_text::words::{has_words, usual};
 use bulkhead_ticket_text::guarding::{Guarding, Verdict};
-use bulkhead_ticket_text::language::Language;
 use bulkhead_ticket_text::llm::Failure;
 use bulkhead_ticket_text::redact::{Redacted, redact_part};
-use bulkhead_ticket_text::window::window;
-use bulkhead_ticket_text::words::{has_words, usual};
 use bulkhead_triage_configuration::Configuration;
 use bulkhead_triage_features::Row;
 

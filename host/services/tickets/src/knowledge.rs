@@ -14,7 +14,7 @@ use bulkhead_knowledge::{Error, KnowledgeBase, Mode, Passage, Provenance, Query}
 use bulkhead_models::{
     EmbedParameters, Inference, InferenceError, ModelAccessError, ServedModel, SlotModelAccess,
 };
-use bulkhead_ticket_text::words::usual;
+use bulkhead_text::words::usual;
 use tokio::sync::OnceCell;
 
 use self::provenance::QUERY_PROMPT;

@@ -8,7 +8,7 @@ use std::{
 use bulkhead_inference::engine::Embedded;
 use bulkhead_knowledge::{Embedder, Embedding, Provenance, TokenVectors};
 use bulkhead_models::{EmbedParameters, Inference, ServedModel};
-use bulkhead_ticket_text::words::usual;
+use bulkhead_text::words::usual;
 use futures_util::future::BoxFuture;
 
 use super::provenance::{PASSAGE_PROMPT, QUERY_PROMPT, provenance};

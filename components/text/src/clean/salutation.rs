@@ -1,7 +1,7 @@
 //! Salutations of a letter.
 
 use super::begins;
-use crate::sentences::is_abbreviated;
+use crate::abbreviations::is_abbreviated;
 
 /// Beginnings of salutations, the longer ones before their prefixes.
 const SALUTATIONS: [&str; 30] = [

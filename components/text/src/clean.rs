@@ -14,7 +14,7 @@ mod tests;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-pub(crate) use closing::closings;
+pub use closing::closings;
 
 /// A ticket's text as a reader sees it, and the text that its source hides.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -94,7 +94,7 @@ fn tidy(text: &str) -> String {
 }
 
 /// Normalises spaces of all widths; removes soft hyphens, direction marks and other controls.
-pub(crate) fn visible(character: char) -> Option<char> {
+pub fn visible(character: char) -> Option<char> {
     match character {
         '\n' => Some('\n'),
         '\r' | '\u{2028}' | '\u{2029}' => Some('\n'),

@@ -1,7 +1,7 @@
 //! Closing phrases of a letter, the signature below them, and disclaimers.
 
 use super::begins;
-use crate::sentences::is_abbreviated;
+use crate::abbreviations::is_abbreviated;
 
 /// Closing phrases. A line of one of them and little more ends the text.
 const CLOSINGS: [&str; 41] = [
@@ -94,7 +94,7 @@ const LONGEST_NAME: usize = 40;
 const LONGEST_SIGNATURE: usize = 14;
 
 /// Returns the closing phrases.
-pub(crate) fn closings() -> &'static [&'static str] {
+pub fn closings() -> &'static [&'static str] {
     &CLOSINGS
 }
 

@@ -1,0 +1,12 @@
+//! Texts of mails, read the same way in the components and in the host: clean-up, language, windows and words.
+//!
+//! It has only what the host reads, too, so that a list of words that components alone use does not rebuild the host.
+
+pub mod abbreviations;
+pub mod clean;
+pub mod language;
+#[cfg(test)]
+mod steps;
+pub mod tokens;
+pub mod window;
+pub mod words;
