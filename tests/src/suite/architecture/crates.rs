@@ -1,6 +1,7 @@
 //! Arrows between crates of the host run down only.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use super::{names, root};
 
@@ -19,6 +20,16 @@ const PLATFORM: [(&str, &[&str]); 9] = [
 /// Crates of others that a crate must not know.
 const FOREIGN: [(&str, &[&str]); 2] =
     [("http", &["wasmtime", "wasmtime-wasi"]), ("runtime", &["axum", "hyper", "tower", "tower-http"])];
+
+/// Crates under `components` that the host and the components share. Every other one belongs to components alone: a change
+/// of one, such as a word in a list, does not rebuild the host.
+const SHARED: [&str; 5] = [
+    "bulkhead-answer-configuration",
+    "bulkhead-status-figures",
+    "bulkhead-text",
+    "bulkhead-triage-configuration",
+    "bulkhead-triage-features",
+];
 
 /// Returns the dependencies in a manifest's text, without those of tests.
 fn dependencies(manifest: &str) -> BTreeSet<&str> {
@@ -69,6 +80,35 @@ fn services_know_no_other_service() {
         assert_eq!(known, None, "host/services/{service}");
         assert!(!used.contains("bulkhead-admin"), "host/services/{service} must not use admin");
         assert!(!used.contains("bulkhead"), "host/services/{service} must not use the binary");
+    }
+}
+
+/// Adds every manifest below `folder` to `found`, by the name of its package.
+fn manifests(folder: &Path, found: &mut BTreeMap<String, String>) {
+    for name in names(folder) {
+        let path = folder.join(&name);
+        if path.is_dir() {
+            manifests(&path, found);
+        } else if name == "Cargo.toml" {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let package = text.lines().find_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
+            found.insert(package.unwrap().to_owned(), text);
+        }
+    }
+}
+
+#[test]
+fn host_uses_no_crate_of_components_alone() {
+    let (mut host, mut components) = (BTreeMap::new(), BTreeMap::new());
+    manifests(&root().join("host"), &mut host);
+    manifests(&root().join("components"), &mut components);
+    assert!(host.len() > 20 && components.len() > 10, "{host:?} {components:?}");
+    let shared = SHARED.map(|name| (name, components.get(name).unwrap()));
+    for (name, manifest) in host.iter().map(|(name, text)| (name.as_str(), text)).chain(shared) {
+        let used = dependencies(manifest);
+        let refused: Vec<_> =
+            used.iter().filter(|used| components.contains_key(**used) && !SHARED.contains(*used)).collect();
+        assert!(refused.is_empty(), "{name} must not use {refused:?}, which belong to components alone");
     }
 }
 
