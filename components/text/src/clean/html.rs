@@ -1,4 +1,7 @@
-//! Renders HTML as plain text.
+//! Renders the HTML of mails as plain text.
+//!
+//! Pages of a knowledge base have a renderer of their own (`host/knowledge`): it drops navigation and struck text and turns
+//! tables into sentences, where this one marks quotes, returns hidden text and the cells of tables.
 
 use std::ops::Range;
 

@@ -1,4 +1,7 @@
-//! HTML as plain text.
+//! Renders the HTML of pages as plain text.
+//!
+//! Mails have a renderer of their own (`components/text`): it marks quotes and returns hidden text and the cells of tables,
+//! where this one drops navigation and struck text and turns tables into sentences.
 
 use std::mem;
 
