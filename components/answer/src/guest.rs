@@ -5,6 +5,7 @@ mod imports;
 
 use bulkhead_answer_configuration::Configuration;
 use bulkhead_guest::Log;
+use bulkhead_ticket_text::llm::Prompt;
 
 use crate::answer::{self, Policy};
 use crate::prompts;
@@ -53,7 +54,7 @@ impl wit::Guest for Component {
     fn prompt_versions(settings: wit::Settings) -> Result<Vec<wit::PromptVersion>, wit::Error> {
         LOG.report_panics();
         let prompts = prompts::prompts(&configuration(&settings)?, settings.strategy.into());
-        let version = |prompt: prompts::Prompt| wit::PromptVersion {
+        let version = |prompt: Prompt| wit::PromptVersion {
             name: prompt.name.to_owned(),
             version: prompt.version,
             text: prompt.text,

@@ -12,7 +12,7 @@ mod tests;
 
 use bulkhead_answer_configuration::Configuration;
 use bulkhead_text::language::{self, Language};
-use bulkhead_ticket_text::llm::{Failure, Question};
+use bulkhead_ticket_text::llm::{Failure, Question, read};
 use bulkhead_ticket_text::redact::Redacted;
 
 use crate::passage::Passage;
@@ -65,7 +65,7 @@ pub fn statements(
     redacted: &Redacted,
     passages: &[Passage],
 ) -> Result<Vec<Statement>, Failure> {
-    let reply = reply::read(answer)?;
+    let reply: reply::Reply = read(answer)?;
     let statements = reply.sentences.iter().flat_map(|sentence| {
         let text = reply::tidy(&sentence.text, |mark| is_note(mark, &sentence.passages, passages));
         // One sentence of the model may be several, each of which must hold.

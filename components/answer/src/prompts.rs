@@ -3,23 +3,13 @@
 
 use bulkhead_answer_configuration::Configuration;
 use bulkhead_text::language::Language;
+use bulkhead_ticket_text::llm::Prompt;
 use serde_json::json;
 
 use crate::answer::Strategy;
 use crate::{guard, llm};
 
-/// A named text that determines answers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prompt {
-    /// Its name.
-    pub name: &'static str,
-    /// Its version number, if this component counts one.
-    pub version: Option<u32>,
-    /// A text that changes whenever answers may change.
-    pub text: String,
-}
-
-/// Returns all of them, with the language model's prompt if it writes answers.
+/// Returns all prompts, with the language model's prompt if it writes answers.
 pub fn prompts(configuration: &Configuration, strategy: Strategy) -> Vec<Prompt> {
     let agent = json!({
         "actions": configuration.actions,

@@ -2,6 +2,7 @@
 
 use bulkhead_text::clean::visible;
 use bulkhead_text::language::Language;
+use serde::de::DeserializeOwned;
 
 /// A question to a language model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,6 +13,17 @@ pub struct Question {
     pub user: String,
     /// JSON schema of the answer.
     pub schema: String,
+}
+
+/// A named text that determines answers, so that operators can compare two hosts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompt {
+    /// Its name.
+    pub name: &'static str,
+    /// Its version number, if the component counts one.
+    pub version: Option<u32>,
+    /// A text that changes whenever answers may change.
+    pub text: String,
 }
 
 /// Why a language model gave no reply, for a clerk; the log has the details.
@@ -57,8 +69,16 @@ impl Failure {
     }
 }
 
-/// Returns a reply without the Markdown fence that small models put around JSON.
-pub fn bare(answer: &str) -> &str {
+/// Reads a reply in JSON, with or without the Markdown fence that small models put around it.
+///
+/// # Errors
+///
+/// Fails with [`Failure::Form`] when it is not a `T`.
+pub fn read<T: DeserializeOwned>(reply: &str) -> Result<T, Failure> {
+    serde_json::from_str(bare(reply)).map_err(|_| Failure::Form)
+}
+
+fn bare(answer: &str) -> &str {
     let answer = answer.trim();
     let fenced = answer.strip_prefix("```json").or_else(|| answer.strip_prefix("```"));
     fenced.and_then(|rest| rest.strip_suffix("```")).unwrap_or(answer)

@@ -4,6 +4,7 @@ mod convert;
 mod imports;
 
 use bulkhead_guest::Log;
+use bulkhead_ticket_text::llm::Prompt;
 use bulkhead_triage_configuration::Configuration;
 
 use crate::prompts;
@@ -56,7 +57,7 @@ impl wit::Guest for Component {
         LOG.report_panics();
         let head = settings.classifier.as_ref().ok().map(|classifier| classifier.head.as_str());
         let prompts = prompts::prompts(&configuration(&settings)?, head, settings.strategy.into());
-        let version = |prompt: prompts::Prompt| wit::PromptVersion {
+        let version = |prompt: Prompt| wit::PromptVersion {
             name: prompt.name.to_owned(),
             version: prompt.version,
             text: prompt.text,

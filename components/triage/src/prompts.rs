@@ -3,24 +3,14 @@
 
 use bulkhead_text::language::Language;
 use bulkhead_ticket_text::injection;
+use bulkhead_ticket_text::llm::Prompt;
 use bulkhead_triage_configuration::Configuration;
 use serde_json::json;
 
 use crate::llm;
 use crate::triage::Strategy;
 
-/// A named text that determines decisions.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prompt {
-    /// Its name.
-    pub name: &'static str,
-    /// Its version number, if this component counts one.
-    pub version: Option<u32>,
-    /// A text that changes whenever decisions may change.
-    pub text: String,
-}
-
-/// Returns all of them, with those of the language model if it decides.
+/// Returns all prompts, with those of the language model if it decides.
 pub fn prompts(configuration: &Configuration, head: Option<&str>, strategy: Strategy) -> Vec<Prompt> {
     let categories = configuration.categories.iter();
     let categories =

@@ -1,6 +1,6 @@
 //! Parsing of the language model's reply.
 
-use bulkhead_ticket_text::llm::{Failure, bare, one_line};
+use bulkhead_ticket_text::llm::one_line;
 use serde::Deserialize;
 
 /// A reply in the requested form.
@@ -16,11 +16,6 @@ pub(super) struct Reply {
 pub(super) struct Sentence {
     pub(super) text: String,
     pub(super) passages: Vec<i64>,
-}
-
-/// Reads JSON.
-pub(super) fn read(answer: &str) -> Result<Reply, Failure> {
-    serde_json::from_str(bare(answer)).map_err(|_| Failure::Form)
 }
 
 /// Returns one line without the reference marks `[1]`, `[1, 2]` and `【1】` that models append; marks in square

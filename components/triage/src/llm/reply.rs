@@ -1,6 +1,6 @@
 //! Parsing of the language model's reply.
 
-use bulkhead_ticket_text::llm::{Failure, bare};
+use bulkhead_ticket_text::llm;
 use serde::Deserialize;
 
 use super::LlmClassifierError;
@@ -17,9 +17,9 @@ pub(super) struct Reply {
     pub(super) confidence: f32,
 }
 
-/// Reads JSON.
+/// Reads a reply and checks its confidence.
 pub(super) fn read(answer: &str) -> Result<Reply, LlmClassifierError> {
-    let reply: Reply = serde_json::from_str(bare(answer)).map_err(|_| Failure::Form)?;
+    let reply: Reply = llm::read(answer)?;
     match (0.0..=1.0).contains(&reply.confidence) {
         true => Ok(reply),
         false => Err(LlmClassifierError::Confidence),
