@@ -106,7 +106,8 @@ pub trait Deploy: Send + Sync + 'static {
         expected: Expected,
     ) -> BoxFuture<'static, Result<SlotView, DeployError>>;
 
-    /// Ends the background tasks of a slot that is removed, once its state is on disk as far as the disk accepts it.
+    /// Ends the changes and background tasks of a slot that is removed, once its state is on disk as far as the disk accepts
+    /// it. Later changes are refused.
     fn stop(self: Arc<Self>) -> BoxFuture<'static, ()>;
 }
 

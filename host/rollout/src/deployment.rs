@@ -8,6 +8,7 @@ mod dry_run;
 mod folder_watch;
 mod prepare;
 mod push;
+mod removal;
 mod rollback;
 mod start;
 mod switch;
@@ -48,6 +49,8 @@ pub struct Deployment<W: World> {
     store: Arc<LocalStore>,
     /// Held while the state changes.
     change_lock: AsyncMutex<()>,
+    /// Set under that lock once the slot is removed: the state does not change any more.
+    is_removed: AtomicBool,
     state: Mutex<Arc<SlotState>>,
     empty_reason: Mutex<Option<String>>,
     /// Why the configured file was unusable when it was last read.
@@ -111,6 +114,7 @@ impl<W: World> Deployment<W> {
             slot,
             store,
             change_lock: AsyncMutex::default(),
+            is_removed: AtomicBool::new(false),
             state: Mutex::default(),
             empty_reason: Mutex::default(),
             file_fault: Mutex::default(),
@@ -263,14 +267,6 @@ impl<W: World> Deploy for Deployment<W> {
     }
 
     fn stop(self: Arc<Self>) -> BoxFuture<'static, ()> {
-        Box::pin(async move {
-            let guard = self.lock().await;
-            if !self.flush_pending(&guard).await {
-                let slot = self.slot.name().as_str();
-                tracing::error!(slot, "the slot is removed before its state is written");
-            }
-            self.slot.context.compiler.retain(self.slot.name(), Vec::new());
-            self.tasks.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
-        })
+        Box::pin(async move { self.close().await })
     }
 }

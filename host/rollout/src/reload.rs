@@ -232,7 +232,11 @@ impl Reloader {
             let (running, wanted) = (slot.settings(), next.config.slots.get(name));
             let settings = live_settings(&running, wanted.unwrap_or(&running));
             let (slot, change) = (name.as_str(), slot.dry_run(settings).await);
-            let change = change.map_err(|error| ReloadError::Slot { slot, error })?;
+            let change = match change {
+                // It needs no settings any more.
+                Err(DeployError::Removed(_)) => continue,
+                change => change.map_err(|error| ReloadError::Slot { slot, error })?,
+            };
             versions.extend(change.version().map(|version| Reversioned { slot, version }));
             warnings.extend(change.warning().map(|warning| format!("slot {slot}: {warning}")));
             prepared.push((slot, change));
@@ -270,7 +274,10 @@ impl Reloader {
         for (slot, change) in prepared {
             let (generation, actor) = (change.generation(), request.actor.to_owned());
             let expected = Expected { generation, actor, reason: request.description() };
-            change.apply(expected).await.map_err(|error| ReloadError::Slot { slot, error })?;
+            match change.apply(expected).await {
+                Ok(()) | Err(DeployError::Removed(_)) => {}
+                Err(error) => return Err(ReloadError::Slot { slot, error }),
+            }
         }
         self.tokens.store(Arc::clone(&next.tokens));
         state.subscribers.iter().for_each(|(_, subscriber)| subscriber(&next.config));

@@ -158,7 +158,7 @@ impl AdminApiError {
 impl From<DeployError> for AdminApiError {
     fn from(error: DeployError) -> Self {
         let status = match &error {
-            DeployError::UnknownVersion { .. } => StatusCode::NOT_FOUND,
+            DeployError::UnknownVersion { .. } | DeployError::Removed(_) => StatusCode::NOT_FOUND,
             DeployError::Refused { .. } | DeployError::Uncompiled { .. } => StatusCode::UNPROCESSABLE_ENTITY,
             DeployError::Storage(LocalStoreError::Io(..)) => StatusCode::INSUFFICIENT_STORAGE,
             DeployError::Storage(LocalStoreError::Damaged(..) | LocalStoreError::File(_))

@@ -74,6 +74,9 @@ pub enum DeployError {
     /// The hosts' database holds an invalid state of the slot.
     #[error("nothing has been changed: {0}")]
     StateUnreadable(String),
+    /// The slot was removed before the change could be made.
+    #[error("slot {0} has been removed; choose one of the slots that the host lists")]
+    Removed(&'static str),
     /// The host is stopping.
     #[error("the host is stopping")]
     Stopping,
@@ -98,6 +101,7 @@ impl DeployError {
             Self::NoActive(_) => "no-active",
             Self::NoPredecessor(_) => "no-predecessor",
             Self::Storage(_) => "storage",
+            Self::Removed(_) => "unknown-slot",
             Self::Stopping => "stopping",
         }
     }

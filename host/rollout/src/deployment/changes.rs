@@ -8,6 +8,7 @@ use crate::{Change, DeployError, Expected, SlotState, VersionRecord};
 
 impl<W: World> Deployment<W> {
     pub(super) async fn apply(&self, change: &Change, expected: &Expected) -> Result<(), DeployError> {
+        self.check_not_removed()?;
         let is_shared = self.scope(expected) == ChangeScope::Cluster;
         if is_shared && *change == Change::Rollback {
             return self.roll_back_cluster(expected).await;

@@ -37,6 +37,7 @@ impl<W: World> Deployment<W> {
         scope: ChangeScope,
         change: impl FnOnce(&mut SlotState),
     ) -> Result<(), DeployError> {
+        self.check_not_removed()?;
         let mut after = self.changed(change);
         let components: Vec<Blob> = component.into_iter().chain(self.pending_blobs(&after)).collect();
         self.publish_in_scope(&mut after, &components, scope).await?;
@@ -81,6 +82,7 @@ impl<W: World> Deployment<W> {
         change: impl FnOnce(&mut SlotState),
         then: impl FnOnce(),
     ) -> Result<(), DeployError> {
+        self.check_not_removed()?;
         let mut after = self.changed(change);
         let components = self.pending_blobs(&after);
         self.publish_in_scope(&mut after, &components, scope).await?;

@@ -177,6 +177,7 @@ impl<W: World> PreparedChange for PreparedSettings<W> {
             let Self { deployment, settings, seen, next, blob, file_fault } = *self;
             // A running change ends first, so that its checks still hold when it takes effect.
             let guard = deployment.lock().await;
+            deployment.check_not_removed()?;
             deployment.check_generation(&expected)?;
             if !deployment.state().serves_same_as(&seen) {
                 return Err(DeployError::ConcurrentChange);

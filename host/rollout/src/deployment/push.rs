@@ -27,6 +27,7 @@ impl<W: World> Deployment<W> {
         actor: &str,
         report: &(dyn Fn(Stage) + Send + Sync),
     ) -> Result<Pushed, DeployError> {
+        self.check_not_removed()?;
         self.refresh().await?;
         let is_built_in = proof == Proof::BuiltIn;
         let IdentifiedComponent { mut record, signer, blob } =

@@ -72,7 +72,7 @@ impl<W: World> Deployment<W> {
         let Some(shared) = &self.shared else { return };
         // One at a time, so that nothing is compiled twice.
         let _guard = self.sync_lock.lock().await;
-        if shared.heads.borrow().unreachable.is_some() {
+        if self.check_not_removed().is_err() || shared.heads.borrow().unreachable.is_some() {
             return;
         }
         let slot = self.slot.name();
