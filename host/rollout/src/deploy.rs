@@ -5,7 +5,7 @@ mod diff;
 mod error;
 mod view;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bulkhead_config::slots::{Slot as Settings, SlotId};
 use bulkhead_runtime::capabilities::LogLine;
@@ -67,6 +67,9 @@ pub trait Deploy: Send + Sync + 'static {
 
     /// Returns the settings of versions that are created now.
     fn settings(&self) -> Arc<Settings>;
+
+    /// Returns how long a call of any of its versions may take at most, with the wait for a permit.
+    fn longest_call(&self) -> Duration;
 
     /// Returns why no version answers.
     fn empty_reason(&self) -> Option<String>;

@@ -231,6 +231,12 @@ impl<W: World> Deploy for Deployment<W> {
         self.slot.settings()
     }
 
+    fn longest_call(&self) -> Duration {
+        let revisions = self.revisions.lock().unwrap_or_else(PoisonError::into_inner);
+        let calls = revisions.values().map(|settings| settings.limits.queue_wait + settings.limits.deadline);
+        calls.max().unwrap_or_default()
+    }
+
     fn empty_reason(&self) -> Option<String> {
         self.empty_reason.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -1,15 +1,18 @@
 //! The registry of a host's deployments.
 
-use std::sync::{
-    Arc, PoisonError, RwLock,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 use bulkhead_config::slots::SlotId;
 use bulkhead_telemetry::Metrics;
 
 use super::{
-    AuditEntry, Deploy, LocalStore, LocalStoreError, SharedState, SlotClaim, SlotClaimError,
+    AuditEntry, Deploy, LocalStore, LocalStoreError, SharedState, SlotClaim, SlotClaimError, SlotView,
     slot_claim::AddedSlots,
 };
 
@@ -80,12 +83,24 @@ impl DeploymentRegistry {
     }
 
     /// Removes a slot that a service has added while the host runs, and waits until its last call has ended and its
-    /// versions are freed. Its stored state stays in the data folder. Returns false if there is no such slot.
-    pub async fn remove(&self, id: SlotId) -> bool {
+    /// versions are freed, at most for its longest call and `drain` more. Its stored state stays in the data folder. Returns
+    /// false if there is no such slot.
+    pub async fn remove(&self, id: SlotId, drain: Duration) -> bool {
         let Some(slot) = self.take(id) else { return false };
+        let (freed, limit) = (self.added.freed(id), slot.longest_call().saturating_add(drain));
+        let SlotView { active, candidate, .. } = slot.view();
         // On a task of its own, so that a caller that goes away does not leave the slot half removed.
         let _ = tokio::spawn(slot.stop()).await;
-        self.added.freed(id).await;
+        if tokio::time::timeout(limit, freed).await.is_err() {
+            let versions = [active, candidate].into_iter().flatten();
+            let versions: Vec<String> = versions.map(|version| version.record.id.to_string()).collect();
+            tracing::warn!(
+                slot = id.as_str(),
+                versions = versions.join(", "),
+                seconds = limit.as_secs(),
+                "the slot is removed and not freed in time; its id stays in use while a call or its service refers to it"
+            );
+        }
         true
     }
 
@@ -135,5 +150,34 @@ impl DeploymentRegistry {
     /// When the log cannot be read.
     pub fn audit(&self, slot: Option<&str>, limit: usize) -> Result<Vec<AuditEntry>, LocalStoreError> {
         self.store.audit_of(slot, limit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use bulkhead_config::slots::{Limits, Slot};
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::tests::{deployment_under, settings};
+
+    #[tokio::test]
+    async fn removal_waits_for_its_limit_only() {
+        let folder = TempDir::new().unwrap();
+        let limits = Limits { deadline: Duration::ZERO, queue_wait: Duration::ZERO, ..Limits::DEFAULT };
+        let slot = deployment_under(Slot { limits, ..settings() }, folder.path(), "/nowhere".as_ref());
+        let metrics = Arc::new(Metrics::new(folder.path().to_owned(), []).unwrap());
+        let store = Arc::new(LocalStore::new(folder.path().join("slots")));
+        let (registry, id) = (DeploymentRegistry::new(store, None), slot.slot());
+        let claim = registry.claim(id, &metrics).unwrap();
+        registry.add(slot);
+        assert!(registry.remove(id, Duration::ZERO).await);
+        assert!(registry.get(id.as_str()).is_none());
+        assert_eq!(registry.claim(id, &metrics).unwrap_err(), SlotClaimError::Taken(id));
+        drop(claim);
+        registry.claim(id, &metrics).unwrap();
+        assert!(!registry.remove(SlotId::new("unknown"), Duration::ZERO).await);
     }
 }

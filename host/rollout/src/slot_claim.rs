@@ -1,6 +1,6 @@
 //! Claims of slot ids by services that add slots while the host runs.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use bulkhead_config::{slot_id::MAX_SLOTS, slots::SlotId};
 use bulkhead_telemetry::Metrics;
@@ -24,14 +24,21 @@ pub enum SlotClaimError {
 
 /// The ids of slots that services have added, each until the slot is freed.
 #[derive(Debug, Default)]
-pub(super) struct AddedSlots(Arc<watch::Sender<BTreeSet<SlotId>>>);
+pub(super) struct AddedSlots(Arc<watch::Sender<ClaimedIds>>);
+
+/// The claimed ids, each with the number of its claim: an id that is free may be claimed again at once.
+#[derive(Debug, Default)]
+struct ClaimedIds {
+    claims: BTreeMap<SlotId, u64>,
+    last: u64,
+}
 
 /// The claim to the id of a slot that is added while the host runs. The slot's resources hold it. With the last of them,
 /// after the slot's last call, the id is free and the slot's series are removed.
 #[derive(Debug)]
 pub struct SlotClaim {
     id: SlotId,
-    added: Arc<watch::Sender<BTreeSet<SlotId>>>,
+    added: Arc<watch::Sender<ClaimedIds>>,
     metrics: Arc<Metrics>,
 }
 
@@ -39,7 +46,7 @@ impl Drop for SlotClaim {
     fn drop(&mut self) {
         self.metrics.remove_slot(self.id);
         self.added.send_modify(|ids| {
-            ids.remove(&self.id);
+            ids.claims.remove(&self.id);
         });
     }
 }
@@ -56,25 +63,33 @@ impl AddedSlots {
         self.0.send_if_modified(|ids| {
             if [ACCESS, CONFIGURATION].contains(&id.as_str()) {
                 result = Err(SlotClaimError::Reserved(id));
-            } else if configured.contains(&id) || ids.contains(&id) {
+            } else if configured.contains(&id) || ids.claims.contains_key(&id) {
                 result = Err(SlotClaimError::Taken(id));
-            } else if configured.len() + ids.len() >= MAX_SLOTS {
+            } else if configured.len() + ids.claims.len() >= MAX_SLOTS {
                 result = Err(SlotClaimError::TooMany);
+            } else {
+                ids.last += 1;
+                ids.claims.insert(id, ids.last);
             }
-            result.is_ok() && ids.insert(id)
+            result.is_ok()
         });
         result.map(|()| SlotClaim { id, added: Arc::clone(&self.0), metrics: Arc::clone(metrics) })
     }
 
     /// Returns whether a service has added a slot with this id.
     pub(super) fn contains(&self, id: SlotId) -> bool {
-        self.0.borrow().contains(&id)
+        self.0.borrow().claims.contains_key(&id)
     }
 
-    /// Waits until a slot is freed.
-    pub(super) async fn freed(&self, id: SlotId) {
-        // The sender is here, so that there is no error.
-        let _ = self.0.subscribe().wait_for(|ids| !ids.contains(&id)).await.map(drop);
+    /// Returns a future that completes once the slot that has this id now is freed.
+    pub(super) fn freed(&self, id: SlotId) -> impl Future<Output = ()> + Send + use<> {
+        let mut added = self.0.subscribe();
+        let claim = added.borrow().claims.get(&id).copied();
+        async move {
+            // The error means that the host is gone.
+            let freed = added.wait_for(|ids| claim.is_none() || ids.claims.get(&id) != claim.as_ref());
+            let _ = freed.await.map(drop);
+        }
     }
 }
 
@@ -106,6 +121,18 @@ mod tests {
         tokio::join!(added.freed(ID), drop_later);
         assert_eq!(metrics.slots().len(), 0);
         added.claim(ID, &[OTHER], &metrics).unwrap();
+    }
+
+    #[tokio::test]
+    async fn freed_slot_is_not_its_successor() {
+        let (added, metrics) = (AddedSlots::default(), metrics());
+        let freed = {
+            let _claim = added.claim(ID, &[], &metrics).unwrap();
+            added.freed(ID)
+        };
+        let _claim = added.claim(ID, &[], &metrics).unwrap();
+        freed.await;
+        assert!(added.contains(ID));
     }
 
     #[test]

@@ -64,14 +64,23 @@ impl World for Bare {
 /// Returns an empty slot with its data in `folder`. `compile_program` compiles its components, and retries at once
 /// what fails at the start.
 pub(super) fn deployment(folder: &Path, compile_program: &Path) -> Arc<Deployment<Bare>> {
+    deployment_under(settings(), folder, compile_program)
+}
+
+/// Returns such a slot with other settings.
+pub(super) fn deployment_under(
+    settings: Slot,
+    folder: &Path,
+    compile_program: &Path,
+) -> Arc<Deployment<Bare>> {
     let sandbox = Sandbox { compile_program: compile_program.to_owned(), ..sandbox() };
     let metrics = Arc::new(Metrics::new(folder.to_owned(), [SPEC.id]).unwrap());
     let engine = Arc::new(Engine::new(&sandbox, [&Limits::DEFAULT]).unwrap());
     let compiler = Arc::new(Compiler::new(Arc::clone(&engine), &sandbox, None, Arc::clone(&metrics)));
     let (sandbox, capabilities) = (Arc::new(sandbox), CapabilitySet::default());
     let context = SlotContext { engine, compiler, sandbox, capabilities };
-    let resources = SlotResources::new(&settings(), Arc::clone(&metrics));
-    let slot = slots::Slot::new(context, settings(), resources, metrics.slot(SPEC.id));
+    let resources = SlotResources::new(&settings, Arc::clone(&metrics));
+    let slot = slots::Slot::new(context, settings, resources, metrics.slot(SPEC.id));
     let store = Arc::new(LocalStore::new(folder.join("slots")));
     Deployment::with_compile_pause(Arc::new(slot), store, None, Duration::from_millis(1))
 }

@@ -50,9 +50,10 @@ impl ServiceContext {
 
     /// Removes a slot that a service has added while the host runs, and waits until it is freed: its last call has ended,
     /// and nobody else refers to it. So the service removes the slot's routes first, whose requests in flight are still
-    /// answered, and drops its own references. The slot's state stays in the data folder. Returns false if there is no such
-    /// slot.
+    /// answered, and drops its own references. The wait ends after the time of the slot's longest call and
+    /// `server.drain_seconds`: then the log names the slot, and its id stays in use until it is freed. The slot's state stays
+    /// in the data folder. Returns false if there is no such slot.
     pub async fn remove_slot(&self, id: SlotId) -> bool {
-        self.deployments.remove(id).await
+        self.deployments.remove(id, self.config.server.drain).await
     }
 }

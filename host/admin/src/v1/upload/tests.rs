@@ -88,6 +88,9 @@ impl Deploy for SlowSlot {
     fn settings(&self) -> Arc<Slot> {
         panic!("not called")
     }
+    fn longest_call(&self) -> Duration {
+        panic!("not called")
+    }
     fn precompile(self: Arc<Self>) -> BoxFuture<'static, ()> {
         panic!("not called")
     }
