@@ -9,7 +9,7 @@ use bulkhead_telemetry::{
     MetricSet,
     bounds::TIMES,
     family::{Family, Kind, families},
-    series::Series,
+    series::{Series, SlotSeries},
 };
 use prometheus::{Gauge, Histogram, IntCounter, Registry, Result};
 
@@ -135,6 +135,10 @@ impl MetricSet for InferenceMetrics {
             inference: Series::register(&EMBEDDING_INFERENCE, registry)?,
             waiting: Series::<Gauge, 0>::register(&EMBEDDING_WAITING, registry)?.get([]),
         })
+    }
+
+    fn slot_series(&self) -> Vec<&dyn SlotSeries> {
+        vec![&self.slot_tokens, &self.slot_queue, &self.slot_compute, &self.slot_refused]
     }
 }
 

@@ -19,6 +19,9 @@ pub enum Kind {
     LongTask,
 }
 
+/// Name of the label that names a slot.
+pub(crate) const SLOT_LABEL: &str = "slot";
+
 /// A metric family.
 #[derive(Debug)]
 pub struct Family {

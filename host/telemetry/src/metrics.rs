@@ -155,13 +155,13 @@ impl Metrics {
         slots.entry(id).or_insert_with(|| self.slot_families.slot(id.as_str())).clone()
     }
 
-    /// Removes a slot's series from the families of the platform. Series that a service has for the slot in families of its
-    /// own stay at their last values.
+    /// Removes a slot's series from the families of the platform and of all sets.
     pub fn remove_slot(&self, id: SlotId) {
         let removed = self.slots.write().unwrap_or_else(PoisonError::into_inner).remove(&id);
         if let Some(removed) = removed {
             self.slot_families.remove(&removed);
             self.sharing.remove(id.as_str());
+            self.sets.remove_slot(id.as_str());
         }
     }
 

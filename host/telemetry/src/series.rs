@@ -19,7 +19,7 @@ use prometheus::{
     proto::{LabelPair, MetricFamily},
 };
 
-use crate::family::{Family, Kind};
+use crate::family::{Family, Kind, SLOT_LABEL};
 
 pub use high_water::HighWater;
 pub use long_task::{InProgress, LongTask};
@@ -56,6 +56,15 @@ impl Cell for Histogram {
 /// The series of a family with `N` labels. Clones share them.
 #[derive(Clone)]
 pub struct Series<T, const N: usize>(Arc<Inner<T>>);
+
+/// The series of a family with a `slot` label, whatever their numbers are.
+pub trait SlotSeries {
+    /// Returns the family.
+    fn family(&self) -> &'static Family;
+
+    /// Removes the series of a slot. Cells that are held count on where nobody reads them.
+    fn remove_slot(&self, slot: &str);
+}
 
 struct Inner<T> {
     family: &'static Family,
@@ -114,6 +123,18 @@ impl<T: Cell, const N: usize> Series<T, N> {
         labels.sort_by(|a, b| a.name().cmp(b.name()));
         let cell = T::create(self.0.family).unwrap_or_else(|_| self.0.fallback.clone());
         Labelled { labels, cell }
+    }
+}
+
+impl<T: Cell, const N: usize> SlotSeries for Series<T, N> {
+    fn family(&self) -> &'static Family {
+        self.0.family
+    }
+
+    fn remove_slot(&self, slot: &str) {
+        let is_of_slot = |pair: &LabelPair| pair.name() == SLOT_LABEL && pair.value() == slot;
+        let mut cells = self.0.cells.write().unwrap_or_else(PoisonError::into_inner);
+        cells.retain(|_, labelled| !labelled.labels.iter().any(is_of_slot));
     }
 }
 

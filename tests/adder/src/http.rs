@@ -52,7 +52,7 @@ async fn sum(
     Path(number): Path<u32>,
 ) -> Result<Json<Value>, HostError> {
     let sum = state.add(number).await;
-    state.metrics.ended(sum.is_ok());
+    state.metrics.ended(state.slot.name(), sum.is_ok());
     let Sum(sum) = sum?;
     Ok(Json(json!({ "sum": sum })))
 }

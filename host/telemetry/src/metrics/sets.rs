@@ -6,9 +6,12 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use prometheus::{Registry, Result};
+use prometheus::{Error, Registry, Result};
 
-use crate::family::Family;
+use crate::{
+    family::{Family, SLOT_LABEL},
+    series::SlotSeries,
+};
 
 /// Typed handles over families that belong together, such as those of one service.
 pub trait MetricSet: Sized + Send + Sync + 'static {
@@ -20,7 +23,15 @@ pub trait MetricSet: Sized + Send + Sync + 'static {
     /// # Errors
     /// Only when the families are wrong: a name is taken, or a number of labels does not match.
     fn register(registry: &Registry) -> Result<Self>;
+
+    /// Returns the series of each of its families that has a `slot` label. Those of a slot are removed with the slot.
+    fn slot_series(&self) -> Vec<&dyn SlotSeries> {
+        Vec::new()
+    }
 }
+
+/// Removes a slot's series from the families of one set.
+type RemoveSlot = Box<dyn Fn(&str) + Send + Sync>;
 
 /// The sets that a host has registered.
 #[derive(Default)]
@@ -31,6 +42,8 @@ struct Registered {
     sets: BTreeMap<TypeId, Arc<dyn Any + Send + Sync>>,
     /// In the order in which the sets came.
     families: Vec<&'static Family>,
+    /// One for each set.
+    remove_slot: Vec<RemoveSlot>,
 }
 
 impl Sets {
@@ -42,13 +55,39 @@ impl Sets {
             return Ok(known);
         }
         let set = Arc::new(T::register(registry)?);
+        check_slot_series(&*set)?;
+        let own = Arc::clone(&set);
+        let remove_slot = move |slot: &str| {
+            own.slot_series().iter().for_each(|series| series.remove_slot(slot));
+        };
+        registered.remove_slot.push(Box::new(remove_slot));
         registered.sets.insert(TypeId::of::<T>(), set.clone());
         registered.families.extend_from_slice(T::FAMILIES);
         Ok(set)
     }
 
+    /// Removes a slot's series from the families of all sets.
+    pub(super) fn remove_slot(&self, slot: &str) {
+        let registered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        registered.remove_slot.iter().for_each(|remove| remove(slot));
+    }
+
     /// Returns the families of all sets.
     pub(super) fn families(&self) -> Vec<&'static Family> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).families.clone()
+    }
+}
+
+/// Checks that a set names the series of each of its families with a `slot` label.
+fn check_slot_series<T: MetricSet>(set: &T) -> Result<()> {
+    let series = set.slot_series();
+    let is_named = |name: &str| series.iter().any(|series| series.family().name == name);
+    let mut with_slot = T::FAMILIES.iter().filter(|family| family.labels.contains(&SLOT_LABEL));
+    match with_slot.find(|family| !is_named(family.name)) {
+        Some(family) => Err(Error::Msg(format!(
+            "{} has a slot label; return its series from `slot_series` of its set",
+            family.name
+        ))),
+        None => Ok(()),
     }
 }

@@ -2,7 +2,10 @@
 
 use prometheus::{Gauge, IntCounter, Registry, Result};
 
-use crate::{catalog, series::Series};
+use crate::{
+    catalog,
+    series::{Series, SlotSeries as _},
+};
 
 /// Results of a synchronization; their counts exist at zero once a slot shares.
 const RESULTS: [&str; 4] = ["applied", "refused", "failed", "published"];
@@ -41,12 +44,8 @@ impl Sharing {
 
     /// Removes a slot's series.
     pub(super) fn remove(&self, slot: &str) {
-        for result in RESULTS {
-            self.syncs.remove([slot, result]);
-        }
-        for generation in ["desired", "applied"] {
-            self.generations.remove([slot, generation]);
-        }
+        self.syncs.remove_slot(slot);
+        self.generations.remove_slot(slot);
     }
 
     /// Counts the result of a synchronization: `applied`, `refused`, `failed` or `published`.

@@ -12,7 +12,7 @@ use prometheus::{Gauge, Histogram, IntCounter, Registry, Result};
 pub use self::reading::{Latencies, SlotReading};
 use crate::{
     catalog,
-    series::{HighWater, Series},
+    series::{HighWater, Series, SlotSeries},
 };
 
 /// Outcomes of a call; their counts exist at zero from the start, so that a rate is right from the first call.
@@ -120,21 +120,24 @@ impl Families {
     /// Removes the series of a slot. Its figures count on where nobody reads them.
     pub(super) fn remove(&self, figures: &SlotMetrics) {
         figures.versions(None, None);
-        let slot = figures.slot;
-        OUTCOMES.iter().for_each(|outcome| self.calls.remove([slot, outcome]));
-        CHANGES.iter().for_each(|change| self.rollouts.remove([slot, change]));
-        COMPARISONS.iter().for_each(|result| self.shadow.remove([slot, result]));
-        LOG_LEVELS.iter().for_each(|level| self.log_lines.remove([slot, level]));
-        for histogram in [&self.instantiate, &self.guest, &self.call, &self.queue] {
-            histogram.remove([slot]);
-        }
-        for gauge in [&self.in_flight, &self.queue_depth, &self.weight] {
-            gauge.remove([slot]);
-        }
-        for counter in [&self.circuit_refused, &self.log_dropped] {
-            counter.remove([slot]);
-        }
-        self.memory.remove([slot]);
+        let every: [&dyn SlotSeries; 15] = [
+            &self.calls,
+            &self.instantiate,
+            &self.guest,
+            &self.call,
+            &self.queue,
+            &self.memory,
+            &self.in_flight,
+            &self.queue_depth,
+            &self.versions,
+            &self.weight,
+            &self.circuit_refused,
+            &self.rollouts,
+            &self.shadow,
+            &self.log_dropped,
+            &self.log_lines,
+        ];
+        every.iter().for_each(|series| series.remove_slot(figures.slot));
     }
 
     pub(super) fn log_dropped(&self, slot: &str, bytes: u64) {

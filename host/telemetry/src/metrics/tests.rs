@@ -7,7 +7,10 @@ use std::collections::HashMap;
 use prometheus::core::{Collector, Desc};
 
 use super::*;
-use crate::{exposition::Format, series::descs};
+use crate::{
+    exposition::Format,
+    series::{SlotSeries, descs},
+};
 
 fn metrics() -> Metrics {
     Metrics::new(PathBuf::from("/"), [SlotId::new("slot")]).unwrap()
@@ -73,6 +76,49 @@ fn a_set_is_registered_once() {
     assert_registered(&metrics, &families);
     let text = Format::Text.encode(&metrics.gather()).unwrap();
     assert!(text.contains("counted_total 2\n"), "{text}");
+}
+
+mod by_slot {
+    crate::family::families! {
+        BY_SLOT: crate::family::Kind::Counter, "by_slot_total" ["kind", "slot"] "",
+            "Counted by slot.";
+    }
+}
+
+/// A set with a slot label, which names its series only if `NAMED`.
+struct BySlot<const NAMED: bool>(Series<IntCounter, 2>);
+
+impl<const NAMED: bool> MetricSet for BySlot<NAMED> {
+    const FAMILIES: &'static [&'static Family] = by_slot::ALL;
+
+    fn register(registry: &Registry) -> Result<Self> {
+        Series::register(&by_slot::BY_SLOT, registry).map(Self)
+    }
+
+    fn slot_series(&self) -> Vec<&dyn SlotSeries> {
+        if NAMED { vec![&self.0] } else { Vec::new() }
+    }
+}
+
+#[test]
+fn removed_slot_has_no_series_in_sets() {
+    let metrics = metrics();
+    let set = metrics.set::<BySlot<true>>().unwrap();
+    let gone = SlotId::new("gone");
+    metrics.add_slot(gone);
+    for labels in [["gone", "slot"], ["slot", "gone"], ["gone", "gone"]] {
+        set.0.get(labels).inc();
+    }
+    metrics.remove_slot(gone);
+    let text = Format::Text.encode(&metrics.gather()).unwrap();
+    assert!(text.contains("by_slot_total{kind=\"gone\",slot=\"slot\"} 1\n"), "{text}");
+    assert!(!text.contains("slot=\"gone\""), "{text}");
+}
+
+#[test]
+fn set_without_its_slot_series_is_refused() {
+    let refused = metrics().set::<BySlot<false>>().err().unwrap().to_string();
+    assert!(refused.contains("by_slot_total has a slot label"), "{refused}");
 }
 
 #[test]

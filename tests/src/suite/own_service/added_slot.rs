@@ -9,7 +9,7 @@ use bulkhead_tests::{child::Bulkhead, host::eventually, samples::Samples};
 use futures_util::future::{join_all, join3};
 use tempfile::TempDir;
 
-use super::{CLIENTS, TWO, added, component, operator, serving};
+use super::{CLIENTS, TWO, added, component, metric, operator, serving};
 
 const ROUNDS: usize = 20;
 /// Below the base of a listener.
@@ -108,6 +108,23 @@ async fn removed_slot_keeps_its_versions() {
     assert_eq!(add(&host, "second").await.0, 201);
     assert_eq!(host.json(&host.url(SECOND)).await["sum"], 7);
     assert_eq!(added(&host).await, 1);
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn removed_slot_has_no_series_anywhere() {
+    let folder = TempDir::new().unwrap();
+    let host = serving(folder.path()).await;
+    for round in 1..=2 {
+        assert_eq!(add(&host, "second").await, (201, String::new()), "in round {round}");
+        assert_eq!(host.json(&host.url(SECOND)).await["sum"], 6);
+        // The service's own family begins again, like those of the platform.
+        assert_eq!(metric(&host, "adder_sums_total{slot=\"second\"}").await, 1.0);
+        assert_eq!(metric(&host, "bulkhead_calls_total{outcome=\"ok\",slot=\"second\"}").await, 1.0);
+        assert_eq!(remove(&host, "second").await, (204, String::new()), "in round {round}");
+        let page = metrics_page(&host).await;
+        assert!(!page.contains("slot=\"second\""), "{page}");
+    }
     host.stop().await;
 }
 

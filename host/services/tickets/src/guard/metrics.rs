@@ -7,7 +7,7 @@ use bulkhead_telemetry::{
     MetricSet,
     bounds::REMOTE_TIMES,
     family::{Family, Kind, families},
-    series::Series,
+    series::{Series, SlotSeries},
 };
 use prometheus::{Histogram, IntCounter, Registry, Result};
 
@@ -64,6 +64,10 @@ impl MetricSet for GuardMetrics {
             checks: Series::register(&GUARD_CHECKS, registry)?,
             time: Series::register(&GUARD_TIME, registry)?,
         })
+    }
+
+    fn slot_series(&self) -> Vec<&dyn SlotSeries> {
+        vec![&self.checks, &self.time]
     }
 }
 

@@ -7,7 +7,7 @@ use bulkhead_telemetry::{
     MetricSet,
     bounds::REMOTE_TIMES,
     family::{Family, Kind, families},
-    series::Series,
+    series::{Series, SlotSeries},
 };
 use prometheus::{Gauge, Histogram, IntCounter, Registry, Result};
 
@@ -83,6 +83,10 @@ impl MetricSet for LlmMetrics {
             retries: Series::register(&LLM_RETRIES, registry)?,
             in_flight: Series::register(&LLM_IN_FLIGHT, registry)?,
         })
+    }
+
+    fn slot_series(&self) -> Vec<&dyn SlotSeries> {
+        vec![&self.calls, &self.time, &self.tokens, &self.retries, &self.in_flight]
     }
 }
 
