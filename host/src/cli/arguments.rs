@@ -1,8 +1,10 @@
 //! The arguments of a binary: those of every binary, with the slots, subcommands and flags of its services.
 
+use std::ffi::OsStr;
+
 use clap::{
-    ArgMatches,
-    builder::{PossibleValuesParser, TypedValueParser as _},
+    Arg, ArgMatches,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser},
 };
 
 use crate::{
@@ -13,9 +15,11 @@ use crate::{
 
 /// The subcommand that takes the flags of services.
 const SERVE: &str = "serve";
-/// Id of every argument that names a slot.
+/// Id of every argument that names a slot of a running host.
 const SLOT: &str = "slot";
-/// Id of every argument that names a subject of the audit log, such as a slot.
+/// Id of every argument that names a slot of the configuration.
+pub(super) const CONFIGURED_SLOT: &str = "configured-slot";
+/// Id of every argument that names a subject of the audit log of a running host, such as a slot.
 pub(super) const SUBJECT: &str = "subject";
 
 /// Returns the command line of a binary: `every`, which every binary has, and what its services add.
@@ -31,19 +35,52 @@ pub(super) fn command(every: clap::Command, distribution: &Distribution) -> clap
     with_slots(with_flags, &slots)
 }
 
-/// Restricts every argument that names a slot to the slots of the binary.
+/// Restricts every argument that names a slot of the configuration to the slots of the binary. Those that name one of a
+/// running host, which refuses others, take every id: a service may have added the slot.
 fn with_slots(command: clap::Command, slots: &[&'static str]) -> clap::Command {
     let command = command.mut_args(|argument| {
-        let slots = slots.iter().copied();
+        let known = slots.iter().copied();
         match argument.get_id().as_str() {
-            SLOT => {
-                argument.value_parser(PossibleValuesParser::new(slots).try_map(|slot| SlotId::parse(&slot)))
+            CONFIGURED_SLOT => {
+                argument.value_parser(PossibleValuesParser::new(known).try_map(|slot| SlotId::parse(&slot)))
             }
-            SUBJECT => argument.value_parser(PossibleValuesParser::new(slots.chain([CONFIGURATION, ACCESS]))),
+            SLOT => of_running_host(argument, HostSlotParser(known.collect())),
+            SUBJECT => {
+                let parser = HostSlotParser(known.chain([CONFIGURATION, ACCESS]).collect());
+                of_running_host(argument, parser.map(|slot| slot.as_str().to_owned()))
+            }
             _ => argument,
         }
     });
     command.mut_subcommands(|command| with_slots(command, slots))
+}
+
+/// Sets the parser of an argument. The values that completions offer are not all that it takes, so that help does not list
+/// them.
+fn of_running_host(argument: Arg, parser: impl Into<ValueParser>) -> Arg {
+    let parser: ValueParser = parser.into();
+    argument.value_parser(parser).hide_possible_values(true)
+}
+
+/// Parses the id of a slot of a running host. Completions offer these ids.
+#[derive(Clone)]
+struct HostSlotParser(Vec<&'static str>);
+
+impl TypedValueParser for HostSlotParser {
+    type Value = SlotId;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<SlotId, clap::Error> {
+        SlotId::parse.parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.0.iter().map(|slot| PossibleValue::new(*slot))))
+    }
 }
 
 /// Returns the subcommand of a service that was given, with its arguments.
@@ -97,17 +134,47 @@ mod tests {
     }
 
     #[test]
-    fn only_slots_of_the_binary_are_taken() {
-        let show = |slot| ["component", "show", slot];
-        let shown = given(&WITH_ALL, &show("captcha")).unwrap();
-        let (_, component) = shown.subcommand().unwrap();
-        let (_, shown) = component.subcommand().unwrap();
-        assert_eq!(shown.get_one::<SlotId>(SLOT).map(|slot| slot.as_str()), Some("captcha"));
-        assert!(given(&WITH_ALL, &show("other")).is_err());
-        assert!(given(&WITH_NONE, &show("captcha")).is_err());
-        for (subject, is_one) in [("captcha", true), ("config", true), ("access", true), ("other", false)] {
-            assert_eq!(given(&WITH_ALL, &["admin", "audit", "--slot", subject]).is_ok(), is_one, "{subject}");
+    fn only_configured_slots_are_checked() {
+        let check = |slot| ["component", "check", "--slot", slot, "a.wasm"];
+        let checked = given(&WITH_ALL, &check("captcha")).unwrap();
+        let (_, component) = checked.subcommand().unwrap();
+        let (_, checked) = component.subcommand().unwrap();
+        let slot = checked.get_one::<SlotId>(CONFIGURED_SLOT);
+        assert_eq!(slot.map(|slot| slot.as_str()), Some("captcha"));
+        assert!(given(&WITH_ALL, &check("other")).is_err());
+        assert!(given(&WITH_NONE, &check("captcha")).is_err());
+    }
+
+    #[test]
+    fn every_slot_of_a_host_is_shown() {
+        for slot in ["captcha", "other", "my-app2"] {
+            let shown = given(&WITH_ALL, &["component", "show", slot]).unwrap();
+            let (_, component) = shown.subcommand().unwrap();
+            let (_, shown) = component.subcommand().unwrap();
+            assert_eq!(shown.get_one::<SlotId>(SLOT).map(|slot| slot.as_str()), Some(slot));
         }
+        for slot in ["captcha", "other", CONFIGURATION, ACCESS] {
+            let audited = given(&WITH_ALL, &["admin", "audit", "--slot", slot]).unwrap();
+            let (_, admin) = audited.subcommand().unwrap();
+            let (_, audited) = admin.subcommand().unwrap();
+            assert_eq!(audited.get_one::<String>(SUBJECT).map(String::as_str), Some(slot));
+        }
+        for malformed in ["Captcha", "a_b", "a--b"] {
+            assert!(given(&WITH_ALL, &["component", "show", malformed]).is_err(), "{malformed}");
+            assert!(given(&WITH_ALL, &["admin", "audit", "--slot", malformed]).is_err(), "{malformed}");
+        }
+    }
+
+    #[test]
+    fn completions_offer_configured_slots() {
+        let every = command(Arguments::command(), &WITH_ALL);
+        let show = every.find_subcommand("component").unwrap().find_subcommand("show").unwrap();
+        let slot = show.get_arguments().find(|argument| argument.get_id().as_str() == SLOT).unwrap();
+        let offered: Vec<String> =
+            slot.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
+        let configured: Vec<&str> = WITH_ALL.slots().map(SlotId::as_str).collect();
+        assert_eq!(offered, configured);
+        assert!(!configured.is_empty());
     }
 
     #[test]

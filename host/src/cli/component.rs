@@ -16,7 +16,7 @@ use clap::{
     builder::{PathBufValueParser, TypedValueParser},
 };
 
-use super::{Configuration, exit::UsageError, output};
+use super::{Configuration, arguments::CONFIGURED_SLOT, exit::UsageError, output};
 use crate::{
     capabilities::CapabilitySet,
     config::{Config, registries::Reference, slots::SlotId},
@@ -33,7 +33,7 @@ pub(super) enum Command {
     /// how to correct it, warns of deprecated imports, and lists the stubs. Nothing is served or stored.
     Check {
         /// The slot that it is for.
-        #[arg(long, value_parser = SlotId::parse)]
+        #[arg(id = CONFIGURED_SLOT, long = "slot", value_name = "SLOT", value_parser = SlotId::parse)]
         slot: SlotId,
         /// The component: a file, or an oci:// reference that the configuration allows.
         #[arg(value_parser = named())]

@@ -296,7 +296,7 @@ async fn commands_of_other_services_are_missing() {
         &["captcha", "site", "list"][..],
         &["kb", "info"],
         &["model", "list"],
-        &["component", "show", "captcha"],
+        &["component", "check", "--slot", "captcha", "guest.wasm"],
         &["serve", "--model", "one"],
     ] {
         let finished = run(folder.path(), arguments).await;

@@ -21,6 +21,7 @@ pub(in crate::cli) enum Command {
     },
     /// Show which versions answer for a slot.
     Show {
+        /// A slot of the host, as `component list` shows it.
         #[arg(value_parser = SlotId::parse)]
         slot: SlotId,
         #[command(flatten)]
@@ -29,6 +30,7 @@ pub(in crate::cli) enum Command {
     /// Push a component and run its trial, so that it can be swapped in. A file is sent with its signature FILE.minisig,
     /// if there is one.
     Push {
+        /// A slot of the host, as `component list` shows it.
         #[arg(value_parser = SlotId::parse)]
         slot: SlotId,
         /// The component: a file, or an oci:// reference that the host pulls.
@@ -39,6 +41,7 @@ pub(in crate::cli) enum Command {
     },
     /// Write a version's component to a file.
     Export {
+        /// A slot of the host, as `component list` shows it.
         #[arg(value_parser = SlotId::parse)]
         slot: SlotId,
         /// The first 8 or more digits of a version's id or of its component's digest, or `embedded` for the component that
@@ -52,6 +55,7 @@ pub(in crate::cli) enum Command {
     },
     /// Have a version answer every call. A candidate is dropped.
     Swap {
+        /// A slot of the host, as `component list` shows it.
         #[arg(value_parser = SlotId::parse)]
         slot: SlotId,
         #[command(flatten)]
@@ -61,6 +65,7 @@ pub(in crate::cli) enum Command {
     },
     /// Have a version, or the present candidate, answer a share of the calls.
     Canary {
+        /// A slot of the host, as `component list` shows it.
         #[arg(value_parser = SlotId::parse)]
         slot: SlotId,
         /// Its share, percent.
@@ -73,6 +78,7 @@ pub(in crate::cli) enum Command {
     },
     /// Have a version get copies of the calls and answer none. Without a version or a file, show how its answers differ.
     Shadow {
+        /// A slot of the host, as `component list` shows it.
         #[arg(value_parser = SlotId::parse)]
         slot: SlotId,
         #[command(flatten)]
@@ -82,6 +88,7 @@ pub(in crate::cli) enum Command {
     },
     /// Have the candidate answer every call.
     Promote {
+        /// A slot of the host, as `component list` shows it.
         #[arg(value_parser = SlotId::parse)]
         slot: SlotId,
         #[command(flatten)]
@@ -89,6 +96,7 @@ pub(in crate::cli) enum Command {
     },
     /// Drop the candidate. Without one, return to the previous version.
     Rollback {
+        /// A slot of the host, as `component list` shows it.
         #[arg(value_parser = SlotId::parse)]
         slot: SlotId,
         #[command(flatten)]
@@ -96,6 +104,7 @@ pub(in crate::cli) enum Command {
     },
     /// Show the versions of a slot and their stages.
     History {
+        /// A slot of the host, as `component list` shows it.
         #[arg(value_parser = SlotId::parse)]
         slot: SlotId,
         #[command(flatten)]
@@ -103,6 +112,7 @@ pub(in crate::cli) enum Command {
     },
     /// Show how two versions of a slot differ: world, imports, exports, size, grants, limits, configuration.
     Diff {
+        /// A slot of the host, as `component list` shows it.
         #[arg(value_parser = SlotId::parse)]
         slot: SlotId,
         /// The first 8 or more digits of a version's id or of its component's digest.
@@ -114,6 +124,7 @@ pub(in crate::cli) enum Command {
     },
     /// Show the last lines of a slot's log.
     Logs {
+        /// A slot of the host, as `component list` shows it.
         #[arg(value_parser = SlotId::parse)]
         slot: SlotId,
         /// How many lines.

@@ -5,11 +5,15 @@ use std::{
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
-use bulkhead_tests::{child::Bulkhead, host::eventually, samples::Samples};
+use bulkhead_tests::{
+    child::{Bulkhead, Launch},
+    host::eventually,
+    samples::Samples,
+};
 use futures_util::future::{join_all, join3};
 use tempfile::TempDir;
 
-use super::{CLIENTS, TWO, added, component, metric, operator, serving};
+use super::{CLIENTS, PROGRAM, TWO, added, component, metric, operator, serving};
 
 const ROUNDS: usize = 20;
 /// Below the base of a listener.
@@ -108,6 +112,28 @@ async fn removed_slot_keeps_its_versions() {
     assert_eq!(add(&host, "second").await.0, 201);
     assert_eq!(host.json(&host.url(SECOND)).await["sum"], 7);
     assert_eq!(added(&host).await, 1);
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn added_slot_is_operated_by_command_line() {
+    let folder = TempDir::new().unwrap();
+    let host = serving(folder.path()).await;
+    assert_eq!(add(&host, "second").await.0, 201);
+    let two = operator(&host).of("second").push(component(TWO)).await;
+    let run = async |arguments: &[&str]| {
+        let launch = Launch::binary(PROGRAM, arguments).env("BULKHEAD_ADMIN_URL", &host.admin_url(""));
+        launch.env("BULKHEAD_ADMIN_TOKEN", operator::DEPLOY).finish().await
+    };
+    let swapped = run(&["component", "swap", "second", &two]).await;
+    assert!(swapped.succeeded(), "{}", swapped.stderr);
+    assert_eq!(host.json(&host.url(SECOND)).await["sum"], 7);
+    let unknown = run(&["component", "swap", "third", &two]).await;
+    assert_eq!(unknown.status.code(), Some(1), "{}", unknown.stderr);
+    assert!(unknown.stderr.contains("the slots are adder, second"), "{}", unknown.stderr);
+    let malformed = run(&["component", "swap", "Third", &two]).await;
+    assert_eq!(malformed.status.code(), Some(2), "{}", malformed.stderr);
+    assert!(malformed.stderr.contains("lower-case"), "{}", malformed.stderr);
     host.stop().await;
 }
 
