@@ -6,13 +6,14 @@ use std::{
     borrow::Cow,
     fmt, mem,
     net::SocketAddr,
-    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use axum::Router;
 use bulkhead_config::services::Services;
 use bulkhead_http::listen::ListenError;
+use bulkhead_telemetry::logs;
+use tokio::sync::Mutex as AsyncMutex;
 
 pub use self::listeners::ListenerSettings;
 use self::listeners::{Listeners, SocketClosed};
@@ -82,12 +83,15 @@ struct RouteTable {
 ///
 /// A change replaces the routers of the listeners that it concerns. A request ends on the router that it began with. A
 /// listener is opened with its first router; after its last one it is closed, and its requests end within
-/// `server.drain_seconds`. Only the shared listener stays open without routes.
+/// `server.drain_seconds`. Only the shared listener stays open without routes. A listener whose last router goes to an
+/// overlapping address, such as from all addresses of a port to one of them, is closed before the other is opened.
 #[derive(Clone)]
 pub struct Routes {
     /// Where each service is served.
     services: Arc<Services>,
     table: Arc<Mutex<RouteTable>>,
+    /// Held during a change, which may wait for a listener to close.
+    change_lock: Arc<AsyncMutex<()>>,
 }
 
 impl fmt::Debug for Routes {
@@ -102,7 +106,7 @@ impl Routes {
         let shared = vec![(Place::SHARED, Router::new())];
         let host = RouteEntry { service: HOST.to_owned(), name: String::new(), routers: shared };
         let table = RouteTable { entries: vec![host], ..RouteTable::default() };
-        Self { services: Arc::new(services), table: Arc::new(Mutex::new(table)) }
+        Self { services: Arc::new(services), table: Arc::new(Mutex::new(table)), change_lock: Arc::default() }
     }
 
     /// Sets the router of the shared listener that belongs to no service.
@@ -110,7 +114,8 @@ impl Routes {
     /// # Errors
     /// See [`set`](Self::set).
     pub async fn set_shared(&self, router: Router) -> Result<(), RoutesError> {
-        self.replace(HOST, "", vec![(Place::SHARED, router)]).await
+        let routers = vec![(Place::SHARED, router)];
+        self.replace(RouteEntry { service: HOST.to_owned(), name: String::new(), routers }).await
     }
 
     /// Sets the routers of an entry of a service, in place of those that the entry has. The entry with the empty name has
@@ -127,7 +132,7 @@ impl Routes {
     ) -> Result<(), RoutesError> {
         let placed = |(at, router)| self.placed(service, at, router);
         let routers = routers.into_iter().map(placed).collect::<Result<Vec<_>, RoutesError>>()?;
-        self.replace(service, entry, routers).await
+        self.replace(RouteEntry { service: service.to_owned(), name: entry.to_owned(), routers }).await
     }
 
     /// Removes an entry of a service. Does nothing if there is no such entry.
@@ -135,7 +140,8 @@ impl Routes {
     /// # Errors
     /// The host is stopping.
     pub async fn remove(&self, service: &str, entry: &str) -> Result<(), RoutesError> {
-        self.replace(service, entry, Vec::new()).await
+        let (service, name) = (service.to_owned(), entry.to_owned());
+        self.replace(RouteEntry { service, name, routers: Vec::new() }).await
     }
 
     /// Opens the listeners, serves the routes on the current runtime, and returns the address of the shared listener.
@@ -173,32 +179,58 @@ impl Routes {
         drop(table);
     }
 
-    async fn replace(&self, service: &str, name: &str, routers: Vec<Placed>) -> Result<(), RoutesError> {
-        for closed in self.apply(service, name, routers)? {
+    async fn replace(&self, entry: RouteEntry) -> Result<(), RoutesError> {
+        let change = Arc::clone(&self.change_lock).lock_owned().await;
+        let cleared = self.clear_addresses(&entry)?;
+        let closed = if cleared.is_empty() {
+            self.apply(entry)?
+        } else {
+            let routes = self.clone();
+            // On a task of its own, so that a caller that goes away does not leave the listeners closed.
+            let moved = tokio::spawn(async move {
+                let _change = change;
+                for closed in cleared {
+                    closed.await;
+                }
+                routes.apply(entry).inspect_err(|_| routes.reopen())
+            });
+            moved.await.map_err(|_| RoutesError::Stopping)??
+        };
+        for closed in closed {
             closed.await;
         }
         Ok(())
     }
 
+    /// Closes the listeners that the entry makes room for at addresses that it needs. They hold no route afterwards.
+    fn clear_addresses(&self, entry: &RouteEntry) -> Result<Vec<SocketClosed>, RoutesError> {
+        let mut table = self.lock();
+        let RouteTable { entries, listeners: Some(listeners), .. } = &mut *table else {
+            return Ok(Vec::new());
+        };
+        let entries = with_entry(entries, entry.clone());
+        // Routes that conflict close nothing.
+        let wanted: Vec<Place> = routers_by_listener(&entries)?.into_iter().map(|(place, _)| place).collect();
+        Ok(listeners.close_overlapping(&wanted))
+    }
+
+    /// Opens the listeners again that were closed for a change which has failed.
+    fn reopen(&self) {
+        let mut table = self.lock();
+        let RouteTable { entries, listeners: Some(listeners), .. } = &mut *table else { return };
+        let reopened = routers_by_listener(entries).and_then(|wanted| Ok(listeners.apply(wanted)?));
+        if let Err(error) = reopened {
+            tracing::error!(%error, "a listener stays closed, because a change of its routes has failed; make the change again");
+        }
+    }
+
     /// Replaces an entry and returns what completes with the closing of listeners. Takes effect whole or not at all.
-    fn apply(
-        &self,
-        service: &str,
-        name: &str,
-        routers: Vec<Placed>,
-    ) -> Result<Vec<SocketClosed>, RoutesError> {
+    fn apply(&self, entry: RouteEntry) -> Result<Vec<SocketClosed>, RoutesError> {
         let mut table = self.lock();
         if table.is_stopped {
             return Err(RoutesError::Stopping);
         }
-        let mut entries = table.entries.clone();
-        match entries.iter_mut().find(|entry| entry.service == service && entry.name == name) {
-            Some(entry) => entry.routers = routers,
-            None => {
-                entries.push(RouteEntry { service: service.to_owned(), name: name.to_owned(), routers });
-            }
-        }
-        entries.retain(|entry| !entry.routers.is_empty());
+        let entries = with_entry(&table.entries, entry);
         let wanted = routers_by_listener(&entries)?;
         let closed = match &mut table.listeners {
             Some(listeners) => listeners.apply(wanted)?,
@@ -232,6 +264,18 @@ impl Routes {
     }
 }
 
+/// Returns the entries with one that is new or replaces an earlier one; an entry without routers is removed.
+fn with_entry(entries: &[RouteEntry], entry: RouteEntry) -> Vec<RouteEntry> {
+    let mut entries = entries.to_vec();
+    let is_same = |known: &&mut RouteEntry| known.service == entry.service && known.name == entry.name;
+    match entries.iter_mut().find(is_same) {
+        Some(known) => known.routers = entry.routers,
+        None => entries.push(entry),
+    }
+    entries.retain(|entry| !entry.routers.is_empty());
+    entries
+}
+
 /// Merges the routers of each listener, in the order of their first ones.
 fn routers_by_listener(entries: &[RouteEntry]) -> Result<Vec<Placed>, RoutesError> {
     let mut listeners: Vec<Placed> = Vec::new();
@@ -249,16 +293,11 @@ fn routers_by_listener(entries: &[RouteEntry]) -> Result<Vec<Placed>, RoutesErro
     Ok(listeners)
 }
 
-/// Returns the router that `build` makes of a service's routes. axum reports a conflict of routes by a panic only.
+/// Returns the router that `build` makes of a service's routes. axum reports a conflict of routes by a panic only, which is no
+/// fault of the host and is not logged.
 fn checked(service: &str, build: impl FnOnce() -> Router) -> Result<Router, RoutesError> {
-    catch_unwind(AssertUnwindSafe(build)).map_err(|panic| {
-        let reason = match (panic.downcast_ref::<String>(), panic.downcast_ref::<&str>()) {
-            (Some(reason), _) => reason.clone(),
-            (None, Some(reason)) => (*reason).to_owned(),
-            (None, None) => "no reason is known".to_owned(),
-        };
-        RoutesError::Conflict { service: service.to_owned(), reason }
-    })
+    let built = logs::catch_panic(build);
+    built.map_err(|reason| RoutesError::Conflict { service: service.to_owned(), reason })
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 mod background_writer;
 mod guest;
 mod json;
+mod panics;
 
 use std::{
-    backtrace::Backtrace,
     io::{self, IsTerminal},
     panic,
     sync::OnceLock,
@@ -25,6 +25,7 @@ use tracing_subscriber::{
 };
 
 pub use guest::{escape_guest, guest_lines, one_line, quoted, shortened};
+pub use panics::catch_panic;
 
 /// How long the end of the process waits for a reader of the last lines; longer would look hung.
 const FINAL_FLUSH: Duration = Duration::from_secs(1);
@@ -58,8 +59,7 @@ pub fn init(log: Log) -> Result<(), InitError> {
         io::stderr().is_terminal(),
     ))?;
     let _ = (WRITER.set(lines), FILTER.set(handle));
-    // The standard hook writes to standard error itself, and would wait.
-    panic::set_hook(Box::new(|panic| tracing::error!(backtrace = %Backtrace::capture(), "{panic}")));
+    panic::set_hook(Box::new(panics::log));
     Ok(())
 }
 
@@ -126,7 +126,7 @@ fn levels(level: Level) -> Targets {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+    #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
     use std::sync::{Arc, Mutex};
 
@@ -191,6 +191,24 @@ mod tests {
         assert!(text.contains("ours") && !text.contains("theirs"));
         assert_eq!(written(LogFormat::Human, Level::ERROR, speak), "");
         assert!(written(LogFormat::Human, Level::TRACE, speak).contains("theirs"));
+    }
+
+    fn fail(text: &str) {
+        panic!("{text}");
+    }
+
+    #[test]
+    fn expected_panic_is_not_logged() {
+        panic::set_hook(Box::new(panics::log));
+        let mut caught = Ok(());
+        let text = written(LogFormat::Human, Level::INFO, || {
+            caught = catch_panic(|| fail("a conflict"));
+            let _ = panic::catch_unwind(|| fail("a fault"));
+        });
+        drop(panic::take_hook());
+        assert_eq!(caught, Err("a conflict".to_owned()));
+        assert!(text.contains("a fault") && !text.contains("a conflict"), "{text}");
+        assert_eq!(catch_panic(|| 7), Ok(7));
     }
 
     #[test]

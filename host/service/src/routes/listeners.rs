@@ -1,6 +1,10 @@
 //! The open listeners of a host, each with a router that is replaced while it is served.
 
-use std::{mem, net::SocketAddr, sync::Arc};
+use std::{
+    mem,
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
 
 use axum::Router;
 use bulkhead_http::{
@@ -91,6 +95,22 @@ impl Listeners {
         Ok(closing.into_iter().map(|listener| self.close(listener)).collect())
     }
 
+    /// Closes the listeners that are not among these places and hold an address that one of them needs, with futures that
+    /// complete once their sockets are closed. Until then, that place cannot be bound.
+    pub(super) fn close_overlapping(&mut self, wanted: &[Place]) -> Vec<SocketClosed> {
+        let is_open = |place: &Place| self.open.iter().any(|known| known.place.is_same(place));
+        let opening = wanted.iter().filter(|place| !is_open(place));
+        let needed: Vec<SocketAddr> = opening.map(|place| self.address(place)).collect();
+        let is_in_the_way = |known: &OpenListener| {
+            !wanted.iter().any(|place| known.place.is_same(place))
+                && needed.iter().any(|address| overlap(known.address, *address))
+        };
+        let (closing, open): (Vec<_>, Vec<_>) =
+            mem::take(&mut self.open).into_iter().partition(is_in_the_way);
+        self.open = open;
+        closing.into_iter().map(|listener| self.close(listener)).collect()
+    }
+
     /// Returns the address of the shared listener, with port 0 resolved.
     pub(super) fn shared_address(&self) -> SocketAddr {
         let shared = self.open.iter().find(|known| known.place.address.is_none());
@@ -102,9 +122,12 @@ impl Listeners {
         while self.tasks.join_next().await.is_some() {}
     }
 
+    fn address(&self, place: &Place) -> SocketAddr {
+        place.address.unwrap_or(self.settings.shared)
+    }
+
     fn bind(&self, place: &Place) -> Result<Bound, ListenError> {
-        let address = place.address.unwrap_or(self.settings.shared);
-        listen::bind(&place.setting, address, self.settings.certificates.clone())
+        listen::bind(&place.setting, self.address(place), self.settings.certificates.clone())
     }
 
     /// Adds the layers of every listener to a router.
@@ -129,5 +152,41 @@ impl Listeners {
         tracing::info!(%address, setting = &*place.setting, "the listener has no routes and is closed");
         router.set(self.with_layers(&place, Router::new()));
         closed
+    }
+}
+
+/// Returns whether two addresses cannot be listened on at the same time: they have the same port, and the same IP address
+/// or one that stands for all.
+fn overlap(one: SocketAddr, other: SocketAddr) -> bool {
+    let (one_ip, other_ip) = (one.ip().to_canonical(), other.ip().to_canonical());
+    // An IPv6 socket for all addresses takes IPv4 connections, too.
+    let covers = |ip: IpAddr, other: IpAddr| ip.is_unspecified() && (ip.is_ipv6() || other.is_ipv4());
+    one.port() == other.port() && (one_ip == other_ip || covers(one_ip, other_ip) || covers(other_ip, one_ip))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn addresses_of_one_port_may_overlap() {
+        for (one, other, do_overlap) in [
+            ("127.0.0.1:80", "127.0.0.1:80", true),
+            ("127.0.0.1:80", "127.0.0.1:81", false),
+            ("127.0.0.1:80", "127.0.0.2:80", false),
+            ("0.0.0.0:80", "127.0.0.1:80", true),
+            ("0.0.0.0:80", "127.0.0.1:81", false),
+            ("0.0.0.0:80", "[::1]:80", false),
+            ("[::]:80", "[::1]:80", true),
+            ("[::]:80", "127.0.0.1:80", true),
+            ("[::]:80", "0.0.0.0:80", true),
+            ("[::ffff:127.0.0.1]:80", "127.0.0.1:80", true),
+        ] {
+            let [first, second] = [one, other].map(|address| address.parse().unwrap());
+            assert_eq!(overlap(first, second), do_overlap, "{one} {other}");
+            assert_eq!(overlap(second, first), do_overlap, "{other} {one}");
+        }
     }
 }

@@ -98,6 +98,7 @@ async fn conflicting_route_changes_nothing() {
     both.extend(at_service("/a"));
     let conflict = served.routes.set(SERVICE, "more", both).await.unwrap_err().to_string();
     assert!(conflict.starts_with("the routes of things do not fit"), "{conflict}");
+    assert!(conflict.contains("/a"), "{conflict}");
     assert_eq!(status(served.shared, "/things/a").await, Some(200));
     assert_eq!(status(served.shared, "/things/b").await, Some(404));
     served.stop().await;
@@ -133,5 +134,38 @@ async fn removed_routes_drop_their_state() {
     assert!(Arc::strong_count(&state) > 1);
     served.routes.remove(SERVICE, "").await.unwrap();
     assert_eq!(Arc::strong_count(&state), 1);
+    served.stop().await;
+}
+
+/// Returns the address for all of a port that is free, and two that overlap it.
+async fn overlapping_addresses() -> [SocketAddr; 3] {
+    let port = TcpListener::bind("0.0.0.0:0").await.unwrap().local_addr().unwrap().port();
+    ["0.0.0.0", "127.0.0.1", "127.0.0.2"].map(|ip| SocketAddr::new(ip.parse().unwrap(), port))
+}
+
+#[tokio::test]
+async fn listener_moves_between_overlapping_addresses() {
+    let served = Served::start();
+    let [every, first, second] = overlapping_addresses().await;
+    for (address, second_answers) in [(every, Some(200)), (first, None), (every, Some(200))] {
+        served.routes.set(SERVICE, "more", at(address, "/a")).await.unwrap();
+        let both = (status(first, "/a").await, status(second, "/a").await);
+        assert_eq!(both, (Some(200), second_answers), "{address}");
+    }
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn failed_move_opens_the_listener_again() {
+    let served = Served::start();
+    let [every, first, second] = overlapping_addresses().await;
+    let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    served.routes.set(SERVICE, "more", at(every, "/a")).await.unwrap();
+    let mut moved = at(first, "/b");
+    moved.extend(at(taken.local_addr().unwrap(), "/b"));
+    let refused = served.routes.set(SERVICE, "more", moved).await;
+    assert!(matches!(refused, Err(RoutesError::Listen(_))), "{refused:?}");
+    let both = (status(second, "/a").await, status(first, "/b").await);
+    assert_eq!(both, (Some(200), Some(404)));
     served.stop().await;
 }
