@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, sync::Arc};
 
+use anyhow::Context as _;
 use axum::{
     Router,
     extract::{Path, Query, State},
@@ -31,7 +32,8 @@ pub struct Adders {
 /// Why a slot was neither added nor removed.
 type Refusal = (StatusCode, String);
 
-/// Returns the routes that add and remove slots. `?listen=ADDRESS` gives a slot's routes a listener of their own.
+/// Returns the routes that add and remove slots. `?listen=ADDRESS` gives a slot's routes a listener of their own, `?top` puts
+/// them where those of the first slot are.
 pub fn router(adders: Adders) -> Router {
     Router::new().route("/adders/{name}", put(add).delete(remove)).with_state(Arc::new(adders))
 }
@@ -41,7 +43,8 @@ async fn add(
     Path(name): Path<String>,
     Query(query): Query<BTreeMap<String, String>>,
 ) -> Result<StatusCode, Refusal> {
-    let added = adders.add(&name, query.get("listen").map(String::as_str)).await;
+    let listen = query.get("listen").map(String::as_str);
+    let added = adders.add(&name, listen, query.contains_key("top")).await;
     added.map(|()| StatusCode::CREATED).map_err(refusal)
 }
 
@@ -54,7 +57,7 @@ fn refusal(error: anyhow::Error) -> Refusal {
 }
 
 impl Adders {
-    async fn add(&self, name: &str, listen: Option<&str>) -> anyhow::Result<()> {
+    async fn add(&self, name: &str, listen: Option<&str>, is_at_top: bool) -> anyhow::Result<()> {
         let (id, listen) = (SlotId::parse(name)?, listen.map(str::parse::<SocketAddr>).transpose()?);
         let component = self.context.slot(self.first.id)?.component.clone();
         let settings = SlotSettings::new(SlotSpec { id, ..self.first }, component);
@@ -64,7 +67,10 @@ impl Adders {
             self.context.add_slot(settings, move |resources| resources.insert(own)).await?;
         let (metrics, largest) = (Arc::clone(&self.metrics), self.largest);
         let router = http::router(AdderState { slot, counter, metrics, largest });
-        let router = Router::new().nest(&format!("/adders/{name}"), router);
+        let router = match is_at_top {
+            true => router,
+            false => Router::new().nest(&format!("/adders/{name}"), router),
+        };
         let at = listen.map_or(ServedAt::Service, |address| ServedAt::Address {
             address,
             setting: format!("adders.{name}.listen").into(),
@@ -77,10 +83,12 @@ impl Adders {
     }
 
     async fn remove(&self, name: &str) -> anyhow::Result<()> {
-        let id = SlotId::parse(name)?;
+        // The name is a path's, which is no id before a slot has it.
+        let slot = self.context.deployments.get(name).map(|slot| slot.slot());
+        let id = slot.with_context(|| format!("there is no slot {name}"))?;
         // Requests in flight are answered still: the slot is freed with the last of them.
         self.context.routes.remove(self.first.service, name).await?;
-        anyhow::ensure!(self.context.remove_slot(id).await, "no slot {id} was added");
+        anyhow::ensure!(self.context.remove_slot(id).await, "the slot {id} was not added");
         Ok(())
     }
 }

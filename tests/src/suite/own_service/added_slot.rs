@@ -181,6 +181,22 @@ async fn added_listener_closes_with_its_routes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn conflicting_routes_are_refused_without_panic() {
+    let folder = TempDir::new().unwrap();
+    let host = serving(folder.path()).await;
+    let (status, refused) = add(&host, "second?top").await;
+    assert_eq!(status, 409, "{refused}");
+    assert!(refused.contains("the routes of adder do not fit"), "{refused}");
+    assert!(refused.contains("/sum/{number}") || refused.contains("/total"), "{refused}");
+    assert_eq!(listed(&host).await, ["adder"]);
+    assert_eq!(added(&host).await, 1);
+    assert!(!host.text().contains("panicked"), "{}", host.text());
+    assert_eq!(add(&host, "second").await, (201, String::new()));
+    assert_eq!(host.json(&host.url(SECOND)).await["sum"], 6);
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn slot_without_room_is_refused() {
     let folder = TempDir::new().unwrap();
     let host = serving(folder.path()).await;
@@ -192,7 +208,11 @@ async fn slot_without_room_is_refused() {
         assert_eq!(status, 409, "{slot}: {refused}");
         assert!(refused.contains(reason), "{slot}: {refused}");
     }
-    assert_eq!(remove(&host, "adder").await.0, 409, "the configuration's slot stays");
+    for (slot, reason) in [("adder", "was not added"), ("third", "there is no slot third")] {
+        let (status, refused) = remove(&host, slot).await;
+        assert_eq!(status, 409, "{slot}: {refused}");
+        assert!(refused.contains(reason), "{slot}: {refused}");
+    }
     assert_eq!(listed(&host).await, ["adder", "second"]);
     assert_eq!(host.json(&host.url(SECOND)).await["sum"], 6);
     // With a slot that was not removed.
