@@ -28,7 +28,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 pub use self::services::{COMMANDS, SERVE_FLAGS};
 use crate::{
     compile,
-    config::{ConfigFile, Flag, Loaded, Problems, Sources},
+    config::{ConfigFile, Flag, HostSpec, Loaded, Problems, Sources, load},
     distribution::Distribution,
     files,
     telemetry::logs,
@@ -102,12 +102,12 @@ struct Configuration {
 }
 
 impl Configuration {
-    fn load(&self, distribution: &Distribution, flags: Vec<Flag>) -> anyhow::Result<Loaded> {
-        Ok(self.read(distribution, flags)?)
+    fn load(&self, spec: &HostSpec, flags: Vec<Flag>) -> anyhow::Result<Loaded> {
+        Ok(self.read(spec, flags)?)
     }
 
-    fn read(&self, distribution: &Distribution, flags: Vec<Flag>) -> Result<Loaded, Problems> {
-        distribution.load(sources(self.config.as_deref(), flags)?)
+    fn read(&self, spec: &HostSpec, flags: Vec<Flag>) -> Result<Loaded, Problems> {
+        load(sources(self.config.as_deref(), flags)?, spec)
     }
 }
 
@@ -120,8 +120,8 @@ fn sources(file: Option<&Path>, flags: Vec<Flag>) -> Result<Sources, Problems> {
 }
 
 /// Checks a file with this text as `bulkhead config check` does.
-fn check(distribution: &Distribution, file: ConfigFile) -> Result<Loaded, Problems> {
-    distribution.load(Sources { file: Some(file), ..sources(None, Vec::new())? })
+fn check(spec: &HostSpec, file: ConfigFile) -> Result<Loaded, Problems> {
+    load(Sources { file: Some(file), ..sources(None, Vec::new())? }, spec)
 }
 
 /// Runs the command line of a binary, or a compilation that a host has started this process for; errors go to standard
@@ -154,7 +154,7 @@ pub fn run(distribution: &Distribution) -> ExitCode {
 fn perform(distribution: &Distribution) -> anyhow::Result<()> {
     let given = arguments::command(Arguments::command(), distribution).get_matches();
     if let Some((command, given)) = arguments::of_service(distribution, &given) {
-        return command.run(given, distribution);
+        return command.run(given, &distribution.spec());
     }
     let arguments = Arguments::from_arg_matches(&given).unwrap_or_else(|error| error.exit());
     match arguments.command {

@@ -1,12 +1,9 @@
 //! Describes a binary: its services, and the subcommands and flags that they add.
 
-mod command;
-
-pub use self::command::{CommandSpec, FlagsSpec, ServiceCommand, ServiceFlags};
 use crate::{
     capabilities::{self, CapabilitySet, Deprecated},
     config::{self, HostSpec, Loaded, Problems, Sources, slots::SlotId},
-    service::{MetricRegistrar, ServiceList},
+    service::{CommandSpec, FlagsSpec, MetricRegistrar, ServiceList},
     telemetry::{Metrics, catalog, family::Family},
 };
 

@@ -1,6 +1,7 @@
 //! The trait that a service implements, and the context that a host starts it with.
 
 mod added_slot;
+mod command;
 mod component;
 mod context;
 mod extensions;
@@ -25,6 +26,7 @@ use bulkhead_runtime::compile::ComponentDigest;
 use futures_util::future::LocalBoxFuture;
 
 pub use self::{
+    command::{CommandSpec, FlagsSpec, ServiceCommand, ServiceFlags},
     component::{ComponentCheckError, check_component},
     context::{SECRETS_DIR, ServiceContext},
     extensions::Extensions,
@@ -81,6 +83,17 @@ pub trait Service: Send + Sync {
 
     /// Returns its sets of metrics, which are registered even where the service is off.
     fn metrics(&self) -> &'static [MetricRegistrar] {
+        &[]
+    }
+
+    /// Returns the subcommands that it adds to the command line of the binary. They are offered also where the service is
+    /// off.
+    fn commands(&self) -> &'static [CommandSpec] {
+        &[]
+    }
+
+    /// Returns the flags that it adds to the subcommand `serve`.
+    fn serve_flags(&self) -> &'static [FlagsSpec] {
         &[]
     }
 

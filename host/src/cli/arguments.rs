@@ -10,7 +10,8 @@ use clap::{
 use crate::{
     config::{Flag, slots::SlotId},
     deploy::{ACCESS, CONFIGURATION},
-    distribution::{CommandSpec, Distribution},
+    distribution::Distribution,
+    service::CommandSpec,
 };
 
 /// The subcommand that takes the flags of services.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 
-use crate::distribution::{Distribution, ServiceCommand};
+use crate::{config::HostSpec, service::ServiceCommand};
 
 /// Manage captcha sites, or move to Bulkhead from captchaservice.
 #[derive(Debug, Parser)]
@@ -30,10 +30,10 @@ pub(super) enum Command {
 }
 
 impl ServiceCommand for Command {
-    fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
+    fn run(self, spec: &HostSpec) -> anyhow::Result<()> {
         match self {
-            Self::Site(command) => command.run(distribution),
-            Self::Import { file } => import::run(distribution, &file),
+            Self::Site(command) => command.run(spec),
+            Self::Import { file } => import::run(spec, &file),
         }
     }
 }

@@ -51,7 +51,7 @@ impl Command {
             Self::Check { slot, file, configuration } => (slot, file, configuration),
             Self::Operate(command) => return command.run(),
         };
-        let config = configuration.load(distribution, Vec::new())?.config;
+        let config = configuration.load(&distribution.spec(), Vec::new())?.config;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let (wasm, name) = match reference(&file) {
             Some(reference) => runtime.block_on(pull(&config, reference))?,

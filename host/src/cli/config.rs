@@ -66,7 +66,7 @@ impl Command {
     pub(super) fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
         match self {
             Self::Check(configuration) => {
-                let loaded = configuration.load(distribution, Vec::new())?;
+                let loaded = configuration.load(&distribution.spec(), Vec::new())?;
                 // Before anything is printed, because files that stop a host from starting are errors.
                 let of_files = check_files(distribution, &loaded.config)?;
                 for warning in loaded.warnings.iter().map(ToString::to_string).chain(of_files) {

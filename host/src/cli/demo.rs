@@ -7,8 +7,8 @@ use clap::Parser;
 use super::{Configuration, make_data_folder, output};
 use crate::{
     appointments::{Clock, DatabaseLocation, Demo},
-    config::Flag,
-    distribution::{Distribution, ServiceCommand},
+    config::{Flag, HostSpec},
+    service::ServiceCommand,
     services::status::config::{AppointmentDatabase, StatusSettings, embedded_appointments},
 };
 
@@ -40,7 +40,7 @@ pub(super) enum Command {
 }
 
 impl ServiceCommand for Command {
-    fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
+    fn run(self, spec: &HostSpec) -> anyhow::Result<()> {
         let Self::Appointments { configuration, rows, seed, file, database, data_dir } = self;
         let flag =
             |name: &str, path: &str, value: String| Flag { name: name.into(), path: path.into(), value };
@@ -48,7 +48,7 @@ impl ServiceCommand for Command {
         // A configured database is never written to.
         let is_named = database.is_some();
         let database = database.map(|url| flag("--database", "status.database", url));
-        let config = configuration.load(distribution, folder.into_iter().chain(database).collect())?.config;
+        let config = configuration.load(spec, folder.into_iter().chain(database).collect())?.config;
         let status: &StatusSettings = config.table()?;
         let location = match &status.database {
             _ if !is_named => {

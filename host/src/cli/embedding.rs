@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::{config::Flag, distribution::ServiceFlags};
+use crate::{config::Flag, service::ServiceFlags};
 
 /// Flags that set keys of the embedding service.
 #[derive(Debug, Args)]

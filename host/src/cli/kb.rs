@@ -15,13 +15,13 @@ use clap::Parser;
 
 use super::{Configuration, make_data_folder};
 use crate::{
-    config::{Config, Flag},
-    distribution::{Distribution, ServiceCommand},
+    config::{Config, Flag, HostSpec},
     inference::{
         Inference, ServedModel,
         config::{EmbeddingSettings, MODELS},
         models_dir,
     },
+    service::ServiceCommand,
     services::tickets::config::knowledge_url,
     telemetry::Metrics,
 };
@@ -63,27 +63,27 @@ struct KnowledgeArgs {
 }
 
 impl KnowledgeArgs {
-    fn config(&self, distribution: &Distribution) -> anyhow::Result<Config> {
+    fn config(&self, spec: &HostSpec) -> anyhow::Result<Config> {
         let folder = self.data_dir.as_ref().map(|folder| folder.display().to_string());
         let values =
             [("--data-dir", "data_dir", folder), ("--base", "tickets.knowledge.url", self.base.clone())];
         let flags = values.into_iter().filter_map(|(name, path, value)| {
             Some(Flag { name: name.into(), path: path.into(), value: value? })
         });
-        Ok(self.configuration.load(distribution, flags.collect())?.config)
+        Ok(self.configuration.load(spec, flags.collect())?.config)
     }
 }
 
 impl ServiceCommand for Command {
-    fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
+    fn run(self, spec: &HostSpec) -> anyhow::Result<()> {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         runtime.block_on(async {
             match self {
-                Self::Import(import) => import.run(distribution).await,
-                Self::Search(search) => search.run(distribution).await,
-                Self::Evaluate(evaluate) => evaluate.run(distribution).await,
-                Self::Remove(remove) => remove.run(distribution).await,
-                Self::Info(info) => info.run(distribution).await,
+                Self::Import(import) => import.run(spec).await,
+                Self::Search(search) => search.run(spec).await,
+                Self::Evaluate(evaluate) => evaluate.run(spec).await,
+                Self::Remove(remove) => remove.run(spec).await,
+                Self::Info(info) => info.run(spec).await,
             }
         })
     }

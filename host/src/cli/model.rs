@@ -20,12 +20,12 @@ use clap::Parser;
 use self::bar::Bar;
 use super::{Configuration, make_data_folder, output};
 use crate::{
-    config::{Config, Flag},
-    distribution::{Distribution, ServiceCommand},
+    config::{Config, Flag, HostSpec},
     inference::{
         config::{EmbeddingSettings, MODELS},
         load_options, models_dir, packed_dir,
     },
+    service::ServiceCommand,
 };
 
 /// Fetch embedding models, and show, convert or measure them.
@@ -91,35 +91,35 @@ pub(super) struct ModelArgs {
 }
 
 impl ModelArgs {
-    fn config(&self, distribution: &Distribution) -> anyhow::Result<Config> {
+    fn config(&self, spec: &HostSpec) -> anyhow::Result<Config> {
         let flag = self.data_dir.as_ref().map(|folder| Flag {
             name: "--data-dir".into(),
             path: "data_dir".into(),
             value: folder.display().to_string(),
         });
-        Ok(self.configuration.load(distribution, flag.into_iter().collect())?.config)
+        Ok(self.configuration.load(spec, flag.into_iter().collect())?.config)
     }
 
-    fn models(&self, distribution: &Distribution) -> anyhow::Result<PathBuf> {
-        Ok(models_dir(&self.config(distribution)?)?)
+    fn models(&self, spec: &HostSpec) -> anyhow::Result<PathBuf> {
+        Ok(models_dir(&self.config(spec)?)?)
     }
 }
 
 impl ServiceCommand for Command {
-    fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
+    fn run(self, spec: &HostSpec) -> anyhow::Result<()> {
         match self {
-            Self::List { args } => list(&args.models(distribution)?)?,
+            Self::List { args } => list(&args.models(spec)?)?,
             Self::Pull { models, hub: true, .. } => fetch(&models)?,
             Self::Pull { args, models, from, index, .. } => {
-                let config = args.config(distribution)?;
+                let config = args.config(spec)?;
                 let embedding: &EmbeddingSettings = config.table()?;
                 make_data_folder(&config.data_dir);
                 let index = index.or_else(|| embedding.index_url.clone());
                 pull(&models_dir(&config)?, models, from, index)?;
             }
-            Self::Info { args, model } => info(&args.models(distribution)?, &model)?,
-            Self::Convert { args, model, to } => convert(&args.config(distribution)?, &model, to)?,
-            Self::Bench { args, model } => bench::run(load(&args.config(distribution)?, &model)?, 0)?,
+            Self::Info { args, model } => info(&args.models(spec)?, &model)?,
+            Self::Convert { args, model, to } => convert(&args.config(spec)?, &model, to)?,
+            Self::Bench { args, model } => bench::run(load(&args.config(spec)?, &model)?, 0)?,
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 
 use super::{Configuration, exit::RequestsLost};
 use crate::{
-    config::{Flag, Loaded, Problems},
+    config::{Flag, HostSpec, Loaded, Problems},
     deploy::ConfigSource,
     distribution::Distribution,
     host::Host,
@@ -102,15 +102,16 @@ impl Serve {
     }
 
     /// Returns what reads the configuration again for a reload: the file, and the environment and flags of the start.
-    fn source(&self, distribution: &Distribution, flags: Vec<Flag>) -> ConfigSource {
-        let (configuration, distribution) = (self.configuration.clone(), *distribution);
-        Arc::new(move || -> Result<Loaded, Problems> { configuration.read(&distribution, flags.clone()) })
+    fn source(&self, spec: HostSpec, flags: Vec<Flag>) -> ConfigSource {
+        let configuration = self.configuration.clone();
+        Arc::new(move || -> Result<Loaded, Problems> { configuration.read(&spec, flags.clone()) })
     }
 
     /// Serves a binary's services until a signal ends it. `of_services` has the keys that flags of services set.
     pub(super) fn run(self, distribution: &Distribution, of_services: Vec<Flag>) -> anyhow::Result<()> {
         let flags: Vec<Flag> = self.flags().into_iter().chain(of_services).collect();
-        let loaded = self.configuration.read(distribution, flags.clone())?;
+        let spec = distribution.spec();
+        let loaded = self.configuration.read(&spec, flags.clone())?;
         telemetry::logs::init(loaded.config.log)?;
         for warning in &loaded.warnings {
             tracing::warn!("{warning}");
@@ -118,7 +119,7 @@ impl Serve {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         runtime.block_on(async {
             let (mut signals, mut hang_ups) = (Signals::install()?, HangUps::install()?);
-            let source = self.source(distribution, flags);
+            let source = self.source(spec, flags);
             let host = tokio::select! {
                 host = Host::start_reloading(distribution, loaded, Some(source)) => host?,
                 signal = signals.next() => anyhow::bail!("{signal} while starting"),

@@ -1,7 +1,7 @@
 //! Lists the subcommands and flags that the services of the `bulkhead` binary add to its command line.
 
 use super::{captcha, demo, embedding, kb, model, triage};
-use crate::distribution::{CommandSpec, FlagsSpec};
+use crate::service::{CommandSpec, FlagsSpec};
 
 /// The subcommands of the services, in the order of the help.
 pub const COMMANDS: &[CommandSpec] = &[

@@ -17,12 +17,12 @@ use clap::Parser;
 
 use super::{Configuration, make_data_folder};
 use crate::{
-    config::{Config, Flag},
-    distribution::{Distribution, ServiceCommand},
+    config::{Config, Flag, HostSpec},
     inference::{
         config::{EmbeddingSettings, MODELS},
         load_options, models_dir,
     },
+    service::ServiceCommand,
     services::triage::Rules,
 };
 
@@ -73,13 +73,13 @@ impl TriageArgs {
     }
 
     /// Loads the embedding model.
-    fn load(&self, distribution: &Distribution) -> anyhow::Result<LoadedModel> {
+    fn load(&self, spec: &HostSpec) -> anyhow::Result<LoadedModel> {
         let flag = self.data_dir.as_ref().map(|folder| Flag {
             name: "--data-dir".into(),
             path: "data_dir".into(),
             value: folder.display().to_string(),
         });
-        let config = self.configuration.load(distribution, flag.into_iter().collect())?.config;
+        let config = self.configuration.load(spec, flag.into_iter().collect())?.config;
         let models = models_dir(&config)?;
         let embedding: &EmbeddingSettings = config.table()?;
         let [default, ..] = MODELS;
@@ -93,10 +93,10 @@ impl TriageArgs {
 }
 
 impl ServiceCommand for Command {
-    fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
+    fn run(self, spec: &HostSpec) -> anyhow::Result<()> {
         match self {
-            Self::Train(train) => train.run(distribution),
-            Self::Evaluate(evaluate) => evaluate.run(distribution),
+            Self::Train(train) => train.run(spec),
+            Self::Evaluate(evaluate) => evaluate.run(spec),
             Self::Import { file } => import::run(&file),
         }
     }

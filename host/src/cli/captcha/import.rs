@@ -7,10 +7,9 @@ use anyhow::Context as _;
 use crate::{
     cli::{check, exit::InvalidConfiguration, output},
     config::{
-        ConfigFile,
+        ConfigFile, HostSpec,
         import::{ImportError, Imported},
     },
-    distribution::Distribution,
     services::captcha::import::{ApplicationFormat, import_application},
     telemetry::logs,
 };
@@ -19,14 +18,14 @@ use crate::{
 const RESULT: &str = "the result";
 
 /// Prints the converted configuration; notes go to standard error.
-pub(super) fn run(distribution: &Distribution, file: &Path) -> anyhow::Result<()> {
+pub(super) fn run(spec: &HostSpec, file: &Path) -> anyhow::Result<()> {
     let imported = read(file)?;
     for note in &imported.notes {
         logs::write_last(&format!("{note}\n"));
     }
     output::text(&imported.toml)?;
     let result = ConfigFile { name: RESULT.to_owned(), text: imported.toml };
-    check(distribution, result).map(drop).map_err(|problems| {
+    check(spec, result).map(drop).map_err(|problems| {
         InvalidConfiguration { what: "no host can start from the result", problems }.into()
     })
 }

@@ -16,8 +16,7 @@ use crate::{
         exit::{InvalidConfiguration, UsageError},
         output, sources,
     },
-    config::formats,
-    distribution::Distribution,
+    config::{HostSpec, formats, load},
     services::captcha::{
         config::Captcha,
         edit::{Rotation, SitesFile},
@@ -89,19 +88,19 @@ pub(in crate::cli) struct Target {
 }
 
 impl Command {
-    pub(in crate::cli) fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
+    pub(in crate::cli) fn run(self, spec: &HostSpec) -> anyhow::Result<()> {
         match self {
             Self::Add { target, key, origins } => {
                 let secret = secret()?;
                 let json = target.remote.json;
-                let change = SiteChange::begin(distribution, target)?;
+                let change = SiteChange::begin(spec, target)?;
                 let edit = |file: &mut SitesFile| file.add(&key, &secret, &origins);
                 change.perform(&key, edit, |file| print_result(&key, Some(&secret), file, json))
             }
             Self::RotateSecret { target, key, finish, revoke } => {
                 let secret = if finish { None } else { Some(secret()?) };
                 let json = target.remote.json;
-                let change = SiteChange::begin(distribution, target)?;
+                let change = SiteChange::begin(spec, target)?;
                 let rotation = match secret.as_deref() {
                     None => Rotation::Finish,
                     Some(secret) if revoke => Rotation::Revoke(secret),
@@ -112,10 +111,10 @@ impl Command {
             }
             Self::Remove { target, key } => {
                 let json = target.remote.json;
-                let change = SiteChange::begin(distribution, target)?;
+                let change = SiteChange::begin(spec, target)?;
                 change.perform(&key, |file| file.remove(&key), |file| print_result(&key, None, file, json))
             }
-            Self::List { configuration, json } => list(distribution, &configuration, json),
+            Self::List { configuration, json } => list(spec, &configuration, json),
         }
     }
 }
@@ -144,11 +143,10 @@ fn print_result(key: &str, secret: Option<&str>, file: &Path, json: bool) -> any
     }
 }
 
-fn list(distribution: &Distribution, configuration: &Configuration, json: bool) -> anyhow::Result<()> {
+fn list(spec: &HostSpec, configuration: &Configuration, json: bool) -> anyhow::Result<()> {
     let sources = sources(configuration.config.as_deref(), Vec::new())?;
     let what = "no host can start from this configuration";
-    let config =
-        distribution.load(sources).map_err(|problems| InvalidConfiguration { what, problems })?.config;
+    let config = load(sources, spec).map_err(|problems| InvalidConfiguration { what, problems })?.config;
     let sites = &config.table::<Captcha>()?.sites;
     let rows = sites.iter().map(|(key, site)| {
         json!({

@@ -8,7 +8,7 @@ use bulkhead_knowledge::evaluation::{Run, questions};
 use super::{KnowledgeArgs, question::Searcher};
 use crate::{
     cli::{output, share::share},
-    distribution::Distribution,
+    config::HostSpec,
     services::tickets::config::TicketSettings,
 };
 
@@ -35,8 +35,8 @@ pub(in crate::cli) struct Evaluate {
 }
 
 impl Evaluate {
-    pub(super) async fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
-        let config = self.args.config(distribution)?;
+    pub(super) async fn run(self, spec: &HostSpec) -> anyhow::Result<()> {
+        let config = self.args.config(spec)?;
         let name = self.questions.display();
         let text = fs::read_to_string(&self.questions).with_context(|| format!("cannot read {name}"))?;
         let asked = questions(&text).with_context(|| name.to_string())?;

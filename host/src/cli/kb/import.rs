@@ -10,8 +10,7 @@ use url::Url;
 use super::{KnowledgeArgs, load_model, open, progress::ProgressDisplay};
 use crate::{
     cli::{exit::UsageError, output},
-    config::formats,
-    distribution::Distribution,
+    config::{HostSpec, formats},
     knowledge::PromptEmbedder,
 };
 
@@ -100,12 +99,12 @@ fn passage(text: &str) -> Result<usize, String> {
 }
 
 impl Import {
-    pub(super) async fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
+    pub(super) async fn run(self, spec: &HostSpec) -> anyhow::Result<()> {
         if self.overlap * 2 >= self.passage {
             let text = format!("--overlap must be less than half of --passage, which is {}", self.passage);
             return Err(UsageError(text).into());
         }
-        let config = self.args.config(distribution)?;
+        let config = self.args.config(spec)?;
         let source = match (self.zammad.source()?, self.source) {
             (Some(zammad), _) => zammad,
             (None, Some(folder)) if folder.is_dir() => Source::Folder(folder),

@@ -4,7 +4,7 @@ use bulkhead_knowledge::Mode;
 use serde_json::json;
 
 use super::{KnowledgeArgs, open};
-use crate::{cli::output, distribution::Distribution};
+use crate::{cli::output, config::HostSpec};
 
 /// Arguments of `bulkhead kb info`.
 #[derive(Debug, clap::Args)]
@@ -14,8 +14,8 @@ pub(in crate::cli) struct Info {
 }
 
 impl Info {
-    pub(super) async fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
-        let base = open(&self.args.config(distribution)?, Mode::Read).await?;
+    pub(super) async fn run(self, spec: &HostSpec) -> anyhow::Result<()> {
+        let base = open(&self.args.config(spec)?, Mode::Read).await?;
         let (sources, counts, provenance) = (base.sources().await?, base.count().await?, base.provenance());
         if self.args.json {
             let sources = sources.iter().map(|source| {

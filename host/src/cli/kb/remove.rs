@@ -4,7 +4,7 @@ use bulkhead_knowledge::Mode;
 use serde_json::json;
 
 use super::{KnowledgeArgs, open};
-use crate::{cli::output, distribution::Distribution};
+use crate::{cli::output, config::HostSpec};
 
 /// Arguments of `bulkhead kb remove`.
 #[derive(Debug, clap::Args)]
@@ -16,8 +16,8 @@ pub(in crate::cli) struct Remove {
 }
 
 impl Remove {
-    pub(super) async fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
-        let config = self.args.config(distribution)?;
+    pub(super) async fn run(self, spec: &HostSpec) -> anyhow::Result<()> {
+        let config = self.args.config(spec)?;
         // Fails if there is no base; opening it to write would make one.
         open(&config, Mode::Read).await?;
         let base = open(&config, Mode::Write).await?;

@@ -4,7 +4,7 @@ use bulkhead_knowledge::Passage;
 use serde_json::json;
 
 use super::{KnowledgeArgs, question::Searcher};
-use crate::{cli::output, distribution::Distribution};
+use crate::{cli::output, config::HostSpec};
 
 /// Characters of a passage that are shown to people.
 const SHOWN: usize = 200;
@@ -26,8 +26,8 @@ pub(in crate::cli) struct Search {
 }
 
 impl Search {
-    pub(super) async fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
-        let searcher = Searcher::open(&self.args.config(distribution)?).await?;
+    pub(super) async fn run(self, spec: &HostSpec) -> anyhow::Result<()> {
+        let searcher = Searcher::open(&self.args.config(spec)?).await?;
         let found = searcher.search(&self.question, self.categories, usize::from(self.limit)).await?;
         if self.args.json {
             return Ok(output::json(&found.iter().map(as_json).collect())?);

@@ -10,7 +10,7 @@ use bulkhead_triage_features::FeatureSettings;
 use super::{LoadedModel, TriageArgs, labels, read_tickets};
 use crate::{
     cli::{output, share::share},
-    distribution::Distribution,
+    config::HostSpec,
 };
 
 /// Arguments of `bulkhead triage evaluate`.
@@ -38,7 +38,7 @@ pub(in crate::cli) struct Evaluate {
 }
 
 impl Evaluate {
-    pub(super) fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
+    pub(super) fn run(self, spec: &HostSpec) -> anyhow::Result<()> {
         let tickets = read_tickets(&self.data)?;
         let categories = self.args.categories()?;
         anyhow::ensure!(
@@ -51,7 +51,7 @@ impl Evaluate {
             labels::check(&self.data, &tickets, &labels::of(&categories).collect::<Vec<_>>())?;
         }
         let tickets: Vec<Ticket> = tickets.into_iter().map(|(_, ticket)| ticket).collect();
-        let LoadedModel { model_id, model, .. } = self.args.load(distribution)?;
+        let LoadedModel { model_id, model, .. } = self.args.load(spec)?;
         head.record().check(&model_id, model.description())?;
         let features: Option<FeatureSettings> =
             head.record().sparse.clone().map(serde_json::from_value).transpose()?;

@@ -8,7 +8,7 @@ use bulkhead_triage_configuration::Configuration;
 use bulkhead_triage_features::FeatureSettings;
 
 use super::{LoadedModel, TriageArgs, labels, read_tickets};
-use crate::{cli::output, distribution::Distribution, services::tickets::config::HEAD};
+use crate::{cli::output, config::HostSpec, services::tickets::config::HEAD};
 
 /// Folder of classifier heads, in the data folder.
 const HEADS_DIR: &str = "heads";
@@ -39,10 +39,10 @@ pub(in crate::cli) struct Train {
 }
 
 impl Train {
-    pub(super) fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
+    pub(super) fn run(self, spec: &HostSpec) -> anyhow::Result<()> {
         let categories = self.args.categories()?;
         let tickets = self.tickets(&categories)?;
-        let LoadedModel { config, model_id, model } = self.args.load(distribution)?;
+        let LoadedModel { config, model_id, model } = self.args.load(spec)?;
         let prompt = prompt(self.prompt.as_deref(), &model.description().prompts)?;
         let features =
             self.words.then(|| FeatureSettings { words: 1, ..FeatureSettings::words_only(FEATURE_BITS) });

@@ -12,8 +12,7 @@ use serde_json::{Value, json};
 use super::{Target, file};
 use crate::{
     cli::{check, client::Remote, exit::InvalidConfiguration, output},
-    config::{Config, ConfigFile, Loaded},
-    distribution::Distribution,
+    config::{Config, ConfigFile, HostSpec, Loaded},
     files,
     services::captcha::{
         config::{Captcha, Site},
@@ -26,8 +25,8 @@ const SITE_VARIABLES: [&str; 2] = ["BULKHEAD_CAPTCHA__SITES__", "CAPTCHA_SITES_"
 
 /// A change that may be made: the file is valid, and the host, if one runs, accepts the token.
 pub(super) struct SiteChange {
-    /// The binary that reads the file.
-    distribution: Distribution,
+    /// The host of the binary, which reads the file.
+    spec: HostSpec,
     file: ConfigFile,
     path: PathBuf,
     before: Loaded,
@@ -46,19 +45,19 @@ enum RunningHost {
 
 impl SiteChange {
     /// Reads the file, and checks whether a host runs that lets the token reload.
-    pub(super) fn begin(distribution: &Distribution, target: Target) -> anyhow::Result<Self> {
+    pub(super) fn begin(spec: &HostSpec, target: Target) -> anyhow::Result<Self> {
         let Target { configuration, no_reload, remote } = target;
         let path = file(&configuration)?;
-        let (distribution, file) = (*distribution, ConfigFile::open_plain(&path)?);
+        let (spec, file) = (spec.clone(), ConfigFile::open_plain(&path)?);
         let what = "no host can start from the file, which is unchanged";
         let before =
-            check(&distribution, file.clone()).map_err(|problems| InvalidConfiguration { what, problems })?;
+            check(&spec, file.clone()).map_err(|problems| InvalidConfiguration { what, problems })?;
         let remote = remote.or_at(operators_url(&before.config));
         if no_reload {
-            return Ok(Self { distribution, file, path, before, host: RunningHost::Ignored });
+            return Ok(Self { spec, file, path, before, host: RunningHost::Ignored });
         }
         if !remote.is_there()? {
-            return Ok(Self { distribution, file, path, before, host: RunningHost::Down(remote) });
+            return Ok(Self { spec, file, path, before, host: RunningHost::Down(remote) });
         }
         // Before anything is changed: with a refused token the change would be made by halves.
         let dry_run = remote.post("/v1/config/trial", &json!({}));
@@ -69,7 +68,7 @@ impl SiteChange {
                 path.display()
             )
         })?;
-        Ok(Self { distribution, file, path, before, host: RunningHost::Up(remote) })
+        Ok(Self { spec, file, path, before, host: RunningHost::Up(remote) })
     }
 
     /// Edits the file, prints the result, and has the host read the file, also if the result cannot be printed.
@@ -128,8 +127,7 @@ impl SiteChange {
     fn checked(&self, edited: &SitesFile, site: &str) -> anyhow::Result<()> {
         let file = ConfigFile { name: self.file.name.clone(), text: edited.text() };
         let what = "no host can start from the changed file, so the file is left unchanged";
-        let after =
-            check(&self.distribution, file).map_err(|problems| InvalidConfiguration { what, problems })?;
+        let after = check(&self.spec, file).map_err(|problems| InvalidConfiguration { what, problems })?;
         let secrets = |loaded: &Loaded| configured(loaded, site).map(|site| site.secrets.clone());
         let (before, after) = (secrets(&self.before), secrets(&after));
         if before != after {
@@ -233,7 +231,8 @@ mod tests {
 
     fn begun(path: &Path) -> anyhow::Result<SiteChange> {
         let line = ["site", "--no-reload", "--config"].map(Path::new);
-        SiteChange::begin(&BULKHEAD, Line::try_parse_from(line.into_iter().chain([path])).unwrap().target)
+        let line = Line::try_parse_from(line.into_iter().chain([path])).unwrap();
+        SiteChange::begin(&BULKHEAD.spec(), line.target)
     }
 
     #[test]

@@ -1,17 +1,15 @@
 //! Lets services add subcommands, and flags of `serve`, to the command line of a binary.
 
+use bulkhead_config::{Flag, HostSpec};
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, builder::Resettable};
-
-use super::Distribution;
-use crate::config::Flag;
 
 /// A subcommand of a service, with its arguments.
 pub trait ServiceCommand: CommandFactory + FromArgMatches {
-    /// Runs the subcommand in a binary.
+    /// Runs the subcommand. `spec` describes the host of the binary, for which configurations are read.
     ///
     /// # Errors
     /// Returns why the subcommand has failed.
-    fn run(self, distribution: &Distribution) -> anyhow::Result<()>;
+    fn run(self, spec: &HostSpec) -> anyhow::Result<()>;
 }
 
 /// Flags of `serve` that set keys of a service.
@@ -24,7 +22,7 @@ pub trait ServiceFlags: Args {
 #[derive(Clone, Copy, Debug)]
 pub struct CommandSpec {
     command: fn() -> clap::Command,
-    run: fn(&ArgMatches, &Distribution) -> anyhow::Result<()>,
+    run: fn(&ArgMatches, &HostSpec) -> anyhow::Result<()>,
 }
 
 impl CommandSpec {
@@ -38,17 +36,17 @@ impl CommandSpec {
         (self.command)()
     }
 
-    /// Runs the subcommand with its parsed arguments.
+    /// Runs the subcommand with its parsed arguments. `spec` describes the host of the binary.
     ///
     /// # Errors
     /// Returns why the subcommand has failed.
-    pub fn run(&self, arguments: &ArgMatches, distribution: &Distribution) -> anyhow::Result<()> {
-        (self.run)(arguments, distribution)
+    pub fn run(&self, arguments: &ArgMatches, spec: &HostSpec) -> anyhow::Result<()> {
+        (self.run)(arguments, spec)
     }
 }
 
-fn run<T: ServiceCommand>(arguments: &ArgMatches, distribution: &Distribution) -> anyhow::Result<()> {
-    T::from_arg_matches(arguments)?.run(distribution)
+fn run<T: ServiceCommand>(arguments: &ArgMatches, spec: &HostSpec) -> anyhow::Result<()> {
+    T::from_arg_matches(arguments)?.run(spec)
 }
 
 /// The functions that add and parse a set of flags.
