@@ -3,36 +3,23 @@
 mod admin;
 mod arguments;
 mod captcha;
-mod client;
 mod component;
 mod config;
 mod demo;
 mod embedding;
-mod exit;
 mod kb;
 mod model;
-mod output;
-mod remote_error;
 mod serve;
 mod services;
-mod share;
 mod triage;
 
-use std::{
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::process::ExitCode;
 
+use bulkhead_cli::{exit, output};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub use self::services::{COMMANDS, SERVE_FLAGS};
-use crate::{
-    compile,
-    config::{ConfigFile, Flag, HostSpec, Loaded, Problems, Sources, load},
-    distribution::Distribution,
-    files,
-    telemetry::logs,
-};
+use crate::{compile, distribution::Distribution, telemetry::logs};
 
 /// The arguments that the command line of every binary takes.
 #[derive(Debug, Parser)]
@@ -78,50 +65,6 @@ enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
-}
-
-/// Names the configuration file.
-const CONFIG_VARIABLE: &str = "BULKHEAD_CONFIG";
-
-/// Names the host that a command talks to.
-const URL_VARIABLE: &str = "BULKHEAD_ADMIN_URL";
-/// Holds the operator's token, which an argument would show in the list of processes.
-const TOKEN_VARIABLE: &str = "BULKHEAD_ADMIN_TOKEN";
-/// Names the file of the operator's token.
-const TOKEN_FILE_VARIABLE: &str = "BULKHEAD_ADMIN_TOKEN_FILE";
-
-/// Environment variables that set flags, and no keys of the configuration.
-const FLAG_VARIABLES: [&str; 4] = [CONFIG_VARIABLE, URL_VARIABLE, TOKEN_VARIABLE, TOKEN_FILE_VARIABLE];
-
-/// Names the configuration file of a command.
-#[derive(Clone, Debug, clap::Args)]
-struct Configuration {
-    /// TOML file; without one the defaults hold. `BULKHEAD_*` variables win over it, flags over those.
-    #[arg(long, value_name = "FILE", env = CONFIG_VARIABLE)]
-    config: Option<PathBuf>,
-}
-
-impl Configuration {
-    fn load(&self, spec: &HostSpec, flags: Vec<Flag>) -> anyhow::Result<Loaded> {
-        Ok(self.read(spec, flags)?)
-    }
-
-    fn read(&self, spec: &HostSpec, flags: Vec<Flag>) -> Result<Loaded, Problems> {
-        load(sources(self.config.as_deref(), flags)?, spec)
-    }
-}
-
-/// Reads the layers of this process: the file, the environment and `flags`.
-fn sources(file: Option<&Path>, flags: Vec<Flag>) -> Result<Sources, Problems> {
-    let mut sources = Sources::of_process(file, flags)?;
-    // These set flags, not keys.
-    sources.environment.retain(|(name, _)| !FLAG_VARIABLES.contains(&name.as_str()));
-    Ok(sources)
-}
-
-/// Checks a file with this text as `bulkhead config check` does.
-fn check(spec: &HostSpec, file: ConfigFile) -> Result<Loaded, Problems> {
-    load(Sources { file: Some(file), ..sources(None, Vec::new())? }, spec)
 }
 
 /// Runs the command line of a binary, or a compilation that a host has started this process for; errors go to standard
@@ -181,12 +124,6 @@ fn message(error: &anyhow::Error) -> String {
         Some((number, rest)) if number.bytes().all(|byte| byte.is_ascii_digit()) => text + rest,
         _ => format!("{text} (os error {part}"),
     })
-}
-
-/// Makes the data folder, as a host does, for a command that may be the first to write into it. If that fails, the next
-/// write into it reports the error.
-fn make_data_folder(folder: &Path) {
-    let _ = files::make_data_folder(folder);
 }
 
 /// Returns the parser of a number of lines to ask a host for.

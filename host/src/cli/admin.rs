@@ -1,11 +1,12 @@
 //! `bulkhead admin`: makes tokens for operators, and prints the audit log.
 
-use clap::{Subcommand, ValueEnum};
-
-use super::{arguments::SUBJECT, client::Remote, exit::UsageError, lines, output};
-use crate::{deploy::CONFIGURATION, telemetry::logs};
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
+use bulkhead_cli::{client::Remote, exit::UsageError, output};
+use clap::{Subcommand, ValueEnum};
 use sha2::{Digest as _, Sha256};
+
+use super::{arguments::SUBJECT, lines};
+use crate::{deploy::CONFIGURATION, telemetry::logs};
 
 /// Random bytes of a token, too many to guess.
 const TOKEN_BYTES: usize = 32;

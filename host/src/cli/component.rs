@@ -11,12 +11,13 @@ use std::{
     sync::Arc,
 };
 
+use bulkhead_cli::{Configuration, exit::UsageError, output};
 use clap::{
     Subcommand,
     builder::{PathBufValueParser, TypedValueParser},
 };
 
-use super::{Configuration, arguments::CONFIGURED_SLOT, exit::UsageError, output};
+use super::arguments::CONFIGURED_SLOT;
 use crate::{
     capabilities::CapabilitySet,
     config::{Config, registries::Reference, slots::SlotId},

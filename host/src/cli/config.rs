@@ -1,9 +1,9 @@
 //! `bulkhead config`: checks the configuration, and reloads that of a running host.
 
+use bulkhead_cli::{Configuration, client::Remote, output};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::{Configuration, client::Remote, output};
 use crate::{
     config::{self, Config},
     distribution::Distribution,

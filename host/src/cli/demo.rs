@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use bulkhead_cli::{Configuration, make_data_folder, output};
 use clap::Parser;
 
-use super::{Configuration, make_data_folder, output};
 use crate::{
     appointments::{Clock, DatabaseLocation, Demo},
     config::{Flag, HostSpec},

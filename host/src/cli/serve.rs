@@ -6,9 +6,9 @@ use std::{
     sync::Arc,
 };
 
+use bulkhead_cli::{Configuration, exit::RequestsLost};
 use clap::{Args, ValueEnum};
 
-use super::{Configuration, exit::RequestsLost};
 use crate::{
     config::{Flag, HostSpec, Loaded, Problems},
     deploy::ConfigSource,

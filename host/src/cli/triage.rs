@@ -12,10 +12,10 @@ use std::{
 
 use anyhow::Context as _;
 use bulkhead_classifier::tickets::{self, Ticket};
+use bulkhead_cli::{Configuration, make_data_folder};
 use bulkhead_inference::{model::Model, source};
 use clap::Parser;
 
-use super::{Configuration, make_data_folder};
 use crate::{
     config::{Config, Flag, HostSpec},
     inference::{

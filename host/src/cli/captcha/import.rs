@@ -3,9 +3,9 @@
 use std::{fs, path::Path};
 
 use anyhow::Context as _;
+use bulkhead_cli::{check, exit::InvalidConfiguration, output};
 
 use crate::{
-    cli::{check, exit::InvalidConfiguration, output},
     config::{
         ConfigFile, HostSpec,
         import::{ImportError, Imported},

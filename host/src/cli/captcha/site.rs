@@ -4,18 +4,18 @@ mod change;
 
 use std::path::{Path, PathBuf};
 
+use bulkhead_cli::{
+    Configuration,
+    client::Remote,
+    exit::{InvalidConfiguration, UsageError},
+    output, sources,
+};
 use clap::Subcommand;
 use serde_json::json;
 use unicode_normalization::UnicodeNormalization as _;
 
 use self::change::SiteChange;
 use crate::{
-    cli::{
-        Configuration,
-        client::Remote,
-        exit::{InvalidConfiguration, UsageError},
-        output, sources,
-    },
     config::{HostSpec, formats, load},
     services::captcha::{
         config::Captcha,

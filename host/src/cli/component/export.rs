@@ -4,15 +4,11 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use bulkhead_cli::{client::Remote, output};
 use serde_json::{Value, json};
 
 use super::slot_path;
-use crate::{
-    cli::{client::Remote, output},
-    compile::ComponentDigest,
-    config::slots::SlotId,
-    files,
-};
+use crate::{compile::ComponentDigest, config::slots::SlotId, files};
 
 /// The header field with the SHA-256 of the bytes that are sent (RFC 9530).
 const CONTENT_DIGEST: &str = "content-digest";

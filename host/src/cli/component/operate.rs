@@ -3,14 +3,12 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
+use bulkhead_cli::{RemoteError, client::Remote, output};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::{export::export, named, push::push, show, slot_path};
-use crate::{
-    cli::{client::Remote, lines, output, remote_error::RemoteError},
-    config::slots::SlotId,
-};
+use crate::{cli::lines, config::slots::SlotId};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum Command {

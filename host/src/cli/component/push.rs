@@ -8,18 +8,18 @@ use std::{
 };
 
 use anyhow::Context as _;
+use bulkhead_cli::{
+    RemoteError,
+    client::{Remote, TIMEOUT},
+    exit::UsageError,
+    output,
+};
 use indicatif::{ProgressBar, ProgressStyle};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
 use super::{reference, slot_path};
 use crate::{
-    cli::{
-        client::{Remote, TIMEOUT},
-        exit::UsageError,
-        output,
-        remote_error::RemoteError,
-    },
     config::{sandbox::LARGEST_COMPONENT_BYTES, slots::SlotId},
     deploy::EMBEDDED,
     files,

@@ -1,8 +1,7 @@
 //! Prints the host's answers about slots and versions for people.
 
+use bulkhead_cli::output::{self, OutputError, cell};
 use serde_json::{Value, json};
-
-use crate::cli::output::{self, OutputError, cell};
 
 /// Digits of a version's id that are printed.
 const DIGITS: usize = 16;

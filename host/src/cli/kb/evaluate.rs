@@ -3,14 +3,11 @@
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use anyhow::Context as _;
+use bulkhead_cli::{output, share};
 use bulkhead_knowledge::evaluation::{Run, questions};
 
 use super::{KnowledgeArgs, question::Searcher};
-use crate::{
-    cli::{output, share::share},
-    config::HostSpec,
-    services::tickets::config::TicketSettings,
-};
+use crate::{config::HostSpec, services::tickets::config::TicketSettings};
 
 /// How many missing documents an error names at most.
 const MOST_SHOWN: usize = 5;

@@ -3,13 +3,13 @@
 use std::{fs, ops::RangeInclusive, path::PathBuf};
 
 use anyhow::Context as _;
+use bulkhead_cli::{exit::UsageError, output};
 use bulkhead_knowledge::{ChunkSize, ImportOptions, Mode, Report, Source, Zammad};
 use serde_json::json;
 use url::Url;
 
 use super::{KnowledgeArgs, load_model, open, progress::ProgressDisplay};
 use crate::{
-    cli::{exit::UsageError, output},
     config::{HostSpec, formats},
     knowledge::PromptEmbedder,
 };

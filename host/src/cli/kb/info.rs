@@ -1,10 +1,11 @@
 //! `bulkhead kb info`: shows what the knowledge base holds.
 
+use bulkhead_cli::output;
 use bulkhead_knowledge::Mode;
 use serde_json::json;
 
 use super::{KnowledgeArgs, open};
-use crate::{cli::output, config::HostSpec};
+use crate::config::HostSpec;
 
 /// Arguments of `bulkhead kb info`.
 #[derive(Debug, clap::Args)]

@@ -6,10 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use bulkhead_cli::output;
 use bulkhead_knowledge::{ImportObserver, ImportProgress};
 use indicatif::{ProgressBar, ProgressStyle};
-
-use crate::cli::output;
 
 /// Longest time between two lines while passages are embedded.
 const LINE_INTERVAL: Duration = Duration::from_secs(10);

@@ -1,10 +1,11 @@
 //! `bulkhead kb remove`: removes a source from the knowledge base.
 
+use bulkhead_cli::output;
 use bulkhead_knowledge::Mode;
 use serde_json::json;
 
 use super::{KnowledgeArgs, open};
-use crate::{cli::output, config::HostSpec};
+use crate::config::HostSpec;
 
 /// Arguments of `bulkhead kb remove`.
 #[derive(Debug, clap::Args)]

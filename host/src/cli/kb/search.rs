@@ -1,10 +1,11 @@
 //! `bulkhead kb search`: searches the knowledge base.
 
+use bulkhead_cli::output;
 use bulkhead_knowledge::Passage;
 use serde_json::json;
 
 use super::{KnowledgeArgs, question::Searcher};
-use crate::{cli::output, config::HostSpec};
+use crate::config::HostSpec;
 
 /// Characters of a passage that are shown to people.
 const SHOWN: usize = 200;

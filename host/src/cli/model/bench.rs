@@ -5,12 +5,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use bulkhead_cli::output;
 use bulkhead_inference::{
     engine::{Engine, EngineOptions, Input, Request},
     model::{EmbedOptions, Model},
 };
-
-use crate::cli::output;
 
 /// Time that each line measures.
 const MEASURE_TIME: Duration = Duration::from_secs(2);

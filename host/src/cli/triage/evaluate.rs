@@ -4,14 +4,12 @@ use std::{fs, path::PathBuf};
 
 use anyhow::Context as _;
 use bulkhead_classifier::{pipeline::Pipeline, tickets::Ticket};
+use bulkhead_cli::{output, share};
 use bulkhead_inference::head::Head;
 use bulkhead_triage_features::FeatureSettings;
 
 use super::{LoadedModel, TriageArgs, labels, read_tickets};
-use crate::{
-    cli::{output, share::share},
-    config::HostSpec,
-};
+use crate::config::HostSpec;
 
 /// Arguments of `bulkhead triage evaluate`.
 #[derive(Debug, clap::Args)]

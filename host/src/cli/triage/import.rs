@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use bulkhead_cli::output;
+
 use super::read;
-use crate::{cli::output, services::tickets::import::import_triage_yml, telemetry::logs};
+use crate::{services::tickets::import::import_triage_yml, telemetry::logs};
 
 /// Prints the converted configuration; notes go to standard error.
 pub(super) fn run(file: &Path) -> anyhow::Result<()> {

@@ -4,11 +4,12 @@ use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use anyhow::Context as _;
 use bulkhead_classifier::{pipeline::Pipeline, tickets::Ticket};
+use bulkhead_cli::output;
 use bulkhead_triage_configuration::Configuration;
 use bulkhead_triage_features::FeatureSettings;
 
 use super::{LoadedModel, TriageArgs, labels, read_tickets};
-use crate::{cli::output, config::HostSpec, services::tickets::config::HEAD};
+use crate::{config::HostSpec, services::tickets::config::HEAD};
 
 /// Folder of classifier heads, in the data folder.
 const HEADS_DIR: &str = "heads";

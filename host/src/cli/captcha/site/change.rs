@@ -7,11 +7,11 @@ use std::{
 };
 
 use anyhow::Context as _;
+use bulkhead_cli::{check, client::Remote, exit::InvalidConfiguration, output};
 use serde_json::{Value, json};
 
 use super::{Target, file};
 use crate::{
-    cli::{check, client::Remote, exit::InvalidConfiguration, output},
     config::{Config, ConfigFile, HostSpec, Loaded},
     files,
     services::captcha::{
@@ -218,10 +218,11 @@ mod tests {
         os::unix::{fs::symlink, net::UnixListener},
     };
 
+    use bulkhead_cli::exit::Exit;
     use clap::Parser;
 
     use super::*;
-    use crate::{cli::exit::Exit, services::list::BULKHEAD};
+    use crate::services::list::BULKHEAD;
 
     #[derive(Debug, Parser)]
     struct Line {

@@ -2,12 +2,11 @@
 
 use std::process::ExitCode;
 
+use bulkhead_config::Problems;
+use bulkhead_rollout::registry::{Fault, PullError};
+use bulkhead_service::ComponentCheckError;
+
 use super::remote_error::RemoteError;
-use crate::{
-    config::Problems,
-    registry::{Fault, PullError},
-    service::ComponentCheckError,
-};
 
 /// The code of the host's error that the database which it shares with others does not answer.
 const STATE_UNREACHABLE: &str = "state-unreachable";
@@ -15,14 +14,16 @@ const STATE_UNREACHABLE: &str = "state-unreachable";
 /// Wrong arguments, or wrong variables that set them.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(super) struct UsageError(pub(super) String);
+pub struct UsageError(pub String);
 
 /// A configuration with which no host can start.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}:\n{problems}")]
-pub(super) struct InvalidConfiguration {
-    pub(super) what: &'static str,
-    pub(super) problems: Problems,
+pub struct InvalidConfiguration {
+    /// What follows, such as `no host can start from the result`.
+    pub what: &'static str,
+    /// What is wrong with it.
+    pub problems: Problems,
 }
 
 /// The host stopped before every request in flight had its answer.
@@ -31,12 +32,12 @@ pub(super) struct InvalidConfiguration {
     "the time to drain (server.drain_seconds; one second for operators' requests) has passed, and the requests that were \
      still in flight are lost"
 )]
-pub(super) struct RequestsLost;
+pub struct RequestsLost;
 
 /// Exit codes of failed commands; `host/rollout/README.md` has the same table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Exit {
+pub enum Exit {
     /// Every other failure.
     Failed = 1,
     /// The arguments are wrong. The parser of arguments ends with the same code.
@@ -57,7 +58,7 @@ pub(super) enum Exit {
 
 impl Exit {
     /// Returns the exit code of an error.
-    pub(super) fn of(error: &anyhow::Error) -> Self {
+    pub fn of(error: &anyhow::Error) -> Self {
         if error.is::<UsageError>() {
             return Self::Usage;
         }

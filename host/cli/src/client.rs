@@ -18,13 +18,13 @@ use super::{TOKEN_FILE_VARIABLE, TOKEN_VARIABLE, URL_VARIABLE, exit::UsageError,
 const DEFAULT_URL: &str = "http://127.0.0.1:9901";
 
 /// Time limit of a request: longer than the largest component takes to arrive and compile.
-pub(super) const TIMEOUT: Duration = Duration::from_secs(600);
+pub const TIMEOUT: Duration = Duration::from_secs(600);
 /// Time limit of a connection attempt: longer than any network takes to report that no one listens.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Names a host and the token to use.
 #[derive(Debug, clap::Args)]
-pub(super) struct Remote {
+pub struct Remote {
     /// The operators' listener of the host [default: http://127.0.0.1:9901].
     #[arg(long, value_name = "URL", env = URL_VARIABLE)]
     url: Option<String>,
@@ -36,39 +36,51 @@ pub(super) struct Remote {
     ca: Option<PathBuf>,
     /// Print JSON.
     #[arg(long)]
-    pub(super) json: bool,
+    pub json: bool,
 }
 
 impl Remote {
     /// Sets the URL to `url` if no flag or variable sets it.
-    pub(super) fn or_at(self, url: String) -> Self {
+    pub fn or_at(self, url: String) -> Self {
         Self { url: self.url.or(Some(url)), ..self }
     }
 
     /// Returns the URL of the host's operators' listener.
-    pub(super) fn url(&self) -> &str {
+    pub fn url(&self) -> &str {
         self.url.as_deref().unwrap_or(DEFAULT_URL)
     }
 
     /// Returns whether a host answers, with a request that needs no token.
-    pub(super) fn is_there(&self) -> anyhow::Result<bool> {
+    ///
+    /// # Errors
+    /// Fails if the arguments are wrong.
+    pub fn is_there(&self) -> anyhow::Result<bool> {
         let request = self.client()?.request(Method::GET, format!("{}/health/live", self.base()?));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         Ok(runtime.block_on(self.answer(request)).is_ok())
     }
 
     /// Sends a GET request and returns the answer's JSON.
-    pub(super) fn get(&self, path: &str) -> anyhow::Result<Value> {
+    ///
+    /// # Errors
+    /// Fails if the host does not answer, or refuses the request.
+    pub fn get(&self, path: &str) -> anyhow::Result<Value> {
         self.ask(Method::GET, path, |request| request)
     }
 
     /// Sends a POST request with JSON and returns the answer's JSON.
-    pub(super) fn post(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
+    ///
+    /// # Errors
+    /// Fails if the host does not answer, or refuses the request.
+    pub fn post(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
         self.ask(Method::POST, path, |request| request.json(body))
     }
 
     /// Sends a POST request that may start a job. Returns the answer's status and JSON.
-    pub(super) fn start(
+    ///
+    /// # Errors
+    /// Fails if the host does not answer, or refuses the request.
+    pub fn start(
         &self,
         path: &str,
         query: &[(&str, &str)],
@@ -82,7 +94,10 @@ impl Remote {
     }
 
     /// Does the same with a component, its source, and the text of its `.minisig` file.
-    pub(super) fn upload(
+    ///
+    /// # Errors
+    /// Fails if the host does not answer, or refuses the request.
+    pub fn upload(
         &self,
         path: &str,
         source: &str,
@@ -99,7 +114,10 @@ impl Remote {
     }
 
     /// Sends a GET request and returns the answer's header fields and bytes.
-    pub(super) fn download(&self, path: &str) -> anyhow::Result<(HeaderMap, Bytes)> {
+    ///
+    /// # Errors
+    /// Fails if the host does not answer, or refuses the request.
+    pub fn download(&self, path: &str) -> anyhow::Result<(HeaderMap, Bytes)> {
         let answer = self.send(Method::GET, path, |request| request)?;
         Ok((answer.headers, answer.body))
     }

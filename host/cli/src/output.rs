@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// Why a text could not be written.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum OutputError {
+pub enum OutputError {
     /// The reader has closed standard output, which ends the command and is no failure.
     #[error("the reader has closed standard output")]
     Closed,
@@ -25,43 +25,55 @@ impl From<io::Error> for OutputError {
 }
 
 /// Writes `text` as it is.
-pub(super) fn text(text: impl Display) -> Result<(), OutputError> {
+///
+/// # Errors
+/// See [`OutputError`].
+pub fn text(text: impl Display) -> Result<(), OutputError> {
     let mut out = io::stdout().lock();
     write!(out, "{text}")?;
     Ok(out.flush()?)
 }
 
 /// Writes `bytes` as they are.
-pub(super) fn bytes(bytes: &[u8]) -> Result<(), OutputError> {
+///
+/// # Errors
+/// See [`OutputError`].
+pub fn bytes(bytes: &[u8]) -> Result<(), OutputError> {
     let mut out = io::stdout().lock();
     out.write_all(bytes)?;
     Ok(out.flush()?)
 }
 
 /// Writes a line.
-pub(super) fn line(line: impl Display) -> Result<(), OutputError> {
+///
+/// # Errors
+/// See [`OutputError`].
+pub fn line(line: impl Display) -> Result<(), OutputError> {
     text(format_args!("{line}\n"))
 }
 
 /// Returns a count in a column and what it counts, in the singular or the plural.
-pub(super) fn counted(count: impl Display, thing: &str) -> String {
+pub fn counted(count: impl Display, thing: &str) -> String {
     let count = count.to_string();
     let several = if count == "1" { "" } else { "s" };
     format!("{count:>7} {thing}{several}")
 }
 
 /// Writes a line to standard error. A failure is ignored, because no one needs to read it.
-pub(super) fn stderr_line(line: impl Display) {
+pub fn stderr_line(line: impl Display) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
 /// Writes indented JSON for programs.
-pub(super) fn json(value: &Value) -> Result<(), OutputError> {
+///
+/// # Errors
+/// See [`OutputError`].
+pub fn json(value: &Value) -> Result<(), OutputError> {
     line(format_args!("{value:#}"))
 }
 
 /// Returns a value for people: text without a terminal's control characters, and an empty text for null.
-pub(super) fn cell(value: Option<&Value>) -> String {
+pub fn cell(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(text)) => {
@@ -72,12 +84,15 @@ pub(super) fn cell(value: Option<&Value>) -> String {
 }
 
 /// Joins the lines of a text, so that it takes one line of the output.
-pub(super) fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
 }
 
 /// Writes a list of objects as a table whose columns are these members.
-pub(super) fn table(columns: &[&str], rows: Option<&Value>) -> Result<(), OutputError> {
+///
+/// # Errors
+/// See [`OutputError`].
+pub fn table(columns: &[&str], rows: Option<&Value>) -> Result<(), OutputError> {
     let rows = rows.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let cells = |row: &Value| -> Vec<String> {
         columns.iter().map(|column| one_line(&cell(row.get(*column)))).collect()

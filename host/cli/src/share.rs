@@ -1,7 +1,10 @@
 //! Parses shares, which are numbers from 0 to 1, as arguments.
 
 /// Reads a share. A number outside 0 to 1 is refused, because every figure would reach it or none.
-pub(super) fn share(text: &str) -> Result<f64, String> {
+///
+/// # Errors
+/// Says what a share is.
+pub fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
     share.ok_or_else(|| "a share is a number from 0 to 1, as in 0.95".to_owned())
 }

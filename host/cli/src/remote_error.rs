@@ -10,7 +10,7 @@ const ANSWERING: &str = "answering";
 
 /// Why the host did not do what a command asked for.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum RemoteError {
+pub enum RemoteError {
     /// The host does not answer.
     #[error("no answer from {url}: {cause}; see that the host runs, and give --url or {URL_VARIABLE}")]
     Unreachable {
@@ -33,7 +33,7 @@ pub(super) enum RemoteError {
 
 impl RemoteError {
     /// Reads an error from its JSON. The error of a job has its status in there.
-    pub(super) fn from_json(error: &Value) -> Self {
+    pub fn from_json(error: &Value) -> Self {
         let text = |name: &str| error.get(name).and_then(Value::as_str).map(str::to_owned);
         let status =
             error.get("status").and_then(Value::as_u64).and_then(|status| u16::try_from(status).ok());
@@ -44,12 +44,12 @@ impl RemoteError {
     }
 
     /// Returns whether an error says that a version answers already.
-    pub(super) fn is_answering(error: &anyhow::Error) -> bool {
+    pub fn is_answering(error: &anyhow::Error) -> bool {
         matches!(error.downcast_ref(), Some(Self::Refused { code, .. }) if code == ANSWERING)
     }
 
     /// Replaces the status of a refusal by that of the HTTP response.
-    pub(super) fn with_status(self, status: StatusCode) -> Self {
+    pub(crate) fn with_status(self, status: StatusCode) -> Self {
         match self {
             Self::Refused { code, message, .. } => Self::Refused { status, code, message },
             unreachable @ Self::Unreachable { .. } => unreachable,
