@@ -2,23 +2,15 @@
 
 mod admin;
 mod arguments;
-mod captcha;
 mod component;
 mod config;
-mod demo;
-mod embedding;
-mod kb;
-mod model;
 mod serve;
-mod services;
-mod triage;
 
 use std::process::ExitCode;
 
 use bulkhead_cli::{exit, output};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-pub use self::services::{COMMANDS, SERVE_FLAGS};
 use crate::{compile, distribution::Distribution, telemetry::logs};
 
 /// The arguments that the command line of every binary takes.

@@ -18,10 +18,9 @@ pub struct Distribution {
     pub services: ServiceList,
     /// The deprecated names of interfaces of its capabilities.
     pub deprecated: &'static [Deprecated],
-    /// The subcommands in addition to those of every binary.
-    pub commands: &'static [CommandSpec],
-    /// The flags of `serve` in addition to those of every binary.
-    pub serve_flags: &'static [FlagsSpec],
+    /// The names of subcommands of services, in the order of the help. Those that are not named come last, in the order of
+    /// services.
+    pub command_order: &'static [&'static str],
 }
 
 impl Distribution {
@@ -42,6 +41,19 @@ impl Distribution {
         let general = capabilities::general();
         let all = self.services.iter().fold(general, |set, service| service.add_capabilities(set));
         all.with_deprecated(self.deprecated)
+    }
+
+    /// Returns the subcommands in addition to those of every binary, in the order of the help.
+    pub fn commands(&self) -> Vec<&'static CommandSpec> {
+        let mut commands: Vec<_> = self.services.iter().flat_map(|service| service.commands()).collect();
+        let place = |name: &str| self.command_order.iter().position(|known| *known == name);
+        commands.sort_by_cached_key(|own| place(own.command().get_name()).unwrap_or(usize::MAX));
+        commands
+    }
+
+    /// Returns the flags of `serve` in addition to those of every binary.
+    pub fn serve_flags(&self) -> impl Iterator<Item = &'static FlagsSpec> {
+        self.services.iter().flat_map(|service| service.serve_flags())
     }
 
     /// Returns the ids of the slots of all services.

@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
-use bulkhead::{Distribution, cli, services::list::BULKHEAD};
+use bulkhead::{cli, services::list::BULKHEAD};
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
-    cli::run(&Distribution { commands: cli::COMMANDS, serve_flags: cli::SERVE_FLAGS, ..BULKHEAD })
+    cli::run(&BULKHEAD)
 }

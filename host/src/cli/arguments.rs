@@ -26,10 +26,10 @@ pub(super) const SUBJECT: &str = "subject";
 /// Returns the command line of a binary: `every`, which every binary has, and what its services add.
 pub(super) fn command(every: clap::Command, distribution: &Distribution) -> clap::Command {
     let named = every.name(distribution.name).about(distribution.about);
-    let commands = distribution.commands.iter();
-    let with_commands = commands.fold(named, |command, own| command.subcommand(own.command()));
+    let commands = distribution.commands();
+    let with_commands = commands.iter().fold(named, |command, own| command.subcommand(own.command()));
     let with_flags = with_commands.mut_subcommands(|command| match command.get_name() {
-        SERVE => distribution.serve_flags.iter().fold(command, |command, own| own.add_to(command)),
+        SERVE => distribution.serve_flags().fold(command, |command, own| own.add_to(command)),
         _ => command,
     });
     let slots: Vec<&'static str> = distribution.slots().map(SlotId::as_str).collect();
@@ -90,7 +90,8 @@ pub(super) fn of_service<'g>(
     given: &'g ArgMatches,
 ) -> Option<(&'static CommandSpec, &'g ArgMatches)> {
     let (name, given) = given.subcommand()?;
-    let command = distribution.commands.iter().find(|own| own.command().get_name() == name)?;
+    let commands = distribution.commands();
+    let command = commands.into_iter().find(|own| own.command().get_name() == name)?;
     Some((command, given))
 }
 
@@ -101,7 +102,7 @@ pub(super) fn of_service<'g>(
 pub(super) fn serve_flags(distribution: &Distribution, given: &ArgMatches) -> Result<Vec<Flag>, clap::Error> {
     let Some(given) = given.subcommand_matches(SERVE) else { return Ok(Vec::new()) };
     let mut flags = Vec::new();
-    for own in distribution.serve_flags {
+    for own in distribution.serve_flags() {
         flags.extend(own.read(given)?);
     }
     Ok(flags)
@@ -114,12 +115,9 @@ mod tests {
     use clap::CommandFactory as _;
 
     use super::*;
-    use crate::{
-        cli::{Arguments, COMMANDS, SERVE_FLAGS},
-        services::list::BULKHEAD,
-    };
+    use crate::{cli::Arguments, services::list::BULKHEAD};
 
-    const WITH_ALL: Distribution = Distribution { commands: COMMANDS, serve_flags: SERVE_FLAGS, ..BULKHEAD };
+    const WITH_ALL: Distribution = BULKHEAD;
     const WITH_NONE: Distribution = Distribution { name: "other", services: &[], ..BULKHEAD };
 
     fn given(distribution: &Distribution, arguments: &[&str]) -> Result<ArgMatches, clap::Error> {

@@ -21,7 +21,6 @@ fn main() -> ExitCode {
         about: env!("CARGO_PKG_DESCRIPTION"),
         services: &[&AdderPlugin],
         deprecated: &[],
-        commands: &[],
-        serve_flags: &[],
+        command_order: &[],
     })
 }

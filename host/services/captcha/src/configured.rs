@@ -8,7 +8,7 @@ use bulkhead_service::Service as _;
 use crate::service::CaptchaPlugin;
 
 /// Returns the specification of a host with this service alone.
-fn spec() -> HostSpec {
+pub(crate) fn spec() -> HostSpec {
     HostSpec {
         services: vec![CaptchaPlugin.spec()],
         interfaces: Vec::new(),

@@ -6,6 +6,7 @@ mod answer;
 mod calls;
 pub mod capabilities;
 mod client;
+mod command;
 pub mod config;
 #[cfg(test)]
 mod configured;

@@ -20,8 +20,8 @@ use bulkhead_runtime::capabilities::{CapabilitySet, SlotResources};
 use bulkhead_runtime::compile::ComponentDigest;
 use bulkhead_runtime::keys::MasterKey;
 use bulkhead_service::{
-    MetricRegistrar, SECRETS_DIR, ServedAt, Service, ServiceContext, ServiceFuture, SharedDatabase, Started,
-    check_component, not_owned,
+    CommandSpec, MetricRegistrar, SECRETS_DIR, ServedAt, Service, ServiceContext, ServiceFuture,
+    SharedDatabase, Started, check_component, not_owned,
 };
 use bulkhead_telemetry::metrics::{PoolStats, Times};
 
@@ -31,6 +31,7 @@ use crate::{
     actuator::{self, ActuatorState, Application},
     alias::ALIASES,
     capabilities::{ledger::LedgerCapability, pow::PowCapability},
+    command::Command,
     config::{Captcha, Database, OnLedgerFailure, Site, management::Management},
     http::{self, CaptchaState, Guard, WidgetFiles, demo},
     metrics::{CaptchaMetrics, LedgerTable},
@@ -69,6 +70,10 @@ impl Service for CaptchaPlugin {
 
     fn aliases(&self) -> Aliases {
         ALIASES
+    }
+
+    fn commands(&self) -> &'static [CommandSpec] {
+        const { &[CommandSpec::of::<Command>()] }
     }
 
     fn add_capabilities(&self, capabilities: CapabilitySet) -> CapabilitySet {

@@ -1,6 +1,8 @@
 //! The embedding service: the loaded models with a timeout per request.
 
 pub mod alias;
+mod command;
+mod flags;
 pub mod http;
 pub mod metrics;
 mod models;

@@ -11,11 +11,15 @@ use bulkhead_models::{
 use bulkhead_rollout::LiveKeys;
 use bulkhead_runtime::capabilities::{CapabilitySet, SlotResources};
 use bulkhead_runtime::keys::token_hash;
-use bulkhead_service::{MetricRegistrar, PageEntry, Service, ServiceContext, ServiceFuture, Started};
+use bulkhead_service::{
+    CommandSpec, FlagsSpec, MetricRegistrar, PageEntry, Service, ServiceContext, ServiceFuture, Started,
+};
 
 use crate::{
     EmbeddingService,
     alias::ALIASES,
+    command::Command,
+    flags::Flags,
     http::{self, EmbeddingState},
     metrics::EmbeddingMetrics,
     models,
@@ -44,6 +48,14 @@ impl Service for EmbeddingPlugin {
 
     fn aliases(&self) -> Aliases {
         ALIASES
+    }
+
+    fn commands(&self) -> &'static [CommandSpec] {
+        const { &[CommandSpec::of::<Command>()] }
+    }
+
+    fn serve_flags(&self) -> &'static [FlagsSpec] {
+        const { &[FlagsSpec::of::<Flags>()] }
     }
 
     fn add_capabilities(&self, capabilities: CapabilitySet) -> CapabilitySet {

@@ -2,6 +2,7 @@
 
 pub mod alias;
 pub mod capabilities;
+mod command;
 pub mod config;
 #[cfg(test)]
 mod configured;

@@ -16,7 +16,8 @@ use bulkhead_runtime::capabilities::CapabilitySet;
 use bulkhead_runtime::compile::ComponentDigest;
 use bulkhead_runtime::keys::token_hash;
 use bulkhead_service::{
-    Close, PageEntry, Service, ServiceContext, ServiceFuture, Started, check_component, not_owned,
+    Close, CommandSpec, PageEntry, Service, ServiceContext, ServiceFuture, Started, check_component,
+    not_owned,
 };
 use futures_util::future::LocalBoxFuture;
 
@@ -24,6 +25,7 @@ use crate::{
     StatusService,
     alias::ALIASES,
     capabilities::appointments::AppointmentsCapability,
+    command::Command,
     config::{AppointmentDatabase, StatusSettings, TokenHash, embedded_appointments},
     http::{self, StatusState},
     spec::{NAME, SPEC, STATUS},
@@ -50,6 +52,10 @@ impl Service for StatusPlugin {
 
     fn aliases(&self) -> Aliases {
         ALIASES
+    }
+
+    fn commands(&self) -> &'static [CommandSpec] {
+        const { &[CommandSpec::of::<Command>()] }
     }
 
     fn add_capabilities(&self, capabilities: CapabilitySet) -> CapabilitySet {

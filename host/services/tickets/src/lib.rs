@@ -1,9 +1,10 @@
-//! The ticket service: triages tickets and answers them. It holds the service's settings, routes, capabilities and metrics,
-//! and imports the configuration of the service that it replaces.
+//! The ticket service: triages tickets and answers them. It holds the service's settings, routes, capabilities, metrics and
+//! subcommands, and imports the configuration of the service that it replaces.
 
 pub mod answer;
 pub mod capabilities;
 mod classifiers;
+mod commands;
 pub mod config;
 #[cfg(test)]
 mod configured;

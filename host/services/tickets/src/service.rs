@@ -13,7 +13,8 @@ use bulkhead_runtime::capabilities::{CapabilitySet, SlotResources};
 use bulkhead_runtime::compile::ComponentDigest;
 use bulkhead_runtime::keys::{ApiKeys, token_hash};
 use bulkhead_service::{
-    MetricRegistrar, PageEntry, Service, ServiceContext, ServiceFuture, Started, check_component, not_owned,
+    CommandSpec, MetricRegistrar, PageEntry, Service, ServiceContext, ServiceFuture, Started,
+    check_component, not_owned,
 };
 use bulkhead_telemetry::Metrics;
 
@@ -21,6 +22,7 @@ use crate::{
     answer::AnswerService,
     capabilities::{guard::GuardCapability, llm::LlmCapability, search::SearchCapability},
     classifiers,
+    commands::COMMANDS,
     config::TicketSettings,
     guard::{GuardrailClient, metrics::GuardMetrics},
     http::{self, TicketState},
@@ -56,6 +58,10 @@ impl Service for TicketsPlugin {
 
     fn tables(&self) -> &'static [TableSpec] {
         const { &[TableSpec::of::<TicketSettings>()] }
+    }
+
+    fn commands(&self) -> &'static [CommandSpec] {
+        COMMANDS
     }
 
     fn add_capabilities(&self, capabilities: CapabilitySet) -> CapabilitySet {

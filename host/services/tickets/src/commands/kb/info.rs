@@ -1,15 +1,15 @@
 //! `bulkhead kb info`: shows what the knowledge base holds.
 
 use bulkhead_cli::output;
+use bulkhead_config::HostSpec;
 use bulkhead_knowledge::Mode;
 use serde_json::json;
 
 use super::{KnowledgeArgs, open};
-use crate::config::HostSpec;
 
 /// Arguments of `bulkhead kb info`.
 #[derive(Debug, clap::Args)]
-pub(in crate::cli) struct Info {
+pub(in crate::commands) struct Info {
     #[command(flatten)]
     args: KnowledgeArgs,
 }

@@ -5,11 +5,12 @@ use std::{collections::BTreeMap, fs, path::PathBuf};
 use anyhow::Context as _;
 use bulkhead_classifier::{pipeline::Pipeline, tickets::Ticket};
 use bulkhead_cli::output;
+use bulkhead_config::HostSpec;
 use bulkhead_triage_configuration::Configuration;
 use bulkhead_triage_features::FeatureSettings;
 
 use super::{LoadedModel, TriageArgs, labels, read_tickets};
-use crate::{config::HostSpec, services::tickets::config::HEAD};
+use crate::config::HEAD;
 
 /// Folder of classifier heads, in the data folder.
 const HEADS_DIR: &str = "heads";
@@ -20,7 +21,7 @@ const FEATURE_BITS: u8 = 18;
 
 /// Arguments of `bulkhead triage train`.
 #[derive(Debug, clap::Args)]
-pub(in crate::cli) struct Train {
+pub(in crate::commands) struct Train {
     #[command(flatten)]
     args: TriageArgs,
     /// Labelled tickets, a JSON object a line: `{"text": ..., "category": ...}`.

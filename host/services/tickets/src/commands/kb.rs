@@ -11,20 +11,18 @@ mod search;
 use std::{path::PathBuf, sync::Arc};
 
 use bulkhead_cli::{Configuration, make_data_folder};
+use bulkhead_config::{Config, Flag, HostSpec};
 use bulkhead_knowledge::{KnowledgeBase, Mode};
+use bulkhead_models::{
+    Inference, ServedModel,
+    config::{EmbeddingSettings, MODELS},
+    models_dir,
+};
+use bulkhead_service::ServiceCommand;
+use bulkhead_telemetry::Metrics;
 use clap::Parser;
 
-use crate::{
-    config::{Config, Flag, HostSpec},
-    inference::{
-        Inference, ServedModel,
-        config::{EmbeddingSettings, MODELS},
-        models_dir,
-    },
-    service::ServiceCommand,
-    services::tickets::config::knowledge_url,
-    telemetry::Metrics,
-};
+use crate::config::knowledge_url;
 
 /// Fill, search and evaluate the knowledge base that tickets are answered from.
 #[derive(Debug, Parser)]

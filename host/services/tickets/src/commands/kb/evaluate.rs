@@ -4,17 +4,18 @@ use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use anyhow::Context as _;
 use bulkhead_cli::{output, share};
+use bulkhead_config::HostSpec;
 use bulkhead_knowledge::evaluation::{Run, questions};
 
 use super::{KnowledgeArgs, question::Searcher};
-use crate::{config::HostSpec, services::tickets::config::TicketSettings};
+use crate::config::TicketSettings;
 
 /// How many missing documents an error names at most.
 const MOST_SHOWN: usize = 5;
 
 /// Arguments of `bulkhead kb evaluate`.
 #[derive(Debug, clap::Args)]
-pub(in crate::cli) struct Evaluate {
+pub(in crate::commands) struct Evaluate {
     #[command(flatten)]
     args: KnowledgeArgs,
     /// Questions, a JSON object a line: `{"question": ..., "answers": [ids of the documents that answer it]}`. Without

@@ -1,8 +1,8 @@
 //! Flags of `serve` for the embedding service, with their names in the embedding server that Bulkhead replaces.
 
+use bulkhead_config::Flag;
+use bulkhead_service::ServiceFlags;
 use clap::Args;
-
-use crate::{config::Flag, service::ServiceFlags};
 
 /// Flags that set keys of the embedding service.
 #[derive(Debug, Args)]

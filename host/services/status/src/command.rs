@@ -2,15 +2,13 @@
 
 use std::path::PathBuf;
 
+use bulkhead_appointments::{Clock, DatabaseLocation, Demo};
 use bulkhead_cli::{Configuration, make_data_folder, output};
+use bulkhead_config::{Flag, HostSpec};
+use bulkhead_service::ServiceCommand;
 use clap::Parser;
 
-use crate::{
-    appointments::{Clock, DatabaseLocation, Demo},
-    config::{Flag, HostSpec},
-    service::ServiceCommand,
-    services::status::config::{AppointmentDatabase, StatusSettings, embedded_appointments},
-};
+use crate::config::{AppointmentDatabase, StatusSettings, embedded_appointments};
 
 /// Make up data to try services with.
 #[derive(Debug, Parser)]

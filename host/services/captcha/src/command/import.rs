@@ -4,15 +4,13 @@ use std::{fs, path::Path};
 
 use anyhow::Context as _;
 use bulkhead_cli::{check, exit::InvalidConfiguration, output};
-
-use crate::{
-    config::{
-        ConfigFile, HostSpec,
-        import::{ImportError, Imported},
-    },
-    services::captcha::import::{ApplicationFormat, import_application},
-    telemetry::logs,
+use bulkhead_config::{
+    ConfigFile, HostSpec,
+    import::{ImportError, Imported},
 };
+use bulkhead_telemetry::logs;
+
+use crate::import::{ApplicationFormat, import_application};
 
 /// The name of the result in error texts.
 const RESULT: &str = "the result";

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use bulkhead_cli::output;
+use bulkhead_telemetry::logs;
 
 use super::read;
-use crate::{services::tickets::import::import_triage_yml, telemetry::logs};
+use crate::import::import_triage_yml;
 
 /// Prints the converted configuration; notes go to standard error.
 pub(super) fn run(file: &Path) -> anyhow::Result<()> {

@@ -1,12 +1,10 @@
 //! Searches a knowledge base with the model that it was embedded with.
 
+use bulkhead_config::Config;
 use bulkhead_knowledge::{Embedder as _, KnowledgeBase, Mode, Passage, Query};
 
 use super::{load_model, open};
-use crate::{
-    config::Config,
-    knowledge::{PromptEmbedder, matching_model},
-};
+use crate::knowledge::{PromptEmbedder, matching_model};
 
 /// A knowledge base and the model that it was embedded with.
 pub(super) struct Searcher {

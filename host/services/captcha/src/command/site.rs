@@ -10,17 +10,15 @@ use bulkhead_cli::{
     exit::{InvalidConfiguration, UsageError},
     output, sources,
 };
+use bulkhead_config::{HostSpec, formats, load};
 use clap::Subcommand;
 use serde_json::json;
 use unicode_normalization::UnicodeNormalization as _;
 
 use self::change::SiteChange;
 use crate::{
-    config::{HostSpec, formats, load},
-    services::captcha::{
-        config::Captcha,
-        edit::{Rotation, SitesFile},
-    },
+    config::Captcha,
+    edit::{Rotation, SitesFile},
 };
 
 /// Random bytes of a secret, too many to guess.
@@ -28,7 +26,7 @@ const SECRET_BYTES: usize = 32;
 
 /// `bulkhead captcha site`.
 #[derive(Debug, Subcommand)]
-pub(in crate::cli) enum Command {
+pub(in crate::command) enum Command {
     /// Add a site with a random secret to the configuration file. The secret goes to standard output and is not shown
     /// again.
     Add {
@@ -77,7 +75,7 @@ pub(in crate::cli) enum Command {
 
 /// Names the file to change and the host that reads it.
 #[derive(Debug, clap::Args)]
-pub(in crate::cli) struct Target {
+pub(in crate::command) struct Target {
     #[command(flatten)]
     configuration: Configuration,
     /// Change the file only. A running host continues as before until it reloads the file.
@@ -88,7 +86,7 @@ pub(in crate::cli) struct Target {
 }
 
 impl Command {
-    pub(in crate::cli) fn run(self, spec: &HostSpec) -> anyhow::Result<()> {
+    pub(in crate::command) fn run(self, spec: &HostSpec) -> anyhow::Result<()> {
         match self {
             Self::Add { target, key, origins } => {
                 let secret = secret()?;

@@ -13,18 +13,16 @@ use std::{
 use anyhow::Context as _;
 use bulkhead_classifier::tickets::{self, Ticket};
 use bulkhead_cli::{Configuration, make_data_folder};
+use bulkhead_config::{Config, Flag, HostSpec};
 use bulkhead_inference::{model::Model, source};
+use bulkhead_models::{
+    config::{EmbeddingSettings, MODELS},
+    load_options, models_dir,
+};
+use bulkhead_service::ServiceCommand;
 use clap::Parser;
 
-use crate::{
-    config::{Config, Flag, HostSpec},
-    inference::{
-        config::{EmbeddingSettings, MODELS},
-        load_options, models_dir,
-    },
-    service::ServiceCommand,
-    services::triage::Rules,
-};
+use crate::triage::Rules;
 
 /// Train and evaluate ticket classifiers, or move to Bulkhead from zammad-ai.
 #[derive(Debug, Parser)]
