@@ -10,7 +10,7 @@ mod command;
 pub mod config;
 #[cfg(test)]
 mod configured;
-pub mod edit;
+mod edit;
 pub mod http;
 pub mod import;
 pub mod metrics;

@@ -159,7 +159,7 @@ impl RefreshSettings {
 }
 
 /// Returns the file of the embedded appointment database.
-pub fn embedded_appointments(config: &Config) -> PathBuf {
+pub(crate) fn embedded_appointments(config: &Config) -> PathBuf {
     config.data_dir.join("appointments.sqlite")
 }
 

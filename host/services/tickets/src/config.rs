@@ -60,7 +60,7 @@ pub enum TriageStrategy {
 }
 
 /// The default name of the classifier.
-pub const HEAD: &str = "triage";
+pub(crate) const HEAD: &str = "triage";
 
 impl ServiceTable for TicketSettings {
     const NAME: &'static str = "tickets";
@@ -154,7 +154,7 @@ impl TicketSettings {
 ///
 /// # Errors
 /// When the configuration was read without the table of tickets.
-pub fn knowledge_url(config: &Config) -> Result<Secret, MissingTable> {
+pub(crate) fn knowledge_url(config: &Config) -> Result<Secret, MissingTable> {
     let embedded = KnowledgeDatabase::embedded(&config.data_dir);
     Ok(config.table::<TicketSettings>()?.knowledge.url.url(&embedded))
 }

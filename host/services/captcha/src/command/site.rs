@@ -26,7 +26,7 @@ const SECRET_BYTES: usize = 32;
 
 /// `bulkhead captcha site`.
 #[derive(Debug, Subcommand)]
-pub(in crate::command) enum Command {
+pub(crate) enum Command {
     /// Add a site with a random secret to the configuration file. The secret goes to standard output and is not shown
     /// again.
     Add {
@@ -75,7 +75,7 @@ pub(in crate::command) enum Command {
 
 /// Names the file to change and the host that reads it.
 #[derive(Debug, clap::Args)]
-pub(in crate::command) struct Target {
+pub(crate) struct Target {
     #[command(flatten)]
     configuration: Configuration,
     /// Change the file only. A running host continues as before until it reloads the file.
@@ -86,7 +86,7 @@ pub(in crate::command) struct Target {
 }
 
 impl Command {
-    pub(in crate::command) fn run(self, spec: &HostSpec) -> anyhow::Result<()> {
+    pub(crate) fn run(self, spec: &HostSpec) -> anyhow::Result<()> {
         match self {
             Self::Add { target, key, origins } => {
                 let secret = secret()?;
