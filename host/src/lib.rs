@@ -1,14 +1,12 @@
 //! Bulkhead, a WebAssembly component host: one binary serves embeddings, ticket triage and answers, appointment status
 //! and captcha over HTTP; the logic of each but embeddings runs in a sandboxed component.
 //!
-//! The library is the command line and the start of the host. Every other part is a crate of its own, and is named here as
-//! a module for those who use the host as a library. A module may use only those below it, and those to its right; a test
-//! reads this list and fails on any other arrow:
+//! The library is the binary's list of services. Every other part is a crate of its own, and is named here as a module for
+//! those who use the host as a library. A module may use only those below it, and those to its right; a test reads this
+//! list and fails on any other arrow:
 //!
 //! ```text
-//! cli, host            the command line; the host as one thing
 //! services             the list of services and capabilities of this binary
-//! distribution         what a binary is made of
 //! admin                operators
 //! service              the trait of a service
 //! deploy, registry     how versions come to answer: push, swap, canary, roll back; OCI registries
@@ -23,9 +21,6 @@
 //! telemetry, config, clock, files
 //! ```
 
-pub mod cli;
-pub mod distribution;
-pub mod host;
 pub mod services;
 
 pub use bulkhead_admin as admin;
@@ -47,10 +42,9 @@ pub use bulkhead_runtime::invoke;
 pub use bulkhead_runtime::keys;
 pub use bulkhead_runtime::sandbox;
 pub use bulkhead_runtime::slots;
+pub use bulkhead_server::{Distribution, Host};
 pub use bulkhead_service as service;
 pub use bulkhead_telemetry as telemetry;
 pub use bulkhead_tickets_service::guard;
 pub use bulkhead_tickets_service::knowledge;
 pub use bulkhead_tickets_service::llm;
-pub use distribution::Distribution;
-pub use host::Host;

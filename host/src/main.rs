@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use bulkhead::{cli, services::list::BULKHEAD};
+use bulkhead::services::list::BULKHEAD;
+use bulkhead_server::cli;
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;

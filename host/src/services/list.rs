@@ -3,6 +3,8 @@
 #[cfg(test)]
 pub(in crate::services) mod tests;
 
+use bulkhead_server::Distribution;
+
 use super::{
     captcha::service::CaptchaPlugin, deprecated::DEPRECATED, embedding::service::EmbeddingPlugin,
     status::service::StatusPlugin, tickets::service::TicketsPlugin,
@@ -15,7 +17,6 @@ pub use super::{
 use crate::{
     capabilities::CapabilitySet,
     config::{HostSpec, Loaded, Problems, Sources, slots::SlotId},
-    distribution::Distribution,
     telemetry::{Metrics, family::Family},
 };
 

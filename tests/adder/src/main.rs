@@ -11,7 +11,7 @@ mod world;
 
 use std::process::ExitCode;
 
-use bulkhead::{Distribution, cli};
+use bulkhead_server::{Distribution, cli};
 
 use self::service::AdderPlugin;
 

@@ -1,7 +1,8 @@
-//! Tests of the binary's list of services: its keys, tables, problems and metrics.
+//! Tests of the binary's list of services: its arguments, keys, tables, problems and metrics.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
+mod arguments;
 mod metrics;
 mod problems;
 mod reference;

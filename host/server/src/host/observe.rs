@@ -2,13 +2,11 @@
 
 use std::sync::{Arc, Weak};
 
-use crate::{
-    engine::Engine,
-    http::accept::{ConnectionObserver, Fault},
-    telemetry::{
-        Metrics,
-        metrics::{PoolKind, WasmMemory},
-    },
+use bulkhead_http::accept::{ConnectionObserver, Fault};
+use bulkhead_runtime::engine::Engine;
+use bulkhead_telemetry::{
+    Metrics,
+    metrics::{PoolKind, WasmMemory},
 };
 
 /// Counts only the faults of the operators' connections; the metrics of connections are those of public listeners.

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use bulkhead_cli::{RemoteError, client::Remote, output};
+use bulkhead_config::slots::SlotId;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::{export::export, named, push::push, show, slot_path};
-use crate::{cli::lines, config::slots::SlotId};
+use crate::cli::lines;
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum Command {

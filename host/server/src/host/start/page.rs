@@ -14,12 +14,9 @@ use axum::{
     response::Response,
     routing::get,
 };
+use bulkhead_http::asset::{Asset, HTML, SCRIPT, STYLE, TEXT};
+use bulkhead_telemetry::accept::negotiate;
 use serde_json::{Value, json};
-
-use crate::{
-    http::asset::{Asset, HTML, SCRIPT, STYLE, TEXT},
-    telemetry::accept::negotiate,
-};
 
 /// The content security policy: only the page's own files are loaded, and text never becomes markup or script.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
@@ -53,17 +50,20 @@ static FILES: [Asset; 8] = [
 
 /// The guides that the binary carries, with their titles.
 static GUIDES: [(Asset, &str); 8] = [
-    (Asset::text("README.md", TEXT, include_str!("../../../../README.md")), "Bulkhead"),
-    (Asset::text("embedding.md", TEXT, include_str!("../../../services/embedding/README.md")), "Embedding"),
-    (Asset::text("tickets.md", TEXT, include_str!("../../../services/tickets/README.md")), "Tickets"),
-    (Asset::text("captcha.md", TEXT, include_str!("../../../services/captcha/README.md")), "Captcha"),
-    (Asset::text("status.md", TEXT, include_str!("../../../services/status/README.md")), "Status"),
-    (Asset::text("rollout.md", TEXT, include_str!("../../../rollout/README.md")), "Operating components"),
+    (Asset::text("README.md", TEXT, include_str!("../../../../../README.md")), "Bulkhead"),
     (
-        Asset::text("components.md", TEXT, include_str!("../../../../components/README.md")),
+        Asset::text("embedding.md", TEXT, include_str!("../../../../services/embedding/README.md")),
+        "Embedding",
+    ),
+    (Asset::text("tickets.md", TEXT, include_str!("../../../../services/tickets/README.md")), "Tickets"),
+    (Asset::text("captcha.md", TEXT, include_str!("../../../../services/captcha/README.md")), "Captcha"),
+    (Asset::text("status.md", TEXT, include_str!("../../../../services/status/README.md")), "Status"),
+    (Asset::text("rollout.md", TEXT, include_str!("../../../../rollout/README.md")), "Operating components"),
+    (
+        Asset::text("components.md", TEXT, include_str!("../../../../../components/README.md")),
         "Writing components",
     ),
-    (Asset::text("SECURITY.md", TEXT, include_str!("../../../../SECURITY.md")), "Security"),
+    (Asset::text("SECURITY.md", TEXT, include_str!("../../../../../SECURITY.md")), "Security"),
 ];
 
 /// Returns the routes of the files that the page loads. `what` is called for every request, returns what runs, and must

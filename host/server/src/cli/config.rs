@@ -1,13 +1,11 @@
 //! `bulkhead config`: checks the configuration, and reloads that of a running host.
 
 use bulkhead_cli::{Configuration, client::Remote, output};
+use bulkhead_config::{Config, KeyDoc, reference};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use crate::{
-    config::{self, Config},
-    distribution::Distribution,
-};
+use crate::distribution::Distribution;
 
 /// `bulkhead config`.
 #[derive(Debug, Subcommand)]
@@ -83,8 +81,8 @@ impl Command {
             Self::Undo { change } => change.make("undo", Outcome::Applied)?,
             Self::Reference => {
                 output::line("| key | default | unit | meaning |\n| --- | --- | --- | --- |")?;
-                for key in config::reference(&distribution.spec()) {
-                    let config::KeyDoc { path, default, unit, doc } = key;
+                for key in reference(&distribution.spec()) {
+                    let KeyDoc { path, default, unit, doc } = key;
                     output::line(format_args!("| `{path}` | {default} | {unit} | {doc} |"))?;
                 }
             }

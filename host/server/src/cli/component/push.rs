@@ -14,17 +14,15 @@ use bulkhead_cli::{
     exit::UsageError,
     output,
 };
+use bulkhead_config::{sandbox::LARGEST_COMPONENT_BYTES, slots::SlotId};
+use bulkhead_os::files;
+use bulkhead_rollout::EMBEDDED;
+use bulkhead_runtime::slots::read_component;
 use indicatif::{ProgressBar, ProgressStyle};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
 use super::{reference, slot_path};
-use crate::{
-    config::{sandbox::LARGEST_COMPONENT_BYTES, slots::SlotId},
-    deploy::EMBEDDED,
-    files,
-    slots::read_component,
-};
 
 /// First delay between two polls of a push.
 const FIRST_POLL_DELAY: Duration = Duration::from_millis(50);

@@ -5,10 +5,12 @@ use std::path::Path;
 use anyhow::Context as _;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bulkhead_cli::{client::Remote, output};
+use bulkhead_config::slots::SlotId;
+use bulkhead_os::files;
+use bulkhead_runtime::compile::ComponentDigest;
 use serde_json::{Value, json};
 
 use super::slot_path;
-use crate::{compile::ComponentDigest, config::slots::SlotId, files};
 
 /// The header field with the SHA-256 of the bytes that are sent (RFC 9530).
 const CONTENT_DIGEST: &str = "content-digest";

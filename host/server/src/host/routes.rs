@@ -3,13 +3,11 @@
 use std::net::SocketAddr;
 
 use anyhow::Context as _;
+use bulkhead_http::{accept, layers::Layers, lifecycle::Lifecycle, tls::Certificates};
+use bulkhead_service::{ListenerSettings, Routes, ServiceContext};
 use tokio::task::JoinSet;
 
 use super::start;
-use crate::{
-    http::{accept, layers::Layers, lifecycle::Lifecycle, tls::Certificates},
-    service::{ListenerSettings, Routes, ServiceContext},
-};
 
 /// The routes of a host. Dropping it removes them, and with them what services keep for their routes: the host's own parts.
 #[derive(Debug)]

@@ -1,11 +1,9 @@
 //! Describes a binary: its services, and the subcommands and flags that they add.
 
-use crate::{
-    capabilities::{self, CapabilitySet, Deprecated},
-    config::{self, HostSpec, Loaded, Problems, Sources, slots::SlotId},
-    service::{CommandSpec, FlagsSpec, MetricRegistrar, ServiceList},
-    telemetry::{Metrics, catalog, family::Family},
-};
+use bulkhead_config::{HostSpec, Loaded, Problems, Sources, slots::SlotId};
+use bulkhead_runtime::capabilities::{self, CapabilitySet, Deprecated};
+use bulkhead_service::{CommandSpec, FlagsSpec, MetricRegistrar, ServiceList};
+use bulkhead_telemetry::{Metrics, catalog, family::Family};
 
 /// The platform with the services of one binary. `main` makes it and gives it to the command line.
 #[derive(Clone, Copy)]
@@ -69,9 +67,9 @@ impl Distribution {
     /// Reads a configuration of this binary.
     ///
     /// # Errors
-    /// See [`config::load`].
+    /// See [`bulkhead_config::load`].
     pub fn load(&self, sources: Sources) -> Result<Loaded, Problems> {
-        config::load(sources, &self.spec())
+        bulkhead_config::load(sources, &self.spec())
     }
 
     /// Registers the metrics of every service, disabled ones included, so that each family exists from the start.

@@ -2,11 +2,12 @@
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use bulkhead_cli::{client::Remote, exit::UsageError, output};
+use bulkhead_rollout::CONFIGURATION;
+use bulkhead_telemetry::logs;
 use clap::{Subcommand, ValueEnum};
 use sha2::{Digest as _, Sha256};
 
 use super::{arguments::SUBJECT, lines};
-use crate::{deploy::CONFIGURATION, telemetry::logs};
 
 /// Random bytes of a token, too many to guess.
 const TOKEN_BYTES: usize = 32;

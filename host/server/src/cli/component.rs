@@ -12,20 +12,16 @@ use std::{
 };
 
 use bulkhead_cli::{Configuration, exit::UsageError, output};
+use bulkhead_config::{Config, registries::Reference, slots::SlotId};
+use bulkhead_rollout::registry::{Pulled, Registries};
+use bulkhead_runtime::{capabilities::CapabilitySet, slots};
 use clap::{
     Subcommand,
     builder::{PathBufValueParser, TypedValueParser},
 };
 
 use super::arguments::CONFIGURED_SLOT;
-use crate::{
-    capabilities::CapabilitySet,
-    config::{Config, registries::Reference, slots::SlotId},
-    distribution::Distribution,
-    host::Host,
-    registry::{Pulled, Registries},
-    slots,
-};
+use crate::{distribution::Distribution, host::Host};
 
 /// `bulkhead component`.
 #[derive(Debug, Subcommand)]

@@ -7,16 +7,13 @@ use std::{
 };
 
 use bulkhead_cli::{Configuration, exit::RequestsLost};
+use bulkhead_config::{Flag, HostSpec, Loaded, Problems};
+use bulkhead_http::lifecycle::{Drain, HangUps, Signals};
+use bulkhead_rollout::ConfigSource;
+use bulkhead_telemetry::{logs, one_line};
 use clap::{Args, ValueEnum};
 
-use crate::{
-    config::{Flag, HostSpec, Loaded, Problems},
-    deploy::ConfigSource,
-    distribution::Distribution,
-    host::Host,
-    http::lifecycle::{Drain, HangUps, Signals},
-    telemetry::{self, one_line},
-};
+use crate::{distribution::Distribution, host::Host};
 
 /// Arguments of `bulkhead serve`.
 #[derive(Debug, Args)]
@@ -112,7 +109,7 @@ impl Serve {
         let flags: Vec<Flag> = self.flags().into_iter().chain(of_services).collect();
         let spec = distribution.spec();
         let loaded = self.configuration.read(&spec, flags.clone())?;
-        telemetry::logs::init(loaded.config.log)?;
+        logs::init(loaded.config.log)?;
         for warning in &loaded.warnings {
             tracing::warn!("{warning}");
         }

@@ -2,17 +2,15 @@
 
 use std::ffi::OsStr;
 
+use bulkhead_config::{Flag, slots::SlotId};
+use bulkhead_rollout::{ACCESS, CONFIGURATION};
+use bulkhead_service::CommandSpec;
 use clap::{
     Arg, ArgMatches,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser},
 };
 
-use crate::{
-    config::{Flag, slots::SlotId},
-    deploy::{ACCESS, CONFIGURATION},
-    distribution::Distribution,
-    service::CommandSpec,
-};
+use crate::distribution::Distribution;
 
 /// The subcommand that takes the flags of services.
 const SERVE: &str = "serve";
@@ -112,41 +110,123 @@ pub(super) fn serve_flags(distribution: &Distribution, given: &ArgMatches) -> Re
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use clap::CommandFactory as _;
+    use bulkhead_config::{
+        HostSpec, ServiceSpec,
+        slots::{Limits, SlotSpec},
+    };
+    use bulkhead_service::{
+        FlagsSpec, Service, ServiceCommand, ServiceContext, ServiceFlags, ServiceFuture, Started,
+    };
 
     use super::*;
-    use crate::{cli::Arguments, services::list::BULKHEAD};
+    use crate::cli::command;
 
-    const WITH_ALL: Distribution = BULKHEAD;
-    const WITH_NONE: Distribution = Distribution { name: "other", services: &[], ..BULKHEAD };
+    const WITH_ALL: Distribution = Distribution {
+        name: "counting",
+        about: "A host that counts",
+        services: &[&Counting],
+        deprecated: &[],
+        command_order: &["sum"],
+    };
+    const WITH_NONE: Distribution = Distribution { name: "other", services: &[], ..WITH_ALL };
+
+    /// A service with a slot, two subcommands and a flag of `serve`.
+    struct Counting;
+
+    impl Service for Counting {
+        fn spec(&self) -> ServiceSpec {
+            const COUNTER: SlotSpec = SlotSpec {
+                id: SlotId::new("counter"),
+                service: "counting",
+                limits: &Limits::DEFAULT,
+                grants: &[],
+                uses_models: false,
+                component: None,
+            };
+            ServiceSpec { name: "counting", slots: &[COUNTER] }
+        }
+
+        fn commands(&self) -> &'static [CommandSpec] {
+            const { &[CommandSpec::of::<Count>(), CommandSpec::of::<Sum>()] }
+        }
+
+        fn serve_flags(&self) -> &'static [FlagsSpec] {
+            const { &[FlagsSpec::of::<Steps>()] }
+        }
+
+        fn start<'a>(&'a self, _context: &'a ServiceContext) -> ServiceFuture<'a, Started> {
+            Box::pin(async { Ok(Started::default()) })
+        }
+    }
+
+    #[derive(clap::Parser)]
+    #[command(name = "count")]
+    enum Count {
+        Up,
+    }
+
+    impl ServiceCommand for Count {
+        fn run(self, _spec: &HostSpec) -> anyhow::Result<()> {
+            match self {
+                Self::Up => Ok(()),
+            }
+        }
+    }
+
+    #[derive(clap::Parser)]
+    #[command(name = "sum")]
+    struct Sum;
+
+    impl ServiceCommand for Sum {
+        fn run(self, _spec: &HostSpec) -> anyhow::Result<()> {
+            anyhow::bail!("nothing was counted")
+        }
+    }
+
+    #[derive(clap::Args)]
+    struct Steps {
+        #[arg(long)]
+        step: Option<String>,
+    }
+
+    impl ServiceFlags for Steps {
+        fn flags(&self) -> Vec<Flag> {
+            let flag = |value: &String| Flag {
+                name: "--step".to_owned(),
+                path: "counting.step".to_owned(),
+                value: value.clone(),
+            };
+            self.step.iter().map(flag).collect()
+        }
+    }
 
     fn given(distribution: &Distribution, arguments: &[&str]) -> Result<ArgMatches, clap::Error> {
         let arguments = [distribution.name].into_iter().chain(arguments.iter().copied());
-        command(Arguments::command(), distribution).try_get_matches_from(arguments)
+        command(distribution).try_get_matches_from(arguments)
     }
 
     #[test]
     fn arguments_are_well_formed() {
         for distribution in [WITH_ALL, WITH_NONE] {
-            command(Arguments::command(), &distribution).debug_assert();
+            command(&distribution).debug_assert();
         }
     }
 
     #[test]
     fn only_configured_slots_are_checked() {
         let check = |slot| ["component", "check", "--slot", slot, "a.wasm"];
-        let checked = given(&WITH_ALL, &check("captcha")).unwrap();
+        let checked = given(&WITH_ALL, &check("counter")).unwrap();
         let (_, component) = checked.subcommand().unwrap();
         let (_, checked) = component.subcommand().unwrap();
         let slot = checked.get_one::<SlotId>(CONFIGURED_SLOT);
-        assert_eq!(slot.map(|slot| slot.as_str()), Some("captcha"));
+        assert_eq!(slot.map(|slot| slot.as_str()), Some("counter"));
         assert!(given(&WITH_ALL, &check("other")).is_err());
-        assert!(given(&WITH_NONE, &check("captcha")).is_err());
+        assert!(given(&WITH_NONE, &check("counter")).is_err());
     }
 
     #[test]
     fn every_slot_of_a_host_is_shown() {
-        for slot in ["captcha", "other", "my-app2"] {
+        for slot in ["counter", "other", "my-app2"] {
             let shown = given(&WITH_ALL, &["component", "show", slot]).unwrap();
             let (_, component) = shown.subcommand().unwrap();
             let (_, shown) = component.subcommand().unwrap();
@@ -166,7 +246,7 @@ mod tests {
 
     #[test]
     fn completions_offer_configured_slots() {
-        let every = command(Arguments::command(), &WITH_ALL);
+        let every = command(&WITH_ALL);
         let show = every.find_subcommand("component").unwrap().find_subcommand("show").unwrap();
         let slot = show.get_arguments().find(|argument| argument.get_id().as_str() == SLOT).unwrap();
         let offered: Vec<String> =
@@ -178,17 +258,25 @@ mod tests {
 
     #[test]
     fn services_add_commands_and_flags() {
-        let list = ["captcha", "site", "list"];
+        let list = ["count", "up"];
         let listed = given(&WITH_ALL, &list).unwrap();
-        assert!(of_service(&WITH_ALL, &listed).is_some());
+        let (own, listed) = of_service(&WITH_ALL, &listed).unwrap();
+        own.run(listed, &WITH_ALL.spec()).unwrap();
         assert!(given(&WITH_NONE, &list).is_err());
-        let serve = ["serve", "--model", "one,two"];
+        let serve = ["serve", "--step", "two"];
         let served = given(&WITH_ALL, &serve).unwrap();
         assert!(of_service(&WITH_ALL, &served).is_none());
         let flags = serve_flags(&WITH_ALL, &served).unwrap();
         let set: Vec<_> = flags.iter().map(|flag| (flag.path.as_str(), flag.value.as_str())).collect();
-        assert_eq!(set, [("embedding.models", "one,two")]);
+        assert_eq!(set, [("counting.step", "two")]);
         assert!(given(&WITH_NONE, &serve).is_err());
         assert!(given(&WITH_NONE, &["serve", "--demo"]).is_ok());
+    }
+
+    #[test]
+    fn commands_come_in_named_order() {
+        let command = command(&WITH_ALL);
+        let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        assert_eq!(names, ["serve", "config", "component", "admin", "completions", "sum", "count"]);
     }
 }

@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
-use super::{HOST_KEY, SECRETS_DIR};
-use crate::{
+use bulkhead_config::{Config, slots::Limits};
+use bulkhead_runtime::{
     capabilities::CapabilitySet,
     compile::{CacheSettings, Compiler},
-    config::{Config, slots::Limits},
     engine::Engine,
     keys::MasterKey,
-    service::ServiceList,
     slots::SlotContext,
-    telemetry::Metrics,
 };
+use bulkhead_service::ServiceList;
+use bulkhead_telemetry::Metrics;
+
+use super::{HOST_KEY, SECRETS_DIR};
 
 /// Folder of compiled code, in the data folder.
 const COMPILED: &str = "compiled";

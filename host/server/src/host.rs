@@ -12,24 +12,22 @@ use std::{
 };
 
 use anyhow::Context as _;
+use bulkhead_admin::{AdminListener, AdminSources, OperatorContext};
+use bulkhead_config::{Config, Loaded, slots::SlotId};
+use bulkhead_http::lifecycle::{Drain, Lifecycle, Stopping};
+use bulkhead_os::files;
+use bulkhead_rollout::{
+    ConfigSource, DeploymentRegistry, LocalStore, ReloadError, Reloaded, Reloader, registry::Registries,
+};
+use bulkhead_runtime::{background, compile::ComponentDigest};
+use bulkhead_service::{
+    Close, Extensions, HostHealth, Routes, SECRETS_DIR, ServiceContext, ServiceList, Started, not_owned,
+};
+use bulkhead_telemetry::{Metrics, exposition::Format};
 use tokio::{runtime::Handle, task::JoinSet};
 
 use self::{observe::FaultObserver, routes::HostRoutes};
-use crate::{
-    admin::{AdminListener, AdminSources, OperatorContext},
-    background,
-    compile::ComponentDigest,
-    config::{Config, Loaded, slots::SlotId},
-    deploy::{ConfigSource, DeploymentRegistry, LocalStore, ReloadError, Reloaded, Reloader},
-    distribution::Distribution,
-    files,
-    http::lifecycle::{Drain, Lifecycle, Stopping},
-    registry::Registries,
-    service::{
-        self, Close, Extensions, HostHealth, Routes, SECRETS_DIR, ServiceContext, ServiceList, Started,
-    },
-    telemetry::{Metrics, exposition::Format},
-};
+use crate::distribution::Distribution;
 
 /// File of the generated secret that authenticates the host's own files, in the folder of secrets.
 const HOST_KEY: &str = "host.key";
@@ -164,7 +162,7 @@ impl Host {
     ///
     /// # Errors
     /// Returns everything that is wrong with the component, and how to correct it, as
-    /// [`ComponentCheckError`](service::ComponentCheckError); else why the component cannot be checked.
+    /// [`ComponentCheckError`](bulkhead_service::ComponentCheckError); else why the component cannot be checked.
     pub async fn check_component(
         distribution: &Distribution,
         mut config: Config,
@@ -176,7 +174,7 @@ impl Host {
         let context = context(distribution, &loaded, None, Lifecycle::new())?;
         let services = distribution.services;
         let owner = services.iter().find(|service| service.spec().slots.iter().any(|own| own.id == slot));
-        let owner = owner.ok_or_else(|| service::not_owned(slot))?;
+        let owner = owner.ok_or_else(|| not_owned(slot))?;
         owner.check(&context, slot, wasm).await
     }
 

@@ -5,13 +5,10 @@ mod page;
 use std::sync::Arc;
 
 use axum::{Router, middleware::from_fn};
+use bulkhead_config::Config;
+use bulkhead_rollout::{Deploy, DeploymentRegistry};
+use bulkhead_service::{PageEntry, Service, ServiceContext};
 use serde_json::{Value, json};
-
-use crate::{
-    config::Config,
-    deploy::{Deploy, DeploymentRegistry},
-    service::{PageEntry, Service, ServiceContext},
-};
 
 /// Returns the routes of what the page loads, if the configuration asks for the demonstration. `admin` is the base URL of
 /// the operators' listener.
@@ -45,7 +42,7 @@ fn with_page(router: Router) -> Router {
 /// Describes a service as far as it is known before the start.
 fn described(config: &Config, service: &dyn Service) -> Value {
     let (name, PageEntry { base_path, docs }) = (service.spec().name, service.page_entry(config));
-    let settings: &crate::config::services::Service = config.services.get(name);
+    let settings: &bulkhead_config::services::Service = config.services.get(name);
     let state = match (settings.enabled, settings.listen) {
         (false, _) => "off",
         (true, None) => "on",

@@ -1,4 +1,4 @@
-//! The command line: its commands, where they read the configuration, and how they print errors.
+//! The command line: the commands of every binary, those of its services, and how errors are printed.
 
 mod admin;
 mod arguments;
@@ -9,9 +9,11 @@ mod serve;
 use std::process::ExitCode;
 
 use bulkhead_cli::{exit, output};
+use bulkhead_runtime::compile;
+use bulkhead_telemetry::logs;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use crate::{compile, distribution::Distribution, telemetry::logs};
+use crate::distribution::Distribution;
 
 /// The arguments that the command line of every binary takes.
 #[derive(Debug, Parser)]
@@ -59,6 +61,11 @@ enum Command {
     },
 }
 
+/// Returns the command line of a binary, for parsers and completions.
+pub fn command(distribution: &Distribution) -> clap::Command {
+    arguments::command(Arguments::command(), distribution)
+}
+
 /// Runs the command line of a binary, or a compilation that a host has started this process for; errors go to standard
 /// error, one problem a line.
 pub fn run(distribution: &Distribution) -> ExitCode {
@@ -87,7 +94,7 @@ pub fn run(distribution: &Distribution) -> ExitCode {
 
 /// Runs the command that the arguments of this process name, or ends the process where they are wrong.
 fn perform(distribution: &Distribution) -> anyhow::Result<()> {
-    let given = arguments::command(Arguments::command(), distribution).get_matches();
+    let given = command(distribution).get_matches();
     if let Some((command, given)) = arguments::of_service(distribution, &given) {
         return command.run(given, &distribution.spec());
     }
@@ -125,7 +132,6 @@ fn lines() -> clap::builder::RangedI64ValueParser<u16> {
 
 fn completions(distribution: &Distribution, shell: clap_complete::Shell) -> anyhow::Result<()> {
     let mut script = Vec::new();
-    let mut command = arguments::command(Arguments::command(), distribution);
-    clap_complete::generate(shell, &mut command, distribution.name, &mut script);
+    clap_complete::generate(shell, &mut command(distribution), distribution.name, &mut script);
     Ok(output::text(String::from_utf8_lossy(&script))?)
 }

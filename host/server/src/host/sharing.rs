@@ -3,14 +3,11 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use bulkhead_config::Config;
+use bulkhead_rollout::SharedState;
+use bulkhead_service::{Close, Service, ServiceContext, ServiceList, SharedDatabase};
+use bulkhead_telemetry::Metrics;
 use futures_util::future::LocalBoxFuture;
-
-use crate::{
-    config::Config,
-    deploy::SharedState,
-    service::{Close, Service, ServiceContext, ServiceList, SharedDatabase},
-    telemetry::Metrics,
-};
 
 /// Returns the state in the first database that a service offers, if the configuration has hosts share one.
 pub(super) fn shared(
