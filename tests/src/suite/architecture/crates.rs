@@ -1,12 +1,14 @@
 //! Arrows between crates of the host run down only.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
 
 use super::{names, root};
 
 /// Each crate of the platform, and the crates of this repository that it may use.
-const PLATFORM: [(&str, &[&str]); 9] = [
+const PLATFORM: [(&str, &[&str]); 11] = [
     ("os", &[]),
     ("database", &[]),
     ("config", &["os"]),
@@ -15,7 +17,9 @@ const PLATFORM: [(&str, &[&str]); 9] = [
     ("runtime", &["config", "os", "telemetry"]),
     ("rollout", &["config", "database", "os", "runtime", "telemetry"]),
     ("service", &["config", "http", "os", "rollout", "runtime", "telemetry"]),
+    ("cli", &["config", "os", "rollout", "service"]),
     ("admin", &["config", "http", "os", "rollout", "runtime", "service", "telemetry"]),
+    ("server", &["admin", "cli", "config", "http", "os", "rollout", "runtime", "service", "telemetry"]),
 ];
 /// Crates of others that a crate must not know.
 const FOREIGN: [(&str, &[&str]); 2] =
@@ -31,20 +35,47 @@ const SHARED: [&str; 5] = [
     "bulkhead-triage-features",
 ];
 
+/// Returns the lines of a section of a manifest's text that name a dependency.
+fn lines<'m>(manifest: &'m str, section: &str) -> impl Iterator<Item = &'m str> {
+    let section = manifest.split(section).nth(1).unwrap_or_default();
+    let lines = section.lines().take_while(|line| !line.starts_with('['));
+    lines.filter(|line| line.starts_with(|c: char| c.is_ascii_lowercase()))
+}
+
 /// Returns the dependencies in a manifest's text, without those of tests.
 fn dependencies(manifest: &str) -> BTreeSet<&str> {
-    let section = manifest.split("[dependencies]").nth(1).unwrap_or_default();
-    let lines = section.lines().take_while(|line| !line.starts_with('['));
     let name = |line: &'_ str| -> Option<usize> { line.find([' ', '.', '=']) };
-    lines
-        .filter(|line| line.starts_with(|c: char| c.is_ascii_lowercase()))
-        .filter_map(|line| Some(&line[..name(line)?]))
-        .collect()
+    lines(manifest, "[dependencies]").filter_map(|line| Some(&line[..name(line)?])).collect()
+}
+
+/// Returns the paths of the dependencies in a manifest's text, without those of tests.
+fn paths(manifest: &str) -> Vec<&str> {
+    let sections = ["[dependencies]", "[build-dependencies]"];
+    let named = sections.into_iter().flat_map(|section| lines(manifest, section));
+    named.filter_map(|line| line.split_once("path = \"")?.1.split('"').next()).collect()
+}
+
+fn read(folder: &Path) -> String {
+    let path = folder.join("Cargo.toml");
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 fn manifest(folder: &str) -> String {
-    let path = root().join("host").join(folder).join("Cargo.toml");
-    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    read(&root().join("host").join(folder))
+}
+
+/// Returns the folders of all crates of this repository that a crate is built of, relative to the top.
+fn built_of(folder: &str) -> BTreeSet<PathBuf> {
+    let top = root().canonicalize().unwrap();
+    let mut found = BTreeSet::new();
+    let mut pending = vec![top.join(folder)];
+    while let Some(folder) = pending.pop() {
+        if found.insert(folder.strip_prefix(&top).unwrap().to_owned()) {
+            let manifest = read(&folder);
+            pending.extend(paths(&manifest).iter().map(|path| folder.join(path).canonicalize().unwrap()));
+        }
+    }
+    found
 }
 
 #[test]
@@ -79,6 +110,7 @@ fn services_know_no_other_service() {
         let known = refused.find(|name| used.contains(name.as_str()));
         assert_eq!(known, None, "host/services/{service}");
         assert!(!used.contains("bulkhead-admin"), "host/services/{service} must not use admin");
+        assert!(!used.contains("bulkhead-server"), "host/services/{service} must not use the server");
         assert!(!used.contains("bulkhead"), "host/services/{service} must not use the binary");
     }
 }
@@ -113,8 +145,22 @@ fn host_uses_no_crate_of_components_alone() {
 }
 
 #[test]
+fn server_and_foreign_binary_have_no_service() {
+    let services = Path::new("host/services");
+    for folder in ["host/server", "tests/adder"] {
+        let crates = built_of(folder);
+        assert!(crates.contains(Path::new("host/server")), "{crates:?}");
+        let own: Vec<_> = crates.iter().filter(|used| used.starts_with(services)).collect();
+        assert!(own.is_empty(), "{folder} must be built without {own:?}");
+    }
+    assert!(built_of("host").iter().any(|used| used.starts_with(services)));
+}
+
+#[test]
 fn dependencies_of_a_manifest_are_seen() {
-    let manifest = "[package]\nname = \"x\"\n\n[dependencies]\n# One.\na-b = \"1\"\nc.workspace = true\n\n\
-                    [dev-dependencies]\nd = \"1\"\n";
-    assert_eq!(Vec::from_iter(dependencies(manifest)), ["a-b", "c"]);
+    let manifest = "[package]\nname = \"x\"\n\n[dependencies]\n# One.\na-b = \"1\"\nc.workspace = true\n\
+                    e = { path = \"../e\" }\n\n[build-dependencies]\nf = { path = \"f\", features = [\"g\"] }\n\n\
+                    [dev-dependencies]\nd = { path = \"../d\" }\n";
+    assert_eq!(Vec::from_iter(dependencies(manifest)), ["a-b", "c", "e"]);
+    assert_eq!(paths(manifest), ["../e", "f"]);
 }

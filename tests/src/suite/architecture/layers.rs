@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::source::{Source, sources};
 
 /// Crates whose modules have an order.
-const CRATES: [&str; 2] = ["host/src", "host/runtime/src"];
+const CRATES: [&str; 3] = ["host/src", "host/server/src", "host/runtime/src"];
 
 /// The modules of a crate, the topmost first, from the list in the crate's documentation: those on one line
 /// are in order from left to right.

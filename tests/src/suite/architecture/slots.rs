@@ -7,19 +7,17 @@ use super::source::{Source, sources};
 /// Folder of the services below `host`, each in a folder of its name.
 const SERVICES: &str = "services";
 /// Folders and files of the platform below `host`, in which no slot is named.
-const PLATFORM: [&str; 13] = [
+const PLATFORM: [&str; 11] = [
     "admin",
+    "cli",
     "config",
     "database",
     "http",
     "os",
     "rollout",
     "runtime",
+    "server",
     "service",
-    "src/distribution",
-    "src/distribution.rs",
-    "src/host",
-    "src/host.rs",
     "telemetry",
 ];
 /// Ids that are also names of labels and of JSON members. As ids they are seen by the constructor.
@@ -99,10 +97,10 @@ fn named_slot_is_seen() {
     for (path, text, is_seen) in [
         ("rollout/src/state/local_store.rs", "if id == \"captcha\" {", true),
         ("rollout/src/lib.rs", "let key = \"slots.status.grants\";", true),
-        ("src/host.rs", "SlotId::new(\"status\")", true),
-        ("src/host.rs", "if service == \"captcha\" {", true),
-        ("src/cli.rs", "SlotId::new(\"status\")", true),
-        ("src/cli.rs", "if service == \"captcha\" {", false),
+        ("server/src/host.rs", "SlotId::new(\"status\")", true),
+        ("server/src/cli.rs", "if service == \"captcha\" {", true),
+        ("src/services.rs", "SlotId::new(\"status\")", true),
+        ("src/services.rs", "if service == \"captcha\" {", false),
         ("src/services/list.rs", "SlotId::new(\"captcha\")", true),
         ("services/captcha/src/spec.rs", "SlotId::new(\"captcha\")", false),
         ("services/captcha/src/spec.rs", "SlotId::new(\"status\")", true),
