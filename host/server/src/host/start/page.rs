@@ -56,8 +56,8 @@ static GUIDES: [(Asset, &str); 8] = [
         "Embedding",
     ),
     (Asset::text("tickets.md", TEXT, include_str!("../../../../services/tickets/README.md")), "Tickets"),
-    (Asset::text("captcha.md", TEXT, include_str!("../../../../services/captcha/README.md")), "Captcha"),
     (Asset::text("status.md", TEXT, include_str!("../../../../services/status/README.md")), "Status"),
+    (Asset::text("captcha.md", TEXT, include_str!("../../../../services/captcha/README.md")), "Captcha"),
     (Asset::text("rollout.md", TEXT, include_str!("../../../../rollout/README.md")), "Operating components"),
     (
         Asset::text("components.md", TEXT, include_str!("../../../../../components/README.md")),
