@@ -1,4 +1,4 @@
-//! Serves files of pages that are part of the binary, stored as text or compressed with gzip.
+//! Serves files of pages that are part of the binary, stored as text or compressed with gzip, and pages made from them.
 
 use std::{io::Read as _, sync::OnceLock};
 
@@ -30,7 +30,7 @@ pub struct Asset {
     /// The last part of its path.
     pub name: &'static str,
     kind: &'static str,
-    content: &'static [u8],
+    content: Bytes,
     is_gzip: bool,
     /// An entity tag that changes with the content. Weak, because it identifies the compressed form and the plain one.
     tag: OnceLock<Option<HeaderValue>>,
@@ -41,15 +41,20 @@ pub struct Asset {
 impl Asset {
     /// Makes a file that is stored as text.
     pub const fn text(name: &'static str, kind: &'static str, content: &'static str) -> Self {
-        Self::new(name, kind, content.as_bytes(), false)
+        Self::new(name, kind, Bytes::from_static(content.as_bytes()), false)
+    }
+
+    /// Makes a file of a text that is put together at the start.
+    pub fn made(name: &'static str, kind: &'static str, content: String) -> Self {
+        Self::new(name, kind, Bytes::from(content), false)
     }
 
     /// Makes a file that is stored compressed.
     pub(crate) const fn gzip(name: &'static str, kind: &'static str, content: &'static [u8]) -> Self {
-        Self::new(name, kind, content, true)
+        Self::new(name, kind, Bytes::from_static(content), true)
     }
 
-    const fn new(name: &'static str, kind: &'static str, content: &'static [u8], is_gzip: bool) -> Self {
+    const fn new(name: &'static str, kind: &'static str, content: Bytes, is_gzip: bool) -> Self {
         Self { name, kind, content, is_gzip, tag: OnceLock::new(), plain: OnceLock::new() }
     }
 
@@ -79,11 +84,11 @@ impl Asset {
     fn whole(&self, asked: &HeaderMap) -> Response {
         let kind = (header::CONTENT_TYPE, HeaderValue::from_static(self.kind));
         if !self.is_gzip {
-            return ([kind], self.content).into_response();
+            return ([kind], self.content.clone()).into_response();
         }
         if compression::accepts_gzip(asked) {
             let coding = (header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-            return ([kind, coding], self.content).into_response();
+            return ([kind, coding], self.content.clone()).into_response();
         }
         match self.plain() {
             Some(plain) => ([kind], plain).into_response(),
@@ -95,7 +100,7 @@ impl Asset {
     fn plain(&self) -> Option<Bytes> {
         let decompress = || {
             let mut plain = Vec::new();
-            GzDecoder::new(self.content).read_to_end(&mut plain).ok()?;
+            GzDecoder::new(self.content.as_ref()).read_to_end(&mut plain).ok()?;
             Some(Bytes::from(plain))
         };
         self.plain.get_or_init(decompress).clone()
@@ -103,7 +108,7 @@ impl Asset {
 
     fn tag(&self) -> Option<&HeaderValue> {
         let tag = || {
-            let digest = hex::encode(Sha256::digest(self.content));
+            let digest = hex::encode(Sha256::digest(&self.content));
             HeaderValue::from_str(&format!("W/\"{}\"", digest.get(..TAG_DIGITS)?)).ok()
         };
         self.tag.get_or_init(tag).as_ref()

@@ -20,6 +20,9 @@ use super::{
     head_fields, host_field, request_id,
 };
 
+/// A layer around the routes of a listener.
+pub type RouterLayer = Arc<dyn Fn(Router) -> Router + Send + Sync>;
+
 /// Settings of the layers.
 #[derive(Clone)]
 pub struct Layers {
@@ -30,7 +33,7 @@ pub struct Layers {
     /// Counts requests.
     pub observer: Arc<dyn RequestObserver>,
     /// A listener's own layer around its routes and their fallbacks, inside of all others.
-    pub innermost: Option<fn(Router) -> Router>,
+    pub innermost: Option<RouterLayer>,
 }
 
 impl Layers {

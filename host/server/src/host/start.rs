@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use axum::{Router, middleware::from_fn};
 use bulkhead_config::Config;
+use bulkhead_http::layers::RouterLayer;
 use bulkhead_rollout::{Deploy, DeploymentRegistry};
 use bulkhead_service::{PageEntry, Service, ServiceContext};
 use serde_json::{Value, json};
@@ -31,12 +32,9 @@ pub(super) fn router(context: &ServiceContext, admin: &str) -> Router {
 }
 
 /// Returns the innermost layer of a listener that shows the page at `/`.
-pub(super) fn innermost(shows_page: bool) -> Option<fn(Router) -> Router> {
-    if shows_page { Some(with_page) } else { None }
-}
-
-fn with_page(router: Router) -> Router {
-    router.layer(from_fn(page::answer_browser))
+pub(super) fn innermost(shows_page: bool) -> Option<RouterLayer> {
+    shows_page
+        .then(|| -> RouterLayer { Arc::new(|router: Router| router.layer(from_fn(page::answer_browser))) })
 }
 
 /// Describes a service as far as it is known before the start.

@@ -9,7 +9,7 @@ use std::{
 use axum::Router;
 use bulkhead_http::{
     accept,
-    layers::{self, Layers},
+    layers::{self, Layers, RouterLayer},
     lifecycle::{ListenerHandle, Stopping},
     listen::{self, Bound, ListenError},
     live_router::LiveRouter,
@@ -28,7 +28,7 @@ pub struct ListenerSettings {
     /// Address of the shared listener.
     pub shared: SocketAddr,
     /// A layer around the routes of the shared listener alone, inside of all others.
-    pub shared_layer: Option<fn(Router) -> Router>,
+    pub shared_layer: Option<RouterLayer>,
     /// The layers of every listener.
     pub layers: Layers,
     /// Timeouts and limits of connections.
@@ -132,7 +132,7 @@ impl Listeners {
 
     /// Adds the layers of every listener to a router.
     fn with_layers(&self, place: &Place, router: Router) -> Router {
-        let innermost = self.settings.shared_layer.filter(|_| place.address.is_none());
+        let innermost = self.settings.shared_layer.clone().filter(|_| place.address.is_none());
         layers::with_layers(router, Layers { innermost, ..self.settings.layers.clone() })
     }
 
