@@ -6,6 +6,7 @@ mod component;
 mod context;
 mod extensions;
 mod health;
+mod page;
 mod registrar;
 mod report;
 mod routes;
@@ -31,6 +32,7 @@ pub use self::{
     context::{SECRETS_DIR, ServiceContext},
     extensions::Extensions,
     health::{DatabaseState, HostHealth, WatchedDatabase},
+    page::{PageEntry, PageForm, PageGuide},
     registrar::MetricRegistrar,
     report::{FailedCheck, Generations, ReadyReport},
     routes::{ListenerSettings, Routes, RoutesError},
@@ -50,15 +52,6 @@ pub struct SharedDatabase {
     pub url: Secret,
     /// The setting that names the database, for errors.
     pub setting: &'static str,
-}
-
-/// The entry of a service on the start page of `--demo`, which also lists services that are off.
-#[derive(Clone, Debug, Default)]
-pub struct PageEntry {
-    /// Prefix of the service's paths, after that of `[services.NAME]`; empty or `/something`.
-    pub base_path: String,
-    /// Path of its API documentation, relative to both.
-    pub docs: Option<&'static str>,
 }
 
 /// A service of a host. The value has no state: the state of a running service is in the [`ServiceContext`], or was returned

@@ -42,7 +42,7 @@ pub(super) fn serve(
     let certificates = certificates.context("cannot serve TLS with --tls-cert and --tls-key (server.tls)")?;
     let shared = context.routes.open(ListenerSettings {
         shared: server.listen,
-        shared_layer: start::innermost(context.config.demo),
+        shared_layer: start::innermost(context),
         layers: Layers::new(server, context.metrics.clone()),
         connections: accept::Settings::new(server, context.metrics.clone()),
         certificates: certificates.clone(),

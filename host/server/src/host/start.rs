@@ -4,7 +4,7 @@ mod page;
 
 use std::sync::Arc;
 
-use axum::{Router, middleware::from_fn};
+use axum::{Router, middleware::from_fn_with_state};
 use bulkhead_config::Config;
 use bulkhead_http::layers::RouterLayer;
 use bulkhead_rollout::{Deploy, DeploymentRegistry};
@@ -19,9 +19,10 @@ pub(super) fn router(context: &ServiceContext, admin: &str) -> Router {
         return Router::new();
     }
     let (console, deployments) = (format!("{admin}/console"), Arc::clone(&context.deployments));
-    let described = |service: &&dyn Service| (service.spec().name, described(config, *service));
-    let services: Vec<_> = context.services.iter().map(described).collect();
-    page::router(move || {
+    let entries = entries(context);
+    let described = |(name, entry): &(&'static str, PageEntry)| (*name, described(config, name, entry));
+    let services: Vec<_> = entries.iter().map(described).collect();
+    page::router(&entries, move || {
         let services = services.iter().map(|(name, service)| with_slots(service.clone(), name, &deployments));
         json!({
             "version": env!("CARGO_PKG_VERSION"),
@@ -31,15 +32,26 @@ pub(super) fn router(context: &ServiceContext, admin: &str) -> Router {
     })
 }
 
-/// Returns the innermost layer of a listener that shows the page at `/`.
-pub(super) fn innermost(shows_page: bool) -> Option<RouterLayer> {
-    shows_page
-        .then(|| -> RouterLayer { Arc::new(|router: Router| router.layer(from_fn(page::answer_browser))) })
+/// Returns the innermost layer of a listener that shows the page at `/`, if the configuration asks for the demonstration.
+pub(super) fn innermost(context: &ServiceContext) -> Option<RouterLayer> {
+    if !context.config.demo {
+        return None;
+    }
+    let shown = Arc::new(page::with_forms(&entries(context)));
+    let layer =
+        move |router: Router| router.layer(from_fn_with_state(Arc::clone(&shown), page::answer_browser));
+    Some(Arc::new(layer))
+}
+
+/// Returns the name of each service, and its entry on the page.
+fn entries(context: &ServiceContext) -> Vec<(&'static str, PageEntry)> {
+    let entry = |service: &&'static dyn Service| (service.spec().name, service.page_entry(&context.config));
+    context.services.iter().map(entry).collect()
 }
 
 /// Describes a service as far as it is known before the start.
-fn described(config: &Config, service: &dyn Service) -> Value {
-    let (name, PageEntry { base_path, docs }) = (service.spec().name, service.page_entry(config));
+fn described(config: &Config, name: &str, entry: &PageEntry) -> Value {
+    let PageEntry { base_path, docs, about, form, guide: _ } = entry;
     let settings: &bulkhead_config::services::Service = config.services.get(name);
     let state = match (settings.enabled, settings.listen) {
         (false, _) => "off",
@@ -55,6 +67,8 @@ fn described(config: &Config, service: &dyn Service) -> Value {
         "base": format!("{}{base_path}", settings.path_prefix),
         "address": listen.map(|listen| format!("{scheme}://{listen}")),
         "docs": docs,
+        "about": about,
+        "form": form.is_some(),
     })
 }
 

@@ -20,8 +20,8 @@ use bulkhead_runtime::capabilities::{CapabilitySet, SlotResources};
 use bulkhead_runtime::compile::ComponentDigest;
 use bulkhead_runtime::keys::MasterKey;
 use bulkhead_service::{
-    CommandSpec, MetricRegistrar, SECRETS_DIR, ServedAt, Service, ServiceContext, ServiceFuture,
-    SharedDatabase, Started, check_component, not_owned,
+    CommandSpec, MetricRegistrar, PageEntry, PageForm, PageGuide, SECRETS_DIR, ServedAt, Service,
+    ServiceContext, ServiceFuture, SharedDatabase, Started, check_component, not_owned,
 };
 use bulkhead_telemetry::metrics::{PoolStats, Times};
 
@@ -93,6 +93,18 @@ impl Service for CaptchaPlugin {
         match &config.table::<Captcha>().ok()?.database {
             Database::Postgres(url) => Some(SharedDatabase { url: url.clone(), setting: "captcha.database" }),
             Database::EmbeddedSqlite | Database::Sqlite(_) => None,
+        }
+    }
+
+    fn page_entry(&self, _config: &Config) -> PageEntry {
+        PageEntry {
+            about: "Proof of work in place of puzzles",
+            form: Some(PageForm {
+                html: include_str!("page/form.html"),
+                script: include_str!("page/form.js"),
+            }),
+            guide: Some(PageGuide { title: "Captcha", text: include_str!("../README.md") }),
+            ..PageEntry::default()
         }
     }
 

@@ -12,7 +12,8 @@ use bulkhead_rollout::LiveKeys;
 use bulkhead_runtime::capabilities::{CapabilitySet, SlotResources};
 use bulkhead_runtime::keys::token_hash;
 use bulkhead_service::{
-    CommandSpec, FlagsSpec, MetricRegistrar, PageEntry, Service, ServiceContext, ServiceFuture, Started,
+    CommandSpec, FlagsSpec, MetricRegistrar, PageEntry, PageForm, PageGuide, Service, ServiceContext,
+    ServiceFuture, Started,
 };
 
 use crate::{
@@ -63,7 +64,16 @@ impl Service for EmbeddingPlugin {
     }
 
     fn page_entry(&self, _config: &Config) -> PageEntry {
-        PageEntry { docs: Some("docs"), ..PageEntry::default() }
+        PageEntry {
+            docs: Some("docs"),
+            about: "Vectors of texts",
+            form: Some(PageForm {
+                html: include_str!("page/form.html"),
+                script: include_str!("page/form.js"),
+            }),
+            guide: Some(PageGuide { title: "Embedding", text: include_str!("../README.md") }),
+            ..PageEntry::default()
+        }
     }
 
     fn load<'a>(&'a self, context: &'a ServiceContext) -> ServiceFuture<'a, ()> {

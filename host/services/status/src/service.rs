@@ -16,8 +16,8 @@ use bulkhead_runtime::capabilities::CapabilitySet;
 use bulkhead_runtime::compile::ComponentDigest;
 use bulkhead_runtime::keys::token_hash;
 use bulkhead_service::{
-    Close, CommandSpec, PageEntry, Service, ServiceContext, ServiceFuture, Started, check_component,
-    not_owned,
+    Close, CommandSpec, PageEntry, PageForm, PageGuide, Service, ServiceContext, ServiceFuture, Started,
+    check_component, not_owned,
 };
 use futures_util::future::LocalBoxFuture;
 
@@ -68,7 +68,16 @@ impl Service for StatusPlugin {
 
     fn page_entry(&self, config: &Config) -> PageEntry {
         let base_path = config.table::<StatusSettings>().map(|status| status.base_path.clone());
-        PageEntry { base_path: base_path.unwrap_or_default(), docs: None }
+        PageEntry {
+            base_path: base_path.unwrap_or_default(),
+            about: "Figures of an appointment system",
+            form: Some(PageForm {
+                html: include_str!("page/form.html"),
+                script: include_str!("page/form.js"),
+            }),
+            guide: Some(PageGuide { title: "Status", text: include_str!("../README.md") }),
+            ..PageEntry::default()
+        }
     }
 
     fn start<'a>(&'a self, context: &'a ServiceContext) -> ServiceFuture<'a, Started> {

@@ -13,8 +13,8 @@ use bulkhead_runtime::capabilities::{CapabilitySet, SlotResources};
 use bulkhead_runtime::compile::ComponentDigest;
 use bulkhead_runtime::keys::{ApiKeys, token_hash};
 use bulkhead_service::{
-    CommandSpec, MetricRegistrar, PageEntry, Service, ServiceContext, ServiceFuture, Started,
-    check_component, not_owned,
+    CommandSpec, MetricRegistrar, PageEntry, PageForm, PageGuide, Service, ServiceContext, ServiceFuture,
+    Started, check_component, not_owned,
 };
 use bulkhead_telemetry::Metrics;
 
@@ -73,7 +73,16 @@ impl Service for TicketsPlugin {
     }
 
     fn page_entry(&self, _config: &Config) -> PageEntry {
-        PageEntry { docs: Some("api/docs"), ..PageEntry::default() }
+        PageEntry {
+            docs: Some("api/docs"),
+            about: "Tickets sorted and answered",
+            form: Some(PageForm {
+                html: include_str!("page/form.html"),
+                script: include_str!("page/form.js"),
+            }),
+            guide: Some(PageGuide { title: "Tickets", text: include_str!("../README.md") }),
+            ..PageEntry::default()
+        }
     }
 
     fn prepare(&self, context: &ServiceContext) -> anyhow::Result<()> {

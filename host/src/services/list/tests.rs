@@ -1,4 +1,4 @@
-//! Tests of the binary's list of services: its arguments, keys, tables, problems and metrics.
+//! Tests of the binary's list of services: its arguments, keys, tables, problems, metrics and start page.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -6,6 +6,7 @@ mod arguments;
 mod metrics;
 mod problems;
 mod reference;
+mod start_page;
 mod tables;
 
 use super::{load, spec};

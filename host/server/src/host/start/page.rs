@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 use axum::{
     Json, Router,
-    extract::Request,
+    extract::{Request, State},
     http::{HeaderMap, HeaderValue, Method, header},
     middleware::Next,
     response::Response,
     routing::get,
 };
 use bulkhead_http::asset::{Asset, HTML, SCRIPT, STYLE, TEXT};
+use bulkhead_service::PageEntry;
 use bulkhead_telemetry::accept::negotiate;
 use serde_json::{Value, json};
 
@@ -28,7 +29,8 @@ const FOLDER: &str = "/demo/start";
 /// The media types of the answers at `/`. Only a client that names HTML and prefers it gets the page.
 const OFFERS: [&str; 3] = ["application/json", "text/plain", "text/html"];
 
-static PAGE: Asset = Asset::text("index.html", HTML, include_str!("page/index.html"));
+/// The line of the page in whose place the forms of services are put.
+const FORMS: &str = "    <!-- forms -->\n";
 
 macro_rules! own {
     ($kind:ident, $file:literal) => {
@@ -36,69 +38,100 @@ macro_rules! own {
     };
 }
 
-/// The files that the page loads.
-static FILES: [Asset; 8] = [
-    own!(SCRIPT, "app.js"),
-    own!(SCRIPT, "call.js"),
-    own!(SCRIPT, "captcha.js"),
-    own!(SCRIPT, "dom.js"),
-    own!(SCRIPT, "embedding.js"),
-    own!(SCRIPT, "status.js"),
-    own!(SCRIPT, "tickets.js"),
-    own!(STYLE, "start.css"),
+/// The files of every page.
+static FILES: [Asset; 4] =
+    [own!(SCRIPT, "app.js"), own!(SCRIPT, "call.js"), own!(SCRIPT, "dom.js"), own!(STYLE, "start.css")];
+
+/// A guide: its file below the folder of guides, its title and its text.
+type Guide = (String, &'static str, &'static str);
+
+/// The guide that is listed before those of services, as file, title and text.
+const FIRST_GUIDE: (&str, &str, &str) = ("README.md", "Bulkhead", include_str!("../../../../../README.md"));
+
+/// The guides that are listed after those of services.
+const LAST_GUIDES: [(&str, &str, &str); 3] = [
+    ("rollout.md", "Operating components", include_str!("../../../../rollout/README.md")),
+    ("components.md", "Writing components", include_str!("../../../../../components/README.md")),
+    ("SECURITY.md", "Security", include_str!("../../../../../SECURITY.md")),
 ];
 
-/// The guides that the binary carries, with their titles.
-static GUIDES: [(Asset, &str); 8] = [
-    (Asset::text("README.md", TEXT, include_str!("../../../../../README.md")), "Bulkhead"),
-    (
-        Asset::text("embedding.md", TEXT, include_str!("../../../../services/embedding/README.md")),
-        "Embedding",
-    ),
-    (Asset::text("tickets.md", TEXT, include_str!("../../../../services/tickets/README.md")), "Tickets"),
-    (Asset::text("status.md", TEXT, include_str!("../../../../services/status/README.md")), "Status"),
-    (Asset::text("captcha.md", TEXT, include_str!("../../../../services/captcha/README.md")), "Captcha"),
-    (Asset::text("rollout.md", TEXT, include_str!("../../../../rollout/README.md")), "Operating components"),
-    (
-        Asset::text("components.md", TEXT, include_str!("../../../../../components/README.md")),
-        "Writing components",
-    ),
-    (Asset::text("SECURITY.md", TEXT, include_str!("../../../../../SECURITY.md")), "Security"),
-];
-
-/// Returns the routes of the files that the page loads. `what` is called for every request, returns what runs, and must
-/// not block.
-pub fn router(what: impl Fn() -> Value + Send + Sync + 'static) -> Router {
-    let what = Arc::new(what);
-    let what_runs = get(move || {
-        let what = with_guides(what());
-        async move { ([(header::CACHE_CONTROL, "no-store")], Json(what)) }
-    });
-    let router = Router::new().route(&format!("{FOLDER}/what-runs.json"), what_runs);
-    let files = FILES.iter().map(|file| (format!("{FOLDER}/{}", file.name), file));
-    let guides = GUIDES.iter().map(|(file, _)| (format!("{FOLDER}/guides/{}", file.name), file));
-    files.chain(guides).fold(router, |router, (path, file)| {
-        router.route(&path, get(move |headers: HeaderMap| async move { file.answer(&headers, POLICY) }))
-    })
+/// Returns the page with the forms of the services, which are given with their names.
+pub fn with_forms(services: &[(&'static str, PageEntry)]) -> Asset {
+    let forms = services.iter().filter_map(|(_, entry)| entry.form);
+    let forms: String = forms.map(|form| format!("{}\n", form.html)).collect();
+    Asset::made("index.html", HTML, include_str!("page/index.html").replace(FORMS, &forms))
 }
 
-/// Adds the guides' titles, and their paths relative to `/`.
-fn with_guides(mut what: Value) -> Value {
+/// Returns the routes of the files that the page loads, for services that are given with their names. `what` is called for
+/// every request, returns what runs, and must not block.
+pub fn router(
+    services: &[(&'static str, PageEntry)],
+    what: impl Fn() -> Value + Send + Sync + 'static,
+) -> Router {
+    let guides = guides(services);
+    let listed: Value = guides.iter().map(listed).collect();
+    let what = Arc::new(what);
+    let what_runs = get(move || {
+        let what = with_guides(what(), &listed);
+        async move { ([(header::CACHE_CONTROL, "no-store")], Json(what)) }
+    });
+    let mut router = Router::new().route(&format!("{FOLDER}/what-runs.json"), what_runs);
+    for file in &FILES {
+        let answer = move |headers: HeaderMap| async move { file.answer(&headers, POLICY) };
+        router = router.route(&format!("{FOLDER}/{}", file.name), get(answer));
+    }
+    for (name, entry) in services {
+        if let Some(form) = entry.form {
+            let script = Asset::text(name, SCRIPT, form.script);
+            router = with_file(router, &format!("{FOLDER}/forms/{name}.js"), script);
+        }
+    }
+    for (file, title, text) in guides {
+        router = with_file(router, &format!("{FOLDER}/guides/{file}"), Asset::text(title, TEXT, text));
+    }
+    router
+}
+
+/// Adds the route of a file.
+fn with_file(router: Router, path: &str, file: Asset) -> Router {
+    let file = Arc::new(file);
+    let answer = move |headers: HeaderMap| {
+        let answer = file.answer(&headers, POLICY);
+        async move { answer }
+    };
+    router.route(path, get(answer))
+}
+
+/// Returns every guide in the order of the list.
+fn guides(services: &[(&'static str, PageEntry)]) -> Vec<Guide> {
+    let own = |(file, title, text): (&str, &'static str, &'static str)| (file.to_owned(), title, text);
+    let of_service = |(name, entry): &(&'static str, PageEntry)| {
+        let guide = entry.guide?;
+        Some((format!("services/{name}.md"), guide.title, guide.text))
+    };
+    let of_services = services.iter().filter_map(of_service);
+    [own(FIRST_GUIDE)].into_iter().chain(of_services).chain(LAST_GUIDES.map(own)).collect()
+}
+
+/// Returns a guide's title, and its path relative to `/`.
+fn listed((file, title, _): &Guide) -> Value {
     let folder = FOLDER.trim_start_matches('/');
-    let guides = GUIDES
-        .iter()
-        .map(|(file, title)| json!({ "path": format!("{folder}/guides/{}", file.name), "title": title }));
+    json!({ "path": format!("{folder}/guides/{file}"), "title": title })
+}
+
+/// Adds the list of guides.
+fn with_guides(mut what: Value, guides: &Value) -> Value {
     if let Some(members) = what.as_object_mut() {
-        members.insert("guides".to_owned(), guides.collect());
+        members.insert("guides".to_owned(), guides.clone());
     }
     what
 }
 
-/// Answers a browser that asks for `/` with the page, as middleware.
-pub async fn answer_browser(request: Request, next: Next) -> Response {
+/// Answers a browser that asks for `/` with `page`, as middleware.
+pub async fn answer_browser(State(page): State<Arc<Asset>>, request: Request, next: Next) -> Response {
     let is_read = [Method::GET, Method::HEAD].contains(request.method());
     if is_read && request.uri().path() == "/" && prefers_html(request.headers()) {
-        let mut response = PAGE.answer(request.headers(), POLICY);
+        let mut response = page.answer(request.headers(), POLICY);
         response.headers_mut().append(header::VARY, HeaderValue::from_static("accept"));
         return response;
     }
@@ -122,9 +155,10 @@ mod tests {
     use axum::{
         body::{Body, to_bytes},
         http::StatusCode,
-        middleware::from_fn,
+        middleware::from_fn_with_state,
         routing::post,
     };
+    use bulkhead_service::{PageForm, PageGuide};
     use tower::ServiceExt as _;
 
     use super::*;
@@ -136,10 +170,21 @@ mod tests {
         "text/html, */*",
     ];
 
+    const FORM: &str = "    <section id=\"one\" hidden></section>\n";
+
+    /// A service with a form and a guide, and one without.
+    fn services() -> [(&'static str, PageEntry); 2] {
+        let form = PageForm { html: FORM, script: "export function start() {}\n" };
+        let guide = PageGuide { title: "One", text: "# One\n" };
+        let one = PageEntry { form: Some(form), guide: Some(guide), ..PageEntry::default() };
+        [("one", one), ("two", PageEntry::default())]
+    }
+
     async fn ask(method: &str, path: &str, accept: Option<&str>) -> Response {
-        let files = router(|| json!({ "version": "1" }));
-        let router =
-            Router::new().route("/", post(async || "posted")).merge(files).layer(from_fn(answer_browser));
+        let files = router(&services(), || json!({ "version": "1" }));
+        let page = Arc::new(with_forms(&services()));
+        let router = Router::new().route("/", post(async || "posted")).merge(files);
+        let router = router.layer(from_fn_with_state(page, answer_browser));
         let mut request = Request::builder().method(method).uri(path);
         if let Some(accept) = accept {
             request = request.header("accept", accept);
@@ -160,6 +205,20 @@ mod tests {
             assert_eq!(response.headers()[header::CONTENT_SECURITY_POLICY], POLICY);
         }
         assert!(is_html(&ask("HEAD", "/", Some(BROWSERS[0])).await));
+    }
+
+    #[tokio::test]
+    async fn services_add_forms_and_guides() {
+        let page = to_bytes(ask("GET", "/", Some(BROWSERS[0])).await.into_body(), 1 << 20).await.unwrap();
+        let page = String::from_utf8(page.to_vec()).unwrap();
+        assert!(page.contains(FORM) && !page.contains(FORMS), "{page}");
+        let what = ask("GET", &format!("{FOLDER}/what-runs.json"), None).await;
+        let what: Value =
+            serde_json::from_slice(&to_bytes(what.into_body(), 1 << 20).await.unwrap()).unwrap();
+        let titles: Vec<&Value> =
+            what["guides"].as_array().unwrap().iter().map(|guide| &guide["title"]).collect();
+        assert_eq!(titles, ["Bulkhead", "One", "Operating components", "Writing components", "Security"]);
+        assert_eq!(what["guides"][1]["path"], "demo/start/guides/services/one.md");
     }
 
     #[tokio::test]
@@ -192,9 +251,10 @@ mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/host/start/page");
         let there =
             fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
-        let served = FILES.iter().chain([&PAGE]).map(|file| file.name.to_owned());
+        let served = FILES.iter().map(|file| file.name).chain(["index.html"]).map(str::to_owned);
         assert_eq!(there.collect::<BTreeSet<_>>(), served.collect());
-        for name in FILES.iter().map(|file| file.name).chain(["guides/README.md", "what-runs.json"]) {
+        let others = ["forms/one.js", "guides/README.md", "guides/services/one.md", "what-runs.json"];
+        for name in FILES.iter().map(|file| file.name).chain(others) {
             let response = ask("GET", &format!("{FOLDER}/{name}"), None).await;
             assert_eq!(response.status(), StatusCode::OK, "{name}");
         }
@@ -204,7 +264,7 @@ mod tests {
     async fn page_has_no_urls_and_no_markup() {
         const MARKUP: [&str; 6] =
             ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "DOMParser"];
-        for file in FILES.iter().chain([&PAGE]) {
+        for file in FILES.iter().chain([&with_forms(&[])]) {
             let body = to_bytes(file.answer(&HeaderMap::new(), POLICY).into_body(), 1 << 20).await.unwrap();
             let text = String::from_utf8(body.to_vec()).unwrap();
             assert!(!text.contains("http://") && !text.contains("url("), "{}", file.name);

@@ -1,19 +1,8 @@
 // The start page: the services and their state, a form for each service, and links.
 
-import * as captcha from "./captcha.js";
 import { call } from "./call.js";
 import { byId, facts, h } from "./dom.js";
-import * as embedding from "./embedding.js";
-import * as status from "./status.js";
-import * as tickets from "./tickets.js";
 
-const FORMS = { captcha, embedding, status, tickets };
-const ABOUT = {
-  embedding: "Vectors of texts",
-  tickets: "Tickets sorted and answered",
-  status: "Figures of an appointment system",
-  captcha: "Proof of work in place of puzzles",
-};
 const STATES = { on: ["good", "runs"], off: ["", "is off"], elsewhere: ["warn", "has a listener of its own"] };
 
 /** Returns a listener's address for this browser; an unspecified address becomes this page's host. */
@@ -33,11 +22,15 @@ function version(slot) {
   return [name, h("span", {}, h("code", {}, slot.version), ` from ${slot.source}${candidate}`)];
 }
 
-/** Returns the loaded models of the embedding service. */
-async function models({ name, state, base }) {
-  if (name !== "embedding" || state !== "on") return undefined;
-  const health = await call(`${base}/health`, { accepts: [503] }).catch(() => undefined);
-  return health?.models?.map(({ model_id: id, status }) => `${id} (${status})`).join(", ");
+const isTried = ({ state, form }) => state === "on" && form;
+
+/** Loads the script of a service's form. */
+const script = ({ name }) => import(`./forms/${name}.js`);
+
+/** Returns what the script of a service's form adds to the list of services. */
+async function ownRows(service) {
+  if (!isTried(service)) return [];
+  return (await (await script(service)).rows?.(service)) ?? [];
 }
 
 async function card(service) {
@@ -45,14 +38,14 @@ async function card(service) {
   const shown = service.state === "off" ? undefined : (place(service) ?? "see the log for its port");
   const rows = [
     ["Address", shown === undefined ? undefined : h("code", {}, shown === "" ? "/" : shown)],
-    ["Models", await models(service)],
+    ...(await ownRows(service)),
     ...service.slots.map(version),
   ];
   return h(
     "li",
     { class: "card", "data-service": service.name },
     h("header", {}, h("h3", {}, service.name), h("span", { class: `state ${kind}` }, state)),
-    h("p", { class: "quiet" }, ABOUT[service.name] ?? ""),
+    h("p", { class: "quiet" }, service.about),
     facts(rows),
   );
 }
@@ -74,9 +67,9 @@ async function start() {
   byId("version").textContent = what.version;
   links(what);
   byId("cards").replaceChildren(...(await Promise.all(what.services.map(card))));
-  const running = what.services.filter((service) => service.state === "on" && FORMS[service.name] !== undefined);
+  const running = what.services.filter(isTried);
   for (const service of running) byId(service.name).hidden = false;
-  await Promise.all(running.map((service) => FORMS[service.name].start(service)));
+  await Promise.all(running.map(async (service) => (await script(service)).start(service)));
 }
 
 try {

@@ -1,7 +1,7 @@
 // The ticket form: shows the category, the action, and an answer with its sources.
 
-import { askForKey, bearer, call, form } from "./call.js";
-import { byId, facts, h, link, percent } from "./dom.js";
+import { askForKey, bearer, call, form } from "../call.js";
+import { byId, facts, h, link, percent } from "../dom.js";
 
 function decision({ category, action, confidence, alternatives, reasoning, extracted_values: values, language }) {
   const others = (alternatives ?? []).map((other) => `${other.name} (${percent(other.confidence)})`).join(", ");

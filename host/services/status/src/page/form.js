@@ -1,7 +1,7 @@
 // The status form: shows figures of the appointment system as tiles, and the findings of its health check.
 
-import { call, form } from "./call.js";
-import { byId, facts, h } from "./dom.js";
+import { call, form } from "../call.js";
+import { byId, facts, h } from "../dom.js";
 
 /** Titles of figures, with their paths in the payload. */
 const TILES = [

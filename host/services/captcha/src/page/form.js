@@ -1,7 +1,7 @@
 // The captcha form: fetches a challenge of the site `demo`, solves it with the demo page's solver, and sends the solution.
 
-import { call, form } from "./call.js";
-import { byId, facts, h } from "./dom.js";
+import { call, form } from "../call.js";
+import { byId, facts, h } from "../dom.js";
 
 const VERDICTS = { true: ["good", "Verified"], false: ["bad", "Refused"] };
 

@@ -1,12 +1,18 @@
 // The embedding form: shows the similarity of two texts, the cosine of their vectors.
 
-import { askForKey, bearer, call, form } from "./call.js";
-import { byId, facts, h } from "./dom.js";
+import { askForKey, bearer, call, form } from "../call.js";
+import { byId, facts, h } from "../dom.js";
 
 function cosine(a, b) {
   const dot = (x, y) => x.reduce((sum, value, at) => sum + value * y[at], 0);
   const lengths = Math.sqrt(dot(a, a) * dot(b, b));
   return lengths === 0 ? 0 : dot(a, b) / lengths;
+}
+
+/** Returns the loaded models, for the list of services. */
+export async function rows({ base }) {
+  const health = await call(`${base}/health`, { accepts: [503] }).catch(() => undefined);
+  return [["Models", health?.models?.map(({ model_id: id, status }) => `${id} (${status})`).join(", ")]];
 }
 
 export function start({ base }) {
