@@ -2,8 +2,10 @@
 
 mod background_writer;
 mod guest;
+mod human;
 mod json;
 mod panics;
+mod target;
 
 use std::{
     io::{self, IsTerminal},
@@ -100,7 +102,9 @@ where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
     let lines: Box<dyn Layer<Registry> + Send + Sync> = match format {
-        LogFormat::Human => Box::new(fmt::layer().with_ansi(terminal).with_writer(writer)),
+        LogFormat::Human => {
+            Box::new(fmt::layer().event_format(human::HumanLines).with_ansi(terminal).with_writer(writer))
+        }
         LogFormat::Json => Box::new(
             fmt::layer()
                 .fmt_fields(JsonFields::new())
@@ -159,7 +163,7 @@ mod tests {
         let text = written(LogFormat::Json, Level::INFO, || {
             let span = tracing::info_span!(target: "bulkhead", "request", request_id = "r-1", slot = "none");
             let _entered = span.enter();
-            tracing::warn!(target: "bulkhead::x", slot = "first", calls = 3, done = true, "two\n\u{1b}lines");
+            tracing::warn!(target: "bulkhead_x::y", slot = "first", calls = 3, done = true, "two\n\u{1b}lines");
         });
         assert_eq!(text.lines().count(), 1);
         let mut line: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -175,10 +179,24 @@ mod tests {
     fn human_lines_carry_span_and_message() {
         let text = written(LogFormat::Human, Level::INFO, || {
             let span = tracing::info_span!(target: "bulkhead", "request", request_id = "r-1");
-            span.in_scope(|| tracing::info!(target: "bulkhead", "ready"));
+            span.in_scope(|| tracing::info!(target: "bulkhead_rollout::deploy", calls = 3, "ready"));
         });
-        assert!(text.contains("r-1") && text.contains("ready"), "{text}");
-        assert!(!text.contains('\u{1b}'));
+        let after_time = text.split_once("Z  INFO ").map(|(_, rest)| rest);
+        assert_eq!(
+            after_time,
+            Some("request{request_id=\"r-1\"}: bulkhead::rollout: ready calls=3\n"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn terminal_gets_colours() {
+        let sink = Sink::default();
+        let writer = sink.clone();
+        let lines = subscriber(LogFormat::Human, levels(Level::INFO), move || writer.clone(), true);
+        tracing::subscriber::with_default(lines, || tracing::warn!(target: "bulkhead", "slow"));
+        let text = String::from_utf8(sink.0.lock().unwrap().clone()).unwrap();
+        assert!(text.contains("\u{1b}[33m WARN\u{1b}[0m \u{1b}[2mbulkhead::host\u{1b}[0m"), "{text:?}");
     }
 
     #[test]

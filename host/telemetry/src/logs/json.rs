@@ -16,6 +16,7 @@ use tracing_subscriber::{
     registry::LookupSpan,
 };
 
+use super::target::Target;
 use crate::timestamp::rfc3339_millis;
 
 /// Formats events as JSON. An inner span's field hides an outer one's, an event's hides both.
@@ -41,7 +42,7 @@ where
         let metadata = event.metadata();
         line.put("timestamp", rfc3339_millis(SystemTime::now()));
         line.put("level", metadata.level().as_str());
-        line.put("target", metadata.target());
+        line.put("target", Target(metadata.target()).to_string());
         writeln!(writer, "{}", Value::Object(line.0))
     }
 }

@@ -21,11 +21,8 @@ fn talkative() -> Guest {
 /// Whatever a request makes anyone log.
 fn concerns_a_request(line: &Value) -> bool {
     let target = line["target"].as_str().unwrap();
-    let of_service = target.starts_with("bulkhead_") && target.contains("_service::http");
-    target == "guest"
-        || of_service
-        || target.starts_with("bulkhead_http")
-        || target.starts_with("bulkhead_runtime::invoke")
+    let of_requests = target.starts_with("bulkhead::") && target.ends_with("::http");
+    target == "guest" || target == "bulkhead::call" || of_requests
 }
 
 #[tokio::test(flavor = "multi_thread")]
