@@ -20,8 +20,8 @@ use crate::{
     telemetry::{Metrics, family::Family},
 };
 
-/// The platform with the four services. Its metrics do not include the families of
-/// the appointment system, `zms_*`: the status component makes those, and they have a page of their own.
+/// The platform with the four services. Its metrics do not include the families of the appointment system, `zms_*`: the
+/// status component makes those, and they have a page of their own.
 pub const BULKHEAD: Distribution = Distribution {
     name: env!("CARGO_PKG_NAME"),
     about: "A WebAssembly component host for ticket triage, appointment status and captcha services",
