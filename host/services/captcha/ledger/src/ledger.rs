@@ -13,7 +13,7 @@ use super::records::{self, Claim, Id, MAX_LIMIT, Rows, SKEW, Swept, Visits};
 use super::sqlite::Sqlite;
 use super::store::Store;
 use super::tasks::{Counts, Tasks};
-use super::visits::Recorder;
+use super::visits::{Arrival, Recorder};
 use bulkhead_os::clock::HostClock;
 use std::fmt;
 use std::sync::Arc;
@@ -90,7 +90,7 @@ impl Ledger {
     fn over(store: Store, options: Options, outage_log: Arc<OutageLog>) -> Self {
         let Options { window, lenient, clock, answer_timeout, connections: _ } = options;
         let store = Arc::new(store);
-        let visits = Arc::new(Recorder::new(window, clock.clone(), lenient));
+        let visits = Arc::new(Recorder::new(window, clock.clone(), lenient, store.is_shared()));
         let counts = Arc::new(Counts::new());
         let memory_fallback = lenient.then(Arc::<MemoryFallback>::default);
         let tasks = Tasks::start(&store, &visits, &counts, memory_fallback.as_ref(), &clock);
@@ -167,10 +167,16 @@ impl Ledger {
         let store = self.store()?;
         let site = records::site_key(site)?;
         let client = records::client_keys(client)?;
-        // This waits for a batch that is being written, and then for the database. Each wait has its own timeout, and
-        // the recorder decides about the result.
-        let limit = self.0.answer_timeout.saturating_mul(2);
-        let counted = deadline::within(limit, self.0.visits.record(store, site, client, allow_listed)).await;
+        let arrival = Arrival { site, client: &client, allow_listed };
+        let counted = match self.0.visits.record_at_once(arrival) {
+            Some(counted) => counted,
+            None => {
+                // This waits for a batch that is being written, and then for the database. Each wait has its own timeout,
+                // and the recorder decides about the result.
+                let limit = self.0.answer_timeout.saturating_mul(2);
+                deadline::within(limit, self.0.visits.record(store, arrival)).await
+            }
+        };
         self.0.outage_log.log_failure(&counted);
         let counted = counted?;
         self.0.counts.visited();

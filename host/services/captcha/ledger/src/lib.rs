@@ -9,7 +9,8 @@
 //!   lock on the challenge on PostgreSQL. Every host that shares the database counts alike; Java nodes that share
 //!   it take no lock, so a claim is exact among our hosts only.
 //! * Visits are written in batches, and count from memory until then: a power cut loses at most the last second.
-//!   Among several hosts a visit counts elsewhere once it is written.
+//!   Among several hosts a visit counts elsewhere once it is written. On SQLite, where one host alone writes, all visits
+//!   inside the window count from memory; what is not there is read from the file.
 //! * Every wait is bounded: a call waits [`ANSWER_TIMEOUT`] for an answer, unless the options say otherwise.
 //!   While a PostgreSQL server cannot be reached, calls are refused at once until a probe reaches it.
 //! * PostgreSQL's clock decides what has expired there. On one host a time of day that goes backward grants nothing

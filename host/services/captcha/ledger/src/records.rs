@@ -36,6 +36,15 @@ pub struct Visits {
     pub site: u64,
 }
 
+/// Written visits one by one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct VisitRows {
+    /// The key under which each visit is stored, and its expiry.
+    pub(super) clients: Vec<(String, i64)>,
+    /// Each site's buckets: their expiry and the visits in them.
+    pub(super) sites: Vec<(String, i64, i64)>,
+}
+
 /// Rows that have not expired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rows {
@@ -89,7 +98,8 @@ pub(super) fn probe(now: i64) -> (Id, i64) {
     (Id("0".repeat(64)), now.saturating_add(PROBE_LASTS))
 }
 
-fn is_hash(text: &str) -> bool {
+/// Returns whether `text` is 64 lower-case hex digits.
+pub(super) fn is_hash(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 

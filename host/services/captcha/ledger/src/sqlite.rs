@@ -7,7 +7,7 @@ use super::deadline::{in_time, within};
 use super::high_water::HighWater;
 use super::options::Options;
 use super::pool::{Connections, PoolStats, acquire_timeout};
-use super::records::{COUNT_CEILING, Claim, Id, Rows, Swept, Visit, Visits, Window};
+use super::records::{COUNT_CEILING, Claim, Id, Rows, Swept, Visit, VisitRows, Visits, Window};
 use super::schema::{SQLITE_SWEEP, Table};
 use super::sweep::{self, Expire, SCAN};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
@@ -73,7 +73,7 @@ impl Sqlite {
                 (SELECT coalesce(sum(visits), 0) FROM bulkhead_site_visits
                     WHERE site = ?4 AND expires_at BETWEEN ?2 AND ?5)",
         )
-        .bind(format!("[\"{}\"]", client.join("\",\"")))
+        .bind(json_of(client))
         .bind(now)
         .bind(COUNT_CEILING.cast_signed())
         .bind(site)
@@ -82,6 +82,65 @@ impl Sqlite {
         .await?;
         lease.done();
         Ok(Visits { client: client.cast_unsigned(), site: site.cast_unsigned() })
+    }
+
+    pub(super) async fn visit_rows(
+        &self,
+        site: &str,
+        client: &[String],
+        now: i64,
+        window: Window,
+    ) -> Result<VisitRows, StorageError> {
+        let mut lease = self.readers.acquire().await?;
+        let clients = sqlx::query_as(
+            "SELECT source_address_hash, expires_at FROM captcha_request
+            WHERE source_address_hash IN (SELECT value FROM json_each(?1)) AND expires_at BETWEEN ?2 AND ?3
+            ORDER BY expires_at DESC LIMIT ?4",
+        )
+        .bind(json_of(client))
+        .bind(now)
+        .bind(window.end(now))
+        .bind(COUNT_CEILING.cast_signed())
+        .fetch_all(&mut *lease)
+        .await?;
+        let sites = sqlx::query_as(
+            "SELECT site, expires_at, visits FROM bulkhead_site_visits
+            WHERE site = ?1 AND expires_at BETWEEN ?2 AND ?3",
+        )
+        .bind(site)
+        .bind(now)
+        .bind(window.end(now))
+        .fetch_all(&mut *lease)
+        .await?;
+        lease.done();
+        Ok(VisitRows { clients, sites })
+    }
+
+    pub(super) async fn all_visit_rows(
+        &self,
+        now: i64,
+        window: Window,
+        most: usize,
+    ) -> Result<VisitRows, StorageError> {
+        let mut lease = self.readers.acquire().await?;
+        let clients = sqlx::query_as(
+            "SELECT source_address_hash, expires_at FROM captcha_request
+            WHERE expires_at BETWEEN ?1 AND ?2 LIMIT ?3",
+        )
+        .bind(now)
+        .bind(window.end(now))
+        .bind(i64::try_from(most).unwrap_or(i64::MAX))
+        .fetch_all(&mut *lease)
+        .await?;
+        let sites = sqlx::query_as(
+            "SELECT site, expires_at, visits FROM bulkhead_site_visits WHERE expires_at BETWEEN ?1 AND ?2",
+        )
+        .bind(now)
+        .bind(window.end(now))
+        .fetch_all(&mut *lease)
+        .await?;
+        lease.done();
+        Ok(VisitRows { clients, sites })
     }
 
     pub(super) async fn write(&self, batch: &[Arc<Visit>]) -> Result<(), StorageError> {
@@ -174,6 +233,11 @@ impl Expire for Sweeper<'_> {
         let work = Work::Delete { table, row_ids: row_ids.to_vec(), now: self.now };
         in_time(self.sqlite.writer.run(work)).await
     }
+}
+
+/// Returns the keys of a client, which need no escapes, as a JSON array.
+fn json_of(client: &[String]) -> String {
+    format!("[\"{}\"]", client.join("\",\""))
 }
 
 /// Creates the file if it is missing; its companions take over its mode.

@@ -4,7 +4,7 @@ use super::deadline::in_time;
 use super::high_water::HighWater;
 use super::memory::Memory;
 use super::postgres::Postgres;
-use super::records::{Claim, Id, Rows, Swept, Visit, Visits, Window};
+use super::records::{Claim, Id, Rows, Swept, Visit, VisitRows, Visits, Window};
 use super::sqlite::Sqlite;
 use super::{PoolStats, StorageError};
 use std::sync::Arc;
@@ -29,6 +29,38 @@ impl Store {
             Self::Sqlite(store) => store.in_time(store.visits(site, client, now, window)).await,
             Self::Postgres(store) => store.in_time(store.visits(site, client)).await,
             Self::Memory(store) => Ok(store.visits(site, client, now, window)),
+        }
+    }
+
+    /// Returns whether other hosts write to the store, or it counts visits itself.
+    pub(super) fn is_shared(&self) -> bool {
+        !matches!(self, Self::Sqlite(_))
+    }
+
+    /// Returns the written visits that [`Self::visits`] counts, for a store that is not shared.
+    pub(super) async fn visit_rows(
+        &self,
+        site: &str,
+        client: &[String],
+        now: i64,
+        window: Window,
+    ) -> Result<VisitRows, StorageError> {
+        match self {
+            Self::Sqlite(store) => store.in_time(store.visit_rows(site, client, now, window)).await,
+            Self::Postgres(_) | Self::Memory(_) => Ok(VisitRows::default()),
+        }
+    }
+
+    /// Returns the written visits of all sites and `most` clients that count at `now`, for a store that is not shared.
+    pub(super) async fn all_visit_rows(
+        &self,
+        now: i64,
+        window: Window,
+        most: usize,
+    ) -> Result<VisitRows, StorageError> {
+        match self {
+            Self::Sqlite(store) => in_time(store.all_visit_rows(now, window, most)).await,
+            Self::Postgres(_) | Self::Memory(_) => Ok(VisitRows::default()),
         }
     }
 

@@ -1,5 +1,5 @@
-//! Runs background tasks: writing visits, sweeping, counting rows. Each ends when it is stopped, or when the ledger is
-//! dropped.
+//! Runs background tasks: loading and writing visits, sweeping, counting rows. Each ends when it is stopped, or when
+//! the ledger is dropped.
 
 use super::StorageError;
 use super::memory_fallback::MemoryFallback;
@@ -37,6 +37,7 @@ impl Tasks {
         let (stop, stopped) = watch::channel(());
         let running = vec![
             tokio::spawn(flush(store.clone(), visits.clone(), stopped.clone())),
+            tokio::spawn(load(store.clone(), visits.clone(), stopped.clone())),
             tokio::spawn(sweep(store.clone(), memory_fallback.cloned(), clock.clone(), stopped.clone())),
             tokio::spawn(count(store.clone(), counts.clone(), clock.clone(), stopped)),
         ];
@@ -75,6 +76,15 @@ async fn flush(store: Arc<Store>, visits: Arc<Recorder>, mut stopped: watch::Rec
         if last {
             return;
         }
+    }
+}
+
+async fn load(store: Arc<Store>, visits: Arc<Recorder>, mut stopped: watch::Receiver<()>) {
+    tokio::select! {
+        _ = stopped.changed() => {}
+        loaded = visits.load(&store) => if let Err(error) = loaded {
+            tracing::warn!(%error, "visits cannot be loaded; those of each client are read when it comes");
+        },
     }
 }
 

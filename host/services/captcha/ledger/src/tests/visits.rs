@@ -83,6 +83,38 @@ async fn visits_of_fast_clock_end() {
 }
 
 #[tokio::test]
+async fn jump_ahead_and_back_keeps_counts() {
+    let folder = TempDir::new().unwrap();
+    let (ledger, control) = movable(Backend::Sqlite(file(&folder))).await;
+    let visit = async |client: u64| {
+        let visits = ledger.record_visit("shop", &[id(client)], false).await.unwrap();
+        ledger.flush_visits().await;
+        visits
+    };
+    for before in 0..3 {
+        assert_eq!(visit(1).await, Visits { client: before, site: before });
+    }
+    control.set_ahead(3 * WINDOW);
+    assert_eq!(visit(2).await, Visits::default());
+    control.set_back(3 * WINDOW);
+    assert_eq!(visit(1).await, Visits { client: 3, site: 3 }, "they are read from the database");
+    assert_eq!(visit(1).await, Visits { client: 4, site: 4 });
+}
+
+#[tokio::test]
+async fn restarted_ledger_counts_written_visits() {
+    let folder = TempDir::new().unwrap();
+    for start in 0..3 {
+        let ledger = sqlite(&folder).await;
+        for client in 1..4 {
+            let visits = ledger.record_visit("shop", &[id(client)], false).await.unwrap();
+            assert_eq!(visits, Visits { client: start, site: 3 * start + client - 1 });
+        }
+        ledger.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn closing_writes_visits_and_refuses_calls() {
     let folder = TempDir::new().unwrap();
     let ledger = sqlite(&folder).await;
