@@ -1,4 +1,6 @@
 //! Writes log lines on a background thread. Callers enqueue a line and continue; a slow reader costs lines, never time.
+//!
+//! A lone line is written at once, many are written together: waking the thread and writing cost more than a line.
 
 use std::{
     io::{self, Write},
@@ -8,11 +10,17 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Most bytes in the queue: some ten thousand lines, a second of the busiest log. As much again may be being written.
 const MAX_WAITING: usize = 4 << 20;
+
+/// Least time between two writes; a process that is killed loses the lines of this time.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Bytes that are written without a pause.
+const BATCH: usize = 64 << 10;
 
 /// The queue of lines and its thread. Clones share them.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +37,8 @@ struct Shared {
 struct State {
     waiting: Vec<u8>,
     writing: bool,
+    /// Whether a caller waits until the lines are written.
+    urgent: bool,
 }
 
 impl BackgroundWriter {
@@ -45,17 +55,25 @@ impl BackgroundWriter {
     }
 
     fn write_to(&self, mut out: impl Write) {
-        let mut lines = Vec::new();
+        let (mut lines, mut pause_ends) = (Vec::new(), Instant::now());
         loop {
-            let state = self.state();
-            let waits = |state: &mut State| state.waiting.is_empty();
-            let mut state = self.0.changed.wait_while(state, waits).unwrap_or_else(PoisonError::into_inner);
+            let is_empty = |state: &mut State| state.waiting.is_empty();
+            let state =
+                self.0.changed.wait_while(self.state(), is_empty).unwrap_or_else(PoisonError::into_inner);
+            let pause = pause_ends.saturating_duration_since(Instant::now());
+            let is_early = |state: &mut State| !state.urgent && state.waiting.len() < BATCH;
+            let (mut state, _) = self
+                .0
+                .changed
+                .wait_timeout_while(state, pause, is_early)
+                .unwrap_or_else(PoisonError::into_inner);
             mem::swap(&mut lines, &mut state.waiting);
-            state.writing = true;
+            (state.writing, state.urgent) = (true, false);
             drop(state);
             // A failure to write cannot be reported.
             let _ = out.write_all(&lines).and_then(|()| out.flush());
             lines.clear();
+            pause_ends = Instant::now() + PAUSE;
             self.state().writing = false;
             self.0.changed.notify_all();
         }
@@ -68,9 +86,13 @@ impl BackgroundWriter {
             self.0.dropped.fetch_add(1, Ordering::Relaxed);
             return;
         }
+        let before = state.waiting.len();
         state.waiting.extend_from_slice(lines);
+        let is_due = before == 0 || (before < BATCH && state.waiting.len() >= BATCH);
         drop(state);
-        self.0.changed.notify_all();
+        if is_due {
+            self.0.changed.notify_all();
+        }
     }
 
     /// Returns the number of dropped lines.
@@ -80,8 +102,11 @@ impl BackgroundWriter {
 
     /// Waits until everything is written, for `time_limit` at most.
     pub(super) fn flush(&self, time_limit: Duration) {
+        let mut state = self.state();
+        state.urgent = true;
+        self.0.changed.notify_all();
         let busy = |state: &mut State| state.writing || !state.waiting.is_empty();
-        let _ = self.0.changed.wait_timeout_while(self.state(), time_limit, busy);
+        let _ = self.0.changed.wait_timeout_while(state, time_limit, busy);
     }
 }
 
@@ -144,6 +169,21 @@ mod tests {
         writer.flush(PATIENCE);
         let bytes: usize = written.try_iter().map(|bytes| bytes.len()).sum();
         assert_eq!(bytes, (20 - dropped as usize) * line.len());
+    }
+
+    #[test]
+    fn lines_of_a_pause_are_written_together() {
+        let (writer, leave, written) = gated();
+        writer.enqueue(b"one\n");
+        leave.send(()).unwrap();
+        writer.flush(PATIENCE);
+        // The thread cannot write before it may leave, however long this takes.
+        (0..100).for_each(|_| writer.enqueue(b"more\n"));
+        (0..100).for_each(|_| leave.send(()).unwrap());
+        writer.flush(PATIENCE);
+        let writes: Vec<Vec<u8>> = written.try_iter().collect();
+        assert_eq!(writes.concat(), ["one\n", &"more\n".repeat(100)].concat().as_bytes());
+        assert!(writes.len() <= 3, "{} writes", writes.len());
     }
 
     #[test]
