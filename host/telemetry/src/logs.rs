@@ -20,7 +20,7 @@ use tracing::{Level, Subscriber, subscriber::SetGlobalDefaultError};
 use tracing_subscriber::{
     Layer,
     filter::{LevelFilter, Targets},
-    fmt::{self, MakeWriter, format::JsonFields},
+    fmt::{self, MakeWriter},
     layer::{Filter, SubscriberExt as _},
     registry::Registry,
     reload,
@@ -107,7 +107,7 @@ where
         }
         LogFormat::Json => Box::new(
             fmt::layer()
-                .fmt_fields(JsonFields::new())
+                .fmt_fields(json::SpanFields)
                 .event_format(json::Lines)
                 .with_ansi(false)
                 .with_writer(writer),
@@ -173,6 +173,32 @@ mod tests {
             "request_id": "r-1", "slot": "first", "calls": 3, "done": true,
         });
         assert_eq!(line, expected);
+    }
+
+    #[test]
+    fn json_fields_hide_outer_ones_and_are_escaped() {
+        let text = written(LogFormat::Json, Level::INFO, || {
+            let late = tracing::field::Empty;
+            let outer = tracing::info_span!(target: "bulkhead", "request", id = "a\"b\\\n", n = 1, late);
+            outer.record("late", "first").record("late", "second");
+            let inner =
+                outer.in_scope(|| tracing::info_span!(target: "bulkhead", "call", n = 2, level = "x"));
+            inner.in_scope(|| {
+                let (nan, half, kind) = (f64::NAN, 0.5, Some("\u{7f}"));
+                tracing::info!(target: "bulkhead", nan, half, minus = -3, ?kind, "\u{1}\t\r\u{8}\"ä\"");
+            });
+        });
+        let mut line: serde_json::Value = serde_json::from_str(&text).unwrap();
+        line["timestamp"].take();
+        let expected = serde_json::json!({
+            "timestamp": null, "level": "INFO", "target": "bulkhead", "message": "\u{1}\t\r\u{8}\"ä\"",
+            "nan": null, "half": 0.5, "minus": -3, "kind": "Some(\"\\u{7f}\")",
+            "n": 2, "id": "a\"b\\\n", "late": "second",
+        });
+        assert_eq!(line, expected);
+        for name in ["n", "late", "level"] {
+            assert_eq!(text.matches(&format!("\"{name}\":")).count(), 1, "{text}");
+        }
     }
 
     #[test]

@@ -1,24 +1,42 @@
 //! Formats points in time: RFC 3339 in UTC.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{
+    fmt,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 const SECONDS_PER_DAY: u64 = 86_400;
 
+/// A time that is shown with milliseconds, as in `2026-08-08T09:31:39.000Z`. Times before 1970 become 1970.
+pub(crate) struct Rfc3339Millis(pub(crate) SystemTime);
+
+impl fmt::Display for Rfc3339Millis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let since = self.0.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+        write!(f, "{}.{:03}Z", DateTime(since.as_secs()), since.subsec_millis())
+    }
+}
+
 /// Formats with milliseconds, as in `2026-08-08T09:31:39.000Z`. Times before 1970 become 1970.
 pub fn rfc3339_millis(time: SystemTime) -> String {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    format!("{}.{:03}Z", date_time(since.as_secs()), since.subsec_millis())
+    Rfc3339Millis(time).to_string()
 }
 
 /// Formats Unix seconds as in `2026-08-08T09:31:39Z`.
 pub fn rfc3339_seconds(unix_seconds: u64) -> String {
-    format!("{}Z", date_time(unix_seconds))
+    format!("{}Z", DateTime(unix_seconds))
 }
 
-fn date_time(unix_seconds: u64) -> String {
-    let (year, month, day) = civil(unix_seconds / SECONDS_PER_DAY);
-    let second = unix_seconds % SECONDS_PER_DAY;
-    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60)
+/// Unix seconds that are shown as date and time of day.
+struct DateTime(u64);
+
+impl fmt::Display for DateTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (year, month, day) = civil(self.0 / SECONDS_PER_DAY);
+        let second = self.0 % SECONDS_PER_DAY;
+        let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")
+    }
 }
 
 /// Returns the Gregorian date of a day counted from 1970-01-01. Years are counted from 1 March, so that the

@@ -182,7 +182,7 @@ mod tests {
         (0..100).for_each(|_| leave.send(()).unwrap());
         writer.flush(PATIENCE);
         let writes: Vec<Vec<u8>> = written.try_iter().collect();
-        assert_eq!(writes.concat(), ["one\n", &"more\n".repeat(100)].concat().as_bytes());
+        assert_eq!(writes.concat(), format!("one\n{}", "more\n".repeat(100)).into_bytes());
         assert!(writes.len() <= 3, "{} writes", writes.len());
     }
 
