@@ -190,11 +190,16 @@ impl Admin {
 impl Log {
     pub(super) fn read(reader: &mut Reader) -> Self {
         const FORMATS: [(&str, LogFormat); 2] = [("human", LogFormat::Human), ("json", LogFormat::Json)];
+        const ACCESS: [(&str, AccessLog); 3] =
+            [("all", AccessLog::All), ("errors", AccessLog::Errors), ("off", AccessLog::Off)];
         reader.table("log", |r| Self {
             format: r
                 .key("format", "Readable lines or JSON objects, on standard error")
                 .choice(&FORMATS, LogFormat::Human),
             level: r.key("level", "The lowest level that is logged").choice(&LEVELS, Level::INFO),
+            access: r
+                .key("access", "Which answers have a line; one that took a second always has")
+                .choice(&ACCESS, AccessLog::All),
         })
     }
 }
@@ -222,6 +227,17 @@ pub enum LogFormat {
     Json,
 }
 
+/// Which answers have a line in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessLog {
+    /// Every answer.
+    All,
+    /// Answers with a status of 400 or more, and requests whose client went away.
+    Errors,
+    /// None.
+    Off,
+}
+
 /// `[log]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Log {
@@ -229,4 +245,6 @@ pub struct Log {
     pub format: LogFormat,
     /// The lowest level that is logged.
     pub level: Level,
+    /// Which answers have a line.
+    pub access: AccessLog,
 }

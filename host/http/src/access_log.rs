@@ -1,4 +1,5 @@
-//! Writes one log line and one observation per request. Neither contains a raw path, a query or an address.
+//! Writes one log line, where `log.access` asks for it, and one observation per request. Neither contains a raw path, a
+//! query or an address.
 
 use std::{
     pin::Pin,
@@ -14,7 +15,7 @@ use axum::{
     middleware::Next,
     response::Response,
 };
-use bulkhead_telemetry::metrics::method_label;
+use bulkhead_telemetry::{logs, metrics::method_label};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use tracing::Span;
 
@@ -110,6 +111,10 @@ impl Drop for Entry {
             elapsed,
             bytes,
         });
+        let is_error = self.status.is_none_or(|status| status.as_u16() >= 400);
+        if !logs::logs_access(is_error, elapsed) {
+            return;
+        }
         let route = template.unwrap_or(UNMATCHED);
         let ms = (elapsed.as_secs_f64() * 1e6).round() / 1e3;
         self.span.in_scope(|| match self.status {

@@ -283,6 +283,7 @@ impl Reloader {
         state.subscribers.iter().for_each(|(_, subscriber)| subscriber(&next.config));
         // The result is logged even if the new level would suppress it, see `finish`.
         logs::set_level(next.config.log.level.max(state.current.config.log.level));
+        logs::set_access(next.config.log.access);
         // A key that needs a restart is reported again next time, because it is not in effect yet.
         let needs_restart = |key: &str| answer.restart.iter().any(|waiting| waiting == key);
         state.running.retain(|key, _| needs_restart(key));

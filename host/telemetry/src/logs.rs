@@ -10,12 +10,15 @@ mod target;
 use std::{
     io::{self, IsTerminal},
     panic,
-    sync::OnceLock,
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
 use background_writer::BackgroundWriter;
-use bulkhead_config::server::{Log, LogFormat};
+use bulkhead_config::server::{AccessLog, Log, LogFormat};
 use tracing::{Level, Subscriber, subscriber::SetGlobalDefaultError};
 use tracing_subscriber::{
     Layer,
@@ -38,6 +41,15 @@ static WRITER: OnceLock<BackgroundWriter> = OnceLock::new();
 /// The filter of this process's log lines, once logging has started.
 static FILTER: OnceLock<reload::Handle<Targets, Registry>> = OnceLock::new();
 
+/// An answer that takes as long has a line in any case.
+const SLOW: Duration = Duration::from_secs(1);
+
+/// Whether good answers have a line.
+static LOGS_ANSWERS: AtomicBool = AtomicBool::new(true);
+
+/// Whether errors have one.
+static LOGS_ERRORS: AtomicBool = AtomicBool::new(true);
+
 /// Why log lines cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum InitError {
@@ -53,6 +65,7 @@ pub enum InitError {
 pub fn init(log: Log) -> Result<(), InitError> {
     let lines = BackgroundWriter::start(io::stderr())?;
     let writer = lines.clone();
+    set_access(log.access);
     let (filter, handle) = reload::Layer::new(levels(log.level));
     tracing::subscriber::set_global_default(subscriber(
         log.format,
@@ -71,6 +84,18 @@ pub fn set_level(level: Level) {
         // Fails only where the subscriber is gone, which lasts as long as the process.
         let _ = filter.reload(levels(level));
     }
+}
+
+/// Changes which answers have a line.
+pub fn set_access(access: AccessLog) {
+    LOGS_ANSWERS.store(access == AccessLog::All, Relaxed);
+    LOGS_ERRORS.store(access != AccessLog::Off, Relaxed);
+}
+
+/// Returns whether an answer that took this long has a line.
+pub fn logs_access(is_error: bool, elapsed: Duration) -> bool {
+    let logs = if is_error { &LOGS_ERRORS } else { &LOGS_ANSWERS };
+    elapsed >= SLOW || logs.load(Relaxed)
 }
 
 /// Returns the number of log lines that were dropped because their reader was too slow.
@@ -253,6 +278,22 @@ mod tests {
         assert_eq!(caught, Err("a conflict".to_owned()));
         assert!(text.contains("a fault") && !text.contains("a conflict"), "{text}");
         assert_eq!(catch_panic(|| 7), Ok(7));
+    }
+
+    #[test]
+    fn slow_answers_always_have_a_line() {
+        let quick = SLOW - Duration::from_millis(1);
+        for (access, answers, errors) in
+            [(AccessLog::Off, false, false), (AccessLog::Errors, false, true), (AccessLog::All, true, true)]
+        {
+            set_access(access);
+            assert_eq!(
+                (logs_access(false, quick), logs_access(true, quick)),
+                (answers, errors),
+                "{access:?}"
+            );
+            assert!(logs_access(false, SLOW) && logs_access(true, SLOW));
+        }
     }
 
     #[test]

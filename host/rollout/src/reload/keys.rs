@@ -49,7 +49,7 @@ pub(super) fn partition(
     let is_live = |key: &String| {
         let mut parts = key.split('.');
         match (parts.next(), parts.next(), parts.next()) {
-            (Some("log"), Some("level"), None) | (Some("admin"), Some("tokens"), Some(_)) => true,
+            (Some("log"), Some("level" | "access"), None) | (Some("admin"), Some("tokens"), Some(_)) => true,
             (Some("slots"), Some(slot), Some(name)) => is_used(slot) && LIVE.contains(&name),
             _ => followed.iter().any(|followed| followed.has(key)),
         }
@@ -88,6 +88,7 @@ mod tests {
             "slots.status.cpu_ms",
             "server.listen",
             "log.level",
+            "log.access",
             "log.format",
             "admin.tokens.ops.scope",
             "admin.tls.cert",
@@ -110,6 +111,7 @@ mod tests {
                 "admin.tokens.ops.scope",
                 "captcha.api_keys",
                 "captcha.sites.shop.secret",
+                "log.access",
                 "log.level",
                 "slots.captcha.config.mode",
                 "slots.captcha.cpu_ms",

@@ -124,6 +124,24 @@ async fn a_log_that_nobody_reads_holds_up_nobody() {
 }
 
 #[tokio::test]
+async fn access_lines_are_those_of_the_setting() {
+    for (access, has_errors) in [("errors", true), ("off", false)] {
+        let folder = TempDir::new().unwrap();
+        let config = format!("log.access = \"{access}\"\n{SITE}");
+        let host = Launch::serve_with(folder.path(), &config).ready().await;
+        assert_eq!(host.post("/api/v1/captcha/challenge", &envelope()).await.0, 200);
+        assert_eq!(host.status(&host.url("/nowhere")).await, 404);
+        let log = host.stop().await;
+        // On a busy machine an answer may take a second, and has a line then.
+        let is_quick = |line: &&Value| line["ms"].as_f64().is_some_and(|ms| ms < 1000.0);
+        let quick = log.iter().filter(|line| line["message"] == "answered").filter(is_quick);
+        let statuses: BTreeSet<u64> = quick.map(|line| line["status"].as_u64().unwrap()).collect();
+        assert!(statuses.iter().all(|status| has_errors && *status >= 400), "{access}: {statuses:?}");
+        assert!(!has_errors || log.iter().any(|line| line["status"] == 404), "{log:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_start_with_an_empty_slot_does_not_call_itself_ready() {
     let folder = TempDir::new().unwrap();
     let component = folder.path().join("guest.wasm");
