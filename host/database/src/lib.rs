@@ -47,10 +47,10 @@ pub struct Pool<DB: Database> {
     options: <DB::Connection as Connection>::Options,
     setup: Setup<DB>,
     permits: Arc<Semaphore>,
-    state: Arc<Mutex<State<DB>>>,
+    state: Arc<Mutex<PoolState<DB>>>,
 }
 
-struct State<DB: Database> {
+struct PoolState<DB: Database> {
     idle: Vec<DB::Connection>,
     last_failure: Option<(Instant, NoConnection)>,
 }
@@ -66,7 +66,7 @@ impl<DB: Database> std::fmt::Debug for Pool<DB> {
 pub struct Lease<DB: Database> {
     /// The connection.
     pub connection: DB::Connection,
-    state: Arc<Mutex<State<DB>>>,
+    state: Arc<Mutex<PoolState<DB>>>,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -77,14 +77,14 @@ impl<DB: Database> Lease<DB> {
     }
 }
 
-fn lock<DB: Database>(state: &Mutex<State<DB>>) -> MutexGuard<'_, State<DB>> {
+fn lock<DB: Database>(state: &Mutex<PoolState<DB>>) -> MutexGuard<'_, PoolState<DB>> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<DB: Database> Pool<DB> {
     /// Makes a pool without connections.
     pub fn new(options: <DB::Connection as Connection>::Options, setup: Setup<DB>) -> Self {
-        let state = State { idle: Vec::with_capacity(CONNECTIONS), last_failure: None };
+        let state = PoolState { idle: Vec::with_capacity(CONNECTIONS), last_failure: None };
         let permits = Arc::new(Semaphore::new(CONNECTIONS));
         Self { options, setup, permits, state: Arc::new(Mutex::new(state)) }
     }

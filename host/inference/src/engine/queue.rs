@@ -73,12 +73,12 @@ impl Piece {
 
 pub(super) struct Queue {
     capacity: usize,
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     work_available: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct QueueState {
     pieces: VecDeque<Piece>,
     ready: VecDeque<TokenizedText>,
     ready_tokens: usize,
@@ -93,7 +93,7 @@ struct State {
 
 impl Queue {
     pub(super) fn new(capacity: usize, threads: usize) -> Self {
-        let state = State { free: threads, ..State::default() };
+        let state = QueueState { free: threads, ..QueueState::default() };
         Self { capacity, state: Mutex::new(state), work_available: Condvar::new() }
     }
 
@@ -201,7 +201,7 @@ impl Queue {
         self.work_available.notify_all();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -220,7 +220,7 @@ fn pieces(texts: &[Input]) -> Vec<Range<usize>> {
     pieces
 }
 
-impl State {
+impl QueueState {
     /// Chooses the next task: help where a thread waits for it; a full batch before more texts to tokenise, so that
     /// the threads do not tokenise far ahead of what they embed; then whatever is queued.
     fn next(&mut self) -> Option<Task> {

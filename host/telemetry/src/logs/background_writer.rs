@@ -28,13 +28,13 @@ pub(super) struct BackgroundWriter(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<WriterState>,
     changed: Condvar,
     dropped: AtomicU64,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct WriterState {
     waiting: Vec<u8>,
     writing: bool,
     /// Whether a caller waits until the lines are written.
@@ -50,18 +50,18 @@ impl BackgroundWriter {
         Ok(lines)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, WriterState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn write_to(&self, mut out: impl Write) {
         let (mut lines, mut pause_ends) = (Vec::new(), Instant::now());
         loop {
-            let is_empty = |state: &mut State| state.waiting.is_empty();
+            let is_empty = |state: &mut WriterState| state.waiting.is_empty();
             let state =
                 self.0.changed.wait_while(self.state(), is_empty).unwrap_or_else(PoisonError::into_inner);
             let pause = pause_ends.saturating_duration_since(Instant::now());
-            let is_early = |state: &mut State| !state.urgent && state.waiting.len() < BATCH;
+            let is_early = |state: &mut WriterState| !state.urgent && state.waiting.len() < BATCH;
             let (mut state, _) = self
                 .0
                 .changed
@@ -105,7 +105,7 @@ impl BackgroundWriter {
         let mut state = self.state();
         state.urgent = true;
         self.0.changed.notify_all();
-        let busy = |state: &mut State| state.writing || !state.waiting.is_empty();
+        let busy = |state: &mut WriterState| state.writing || !state.waiting.is_empty();
         let _ = self.0.changed.wait_timeout_while(state, time_limit, busy);
     }
 }

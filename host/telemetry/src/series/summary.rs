@@ -16,9 +16,9 @@ const PART: Duration = Duration::from_secs(40);
 
 /// Count and sum of observations, and the greatest of about the last two minutes.
 #[derive(Clone)]
-pub struct Summary(Arc<Mutex<State>>);
+pub struct Summary(Arc<Mutex<SummaryState>>);
 
-struct State {
+struct SummaryState {
     begin: Instant,
     count: u64,
     sum: f64,
@@ -43,7 +43,7 @@ impl Summary {
         });
     }
 
-    fn update<R>(&self, act: impl FnOnce(&mut State) -> R) -> R {
+    fn update<R>(&self, act: impl FnOnce(&mut SummaryState) -> R) -> R {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let elapsed = state.begin.elapsed();
         state.advance(elapsed);
@@ -51,7 +51,7 @@ impl Summary {
     }
 }
 
-impl State {
+impl SummaryState {
     fn new() -> Self {
         Self { begin: Instant::now(), count: 0, sum: 0.0, recent: [0.0; PARTS], part: 0 }
     }
@@ -97,7 +97,7 @@ impl Metric for Summary {
 
 impl Cell for Summary {
     fn create(_: &Family) -> Result<Self> {
-        Ok(Self(Arc::new(Mutex::new(State::new()))))
+        Ok(Self(Arc::new(Mutex::new(SummaryState::new()))))
     }
 }
 
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn the_maximum_decays_and_the_sum_stays() {
-        let mut state = State::new();
+        let mut state = SummaryState::new();
         state.observe(5.0);
         state.advance(Duration::from_secs(50));
         state.observe(2.0);

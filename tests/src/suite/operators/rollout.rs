@@ -16,7 +16,7 @@ use std::{
 use futures_util::FutureExt as _;
 
 use self::{
-    model::{Model, State, TRAPPING, Trial},
+    model::{Model, ModelState, TRAPPING, Trial},
     process::{Process, Seen},
     steps::{Kind, Meaning, Step, is_failing, sequence, shrink},
 };
@@ -162,8 +162,8 @@ async fn one_of(possible: Vec<Model>, process: &mut Process) -> Result<Model, St
 }
 
 /// What a host shows of a state: of what a rollback goes back to only the next.
-fn shown(state: &State) -> State {
-    State { before: state.before.last().copied().into_iter().collect(), ..state.clone() }
+fn shown(state: &ModelState) -> ModelState {
+    ModelState { before: state.before.last().copied().into_iter().collect(), ..state.clone() }
 }
 
 /// Compares what the host shows, and what its clients get, with the model.

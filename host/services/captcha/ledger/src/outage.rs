@@ -8,19 +8,19 @@ use tokio::task::AbortHandle;
 /// The present outage of the database, if there is one.
 #[derive(Default)]
 pub(super) struct Outage {
-    state: Mutex<State>,
+    state: Mutex<OutageState>,
     began: Notify,
 }
 
 #[derive(Default)]
-struct State {
+struct OutageState {
     fault: Option<StorageError>,
     closed: bool,
     probe: Option<AbortHandle>,
 }
 
 impl Outage {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, OutageState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

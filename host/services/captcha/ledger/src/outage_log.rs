@@ -9,10 +9,10 @@ const EVERY: Duration = Duration::from_secs(60);
 
 /// The time of the last line, and the number of failed calls since.
 #[derive(Default)]
-pub(super) struct OutageLog(Mutex<State>);
+pub(super) struct OutageLog(Mutex<OutageLogState>);
 
 #[derive(Default)]
-struct State {
+struct OutageLogState {
     logged_at: Option<Instant>,
     unlogged: u64,
 }
@@ -28,7 +28,8 @@ impl OutageLog {
 
     /// Records that the fault was just logged.
     pub(super) fn mark_logged(&self, now: Instant) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = State { logged_at: Some(now), unlogged: 0 };
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) =
+            OutageLogState { logged_at: Some(now), unlogged: 0 };
     }
 
     /// Counts a call, and returns the number since the last line if another one is due.

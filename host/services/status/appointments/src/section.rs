@@ -75,7 +75,7 @@ pub(super) struct Attempt {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct SectionState {
     known: Option<Known>,
     attempt: Option<Attempt>,
     running: bool,
@@ -109,7 +109,7 @@ pub(super) struct Cell {
     pub section: Section,
     time_to_live: Duration,
     max_age: Duration,
-    state: Mutex<State>,
+    state: Mutex<SectionState>,
     attempts: watch::Sender<u64>,
 }
 
@@ -125,7 +125,7 @@ impl Cell {
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SectionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -49,7 +49,7 @@ pub enum Action {
 
 /// What a slot remembers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct State {
+pub struct ModelState {
     pub generation: u64,
     pub active: Version,
     pub candidate: Option<(Version, Trial)>,
@@ -58,7 +58,7 @@ pub struct State {
     pub known: BTreeMap<Version, Standing>,
 }
 
-impl State {
+impl ModelState {
     fn tried(&self, version: Version) -> Result<(), &'static str> {
         match self.known.get(&version) {
             None => Err("unknown-version"),
@@ -169,9 +169,9 @@ impl State {
 #[derive(Clone, Debug)]
 pub struct Model {
     /// What counts.
-    pub state: State,
+    pub state: ModelState,
     /// What is on disk, where that may be something else.
-    unwritten: Option<State>,
+    unwritten: Option<ModelState>,
     /// The data folder takes nothing.
     pub is_blocked: bool,
     /// The mode in the settings.
@@ -187,7 +187,7 @@ impl Model {
     pub fn new(letter: char, mode: u8) -> Self {
         let active = Version { letter, mode };
         let known = BTreeMap::from([(active, Standing::Tried)]);
-        let state = State { generation: 0, active, candidate: None, before: Vec::new(), known };
+        let state = ModelState { generation: 0, active, candidate: None, before: Vec::new(), known };
         let modes = BTreeSet::from([mode]);
         Self { state, unwritten: None, is_blocked: false, mode, modes, elsewhere: BTreeSet::new() }
     }
@@ -222,7 +222,7 @@ impl Model {
         self.count(after);
     }
 
-    fn count(&mut self, after: State) {
+    fn count(&mut self, after: ModelState) {
         let loaded = [Some(after.active), after.candidate.map(|(version, _)| version)].into_iter().flatten();
         for version in loaded.filter(|version| !self.state.answers(*version)) {
             if self.modes.contains(&version.mode) {
@@ -260,7 +260,7 @@ impl Model {
     /// Every model that the host may be in after it was killed, while it was doing `action` if there is one, and has
     /// started again.
     pub fn after_kill(&self, action: Option<Action>) -> Vec<Self> {
-        let mut states: Vec<State> = self.unwritten.clone().into_iter().collect();
+        let mut states: Vec<ModelState> = self.unwritten.clone().into_iter().collect();
         let mode = match action {
             Some(Action::Reload(mode)) => mode,
             _ => self.mode,
@@ -283,7 +283,7 @@ impl Model {
         states.into_iter().map(|state| Self::started(state.restarted(mode), mode)).collect()
     }
 
-    fn started(state: State, mode: u8) -> Self {
+    fn started(state: ModelState, mode: u8) -> Self {
         let candidate = state.candidate.map(|(version, _)| version).filter(|version| version.mode != mode);
         let elsewhere = candidate.into_iter().collect();
         let modes = BTreeSet::from([mode]);

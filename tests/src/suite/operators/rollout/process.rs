@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use super::{
     super::SITE,
-    model::{Action, GARBAGE, Standing, State, TRAPPING, Trial, Version},
+    model::{Action, GARBAGE, ModelState, Standing, TRAPPING, Trial, Version},
     steps::MODES,
 };
 
@@ -46,7 +46,7 @@ fn component(letter: char) -> Vec<u8> {
 /// What an operator and the clients see.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Seen {
-    pub state: State,
+    pub state: ModelState,
     pub is_kept: bool,
 }
 
@@ -251,7 +251,7 @@ impl Process {
             (self.version(candidate), if is_shadow { Trial::Shadow } else { Trial::Canary(weight) })
         });
         let before = Some(&slot["predecessor"]).filter(|before| !before.is_null());
-        let state = State {
+        let state = ModelState {
             generation: slot["generation"].as_u64().unwrap(),
             active: self.version(&slot["active"]),
             candidate,
