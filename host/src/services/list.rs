@@ -24,7 +24,7 @@ use crate::{
 /// status component makes those, and they have a page of their own.
 pub const BULKHEAD: Distribution = Distribution {
     name: env!("CARGO_PKG_NAME"),
-    about: "A WebAssembly component host for ticket triage, appointment status and captcha services",
+    about: "A WebAssembly component host for embedding, ticket triage, appointment status and captcha services",
     services: &[&EmbeddingPlugin, &TicketsPlugin, &StatusPlugin, &CaptchaPlugin],
     deprecated: DEPRECATED,
     command_order: &["model", "demo", "captcha", "kb", "triage"],
