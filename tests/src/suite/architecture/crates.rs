@@ -8,7 +8,7 @@ use std::{
 use super::{names, root};
 
 /// Each crate of the platform, and the crates of this repository that it may use.
-const PLATFORM: [(&str, &[&str]); 11] = [
+pub const PLATFORM: [(&str, &[&str]); 11] = [
     ("os", &[]),
     ("database", &[]),
     ("config", &["os"]),
@@ -115,25 +115,43 @@ fn services_know_no_other_service() {
     }
 }
 
-/// Adds every manifest below `folder` to `found`, by the name of its package.
-fn manifests(folder: &Path, found: &mut BTreeMap<String, String>) {
-    for name in names(folder) {
-        let path = folder.join(&name);
-        if path.is_dir() {
-            manifests(&path, found);
-        } else if name == "Cargo.toml" {
-            let text = std::fs::read_to_string(&path).unwrap();
-            let package = text.lines().find_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
-            found.insert(package.unwrap().to_owned(), text);
+/// The texts of the manifests in a folder and below it.
+fn manifests(folder: &Path) -> Vec<String> {
+    let own = std::fs::read_to_string(folder.join("Cargo.toml")).ok();
+    let below = names(folder).into_iter().map(|name| folder.join(name)).filter(|path| path.is_dir());
+    own.into_iter().chain(below.flat_map(|path| manifests(&path))).collect()
+}
+
+/// The name of the package of a manifest.
+fn package(manifest: &str) -> &str {
+    let (_, rest) = manifest.split_once("name = \"").unwrap();
+    rest.split('"').next().unwrap()
+}
+
+#[test]
+fn service_uses_no_crate_of_another() {
+    let folder = root().join("host/services");
+    let services: Vec<(String, Vec<String>)> =
+        names(&folder).into_iter().map(|name| (name.clone(), manifests(&folder.join(name)))).collect();
+    assert!(services.iter().any(|(_, own)| own.len() > 1), "a service of several crates");
+    for (service, own) in &services {
+        let others = services.iter().filter(|(other, _)| other != service);
+        let foreign: BTreeSet<&str> =
+            others.flat_map(|(_, manifests)| manifests).map(|manifest| package(manifest)).collect();
+        for manifest in own {
+            let refused: Vec<_> = dependencies(manifest).intersection(&foreign).copied().collect();
+            assert!(refused.is_empty(), "{} of {service} must not use {refused:?}", package(manifest));
         }
     }
 }
 
 #[test]
 fn host_uses_no_crate_of_components_alone() {
-    let (mut host, mut components) = (BTreeMap::new(), BTreeMap::new());
-    manifests(&root().join("host"), &mut host);
-    manifests(&root().join("components"), &mut components);
+    let of = |folder: &str| -> BTreeMap<String, String> {
+        let all = manifests(&root().join(folder)).into_iter();
+        all.map(|manifest| (package(&manifest).to_owned(), manifest)).collect()
+    };
+    let (host, components) = (of("host"), of("components"));
     assert!(host.len() > 20 && components.len() > 10, "{host:?} {components:?}");
     let shared = SHARED.map(|name| (name, components.get(name).unwrap()));
     for (name, manifest) in host.iter().map(|(name, text)| (name.as_str(), text)).chain(shared) {

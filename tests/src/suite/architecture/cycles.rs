@@ -12,7 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use super::source::{Source, sources};
-use modules::{Crate, Edge};
+pub use modules::Crate;
+use modules::Edge;
 
 /// Circles of one folder: the modules of each, and the edges between them.
 #[derive(Debug, PartialEq)]

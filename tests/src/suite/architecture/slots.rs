@@ -2,7 +2,10 @@
 
 use bulkhead::services::list;
 
-use super::source::{Source, sources};
+use super::{
+    crates,
+    source::{Source, sources},
+};
 
 /// Folder of the services below `host`, each in a folder of its name.
 const SERVICES: &str = "services";
@@ -20,11 +23,9 @@ const PLATFORM: [&str; 11] = [
     "service",
     "telemetry",
 ];
-/// Ids that are also names of labels and of JSON members. As ids they are seen by the constructor.
+/// Ids and tables that are also names of labels and of JSON members. As ids they are seen by the constructor, as tables in the
+/// names of their keys.
 const WORDS: [&str; 2] = ["answer", "status"];
-
-/// Folders in which no table of a service is named, but by their tests.
-const WITHOUT_TABLES: [&str; 1] = ["config"];
 
 fn is_of(source: &Source, folders: &[&str]) -> bool {
     folders.iter().any(|folder| source.path.starts_with(folder))
@@ -42,9 +43,20 @@ fn has_word(line: &str, words: &[&str]) -> bool {
     words.iter().any(has)
 }
 
+/// Returns whether a literal in a line names a key of one of these tables.
+fn has_key(line: &str, tables: &[&str]) -> bool {
+    let is_key = |rest: &str| rest.starts_with(|c: char| c.is_ascii_lowercase());
+    tables.iter().any(|table| {
+        let names = ["\"", "`"].map(|quote| format!("{quote}{table}."));
+        names.iter().any(|name| line.split(name.as_str()).skip(1).any(is_key))
+    })
+}
+
 /// Returns the lines of `source` that name one of these tables.
 fn naming_tables<'s>(source: &'s Source, tables: &[&str]) -> Vec<&'s str> {
-    source.served_lines().filter(|line| has_word(line, tables)).collect()
+    let (words, plain): (Vec<&str>, Vec<&str>) =
+        tables.iter().copied().partition(|table| WORDS.contains(table));
+    source.served_lines().filter(|line| has_word(line, &plain) || has_key(line, &words)).collect()
 }
 
 /// The service in whose folder a source is, if it is in one.
@@ -117,11 +129,12 @@ fn named_slot_is_seen() {
 }
 
 #[test]
-fn no_table_of_a_service_is_named_below_the_services() {
+fn platform_names_no_table_of_a_service() {
     let spec = list::spec();
     let tables: Vec<&str> = spec.tables.iter().map(|table| table.name).collect();
     let sources = sources("host");
-    let without = sources.iter().filter(|source| !source.is_test() && is_of(source, &WITHOUT_TABLES));
+    let platform = crates::PLATFORM.map(|(folder, _)| folder);
+    let without = sources.iter().filter(|source| !source.is_test() && is_of(source, &platform));
     let named: Vec<String> = without
         .flat_map(|source| naming_tables(source, &tables).into_iter().map(move |line| (source, line)))
         .map(|(source, line)| format!("{}: {}", source.path.display(), line.trim()))
@@ -141,7 +154,11 @@ fn named_table_is_seen() {
         ("config/src/load.rs", "// The table captcha.", false),
         ("config/src/load.rs", "let captchas = 2;", false),
         ("config/src/sharing.rs", "\"Hosts on one PostgreSQL (captcha.database) keep\"", true),
+        ("admin/src/v1.rs", "json!({ \"status\": 200 })", false),
+        ("http/src/body.rs", "let status = answer.status.as_u16();", false),
+        ("rollout/src/reload/keys.rs", "&[\"status.tokens\"]", true),
+        ("http/src/error.rs", "\"set `status.tokens`\"", true),
     ] {
-        assert_eq!(!naming_tables(&file(path, text), &["captcha"]).is_empty(), is_seen, "{text}");
+        assert_eq!(!naming_tables(&file(path, text), &["captcha", "status"]).is_empty(), is_seen, "{text}");
     }
 }
