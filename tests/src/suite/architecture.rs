@@ -12,6 +12,7 @@ mod own_service;
 mod pages;
 mod slots;
 mod source;
+mod test_names;
 mod wit;
 mod words;
 

@@ -83,7 +83,7 @@ async fn solve_for_each_site(host: &TestHost, more: &str, click: &str) -> Vec<Va
 }
 
 #[tokio::test]
-async fn the_page_s_own_solver_works_for_pbkdf2_and_sha_256() {
+async fn own_solver_works_for_both_algorithms() {
     let host = start(CONFIG).await;
     for seen in solve_for_each_site(&host, "", SOLVE).await {
         assert_eq!(seen["origins"], json!([host.url("")]), "nothing is loaded from elsewhere");
@@ -92,7 +92,7 @@ async fn the_page_s_own_solver_works_for_pbkdf2_and_sha_256() {
 }
 
 #[tokio::test]
-async fn the_widget_works_for_pbkdf2_and_sha_256() {
+async fn widget_works_for_both_algorithms() {
     let (host, website) = (start(CONFIG).await, Website::start().await);
     let widget = format!("&widget={}", website.widget());
     for seen in solve_for_each_site(&host, &widget, WIDGET).await {
@@ -135,7 +135,7 @@ async fn an_expired_challenge_is_refused() {
 }
 
 #[tokio::test]
-async fn a_page_of_another_origin_uses_the_widget_as_it_is() {
+async fn foreign_page_uses_the_widget_unchanged() {
     let website = Website::start().await;
     let origin = website.origin();
     let host = start(&format!(

@@ -66,7 +66,7 @@ async fn eventually_spent(ledger: &Ledger, id: &str) -> u32 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn hosts_that_share_a_database_grant_exactly_the_limit() {
+async fn sharing_hosts_grant_exactly_the_limit() {
     let postgres = Postgres::start();
     // Even where the database's default would let a claim miss another that was committed while it waited.
     postgres.sql("ALTER DATABASE postgres SET default_transaction_isolation = 'repeatable read'");
@@ -103,7 +103,7 @@ async fn hosts_that_share_a_database_grant_exactly_the_limit() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn visits_are_counted_before_and_after_they_are_written() {
+async fn visits_count_before_and_after_writing() {
     let postgres = Postgres::start();
     // Calls that wait longer than a busy machine takes for all of them at once.
     let patient = Options { answer_timeout: Duration::from_secs(30), ..OPTIONS };
@@ -135,7 +135,7 @@ async fn visits_are_counted_before_and_after_they_are_written() {
 }
 
 #[tokio::test]
-async fn the_database_of_the_java_service_is_taken_over_as_it_is() {
+async fn java_database_is_taken_over_unchanged() {
     let postgres = Postgres::start();
     postgres.sql(JAVA);
     postgres.sql(&format!(
@@ -165,7 +165,7 @@ async fn the_database_of_the_java_service_is_taken_over_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_user_without_rights_to_create_may_use_tables_that_exist() {
+async fn user_without_create_rights_uses_existing_tables() {
     let postgres = Postgres::start();
     drop(open(&postgres).await);
     postgres.sql(
@@ -179,7 +179,7 @@ async fn a_user_without_rights_to_create_may_use_tables_that_exist() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_host_sweeps_at_a_time_and_deletes_exactly_what_expired() {
+async fn one_host_sweeps_exactly_the_expired() {
     let postgres = Arc::new(Postgres::start());
     open(&postgres).await.close().await.expect("the tables are made");
     postgres.sql(&format!(
@@ -217,7 +217,7 @@ async fn one_host_sweeps_at_a_time_and_deletes_exactly_what_expired() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stopped_database_is_unavailable_and_is_found_again() {
+async fn stopped_database_is_found_again_later() {
     let mut postgres = Postgres::start();
     let ledger = open(&postgres).await;
     assert_eq!(ledger.claim(&id(1), soon(), 1, false).await, Ok(true));
@@ -242,7 +242,7 @@ async fn a_stopped_database_is_unavailable_and_is_found_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_frozen_database_holds_no_call_and_no_connection() {
+async fn frozen_database_holds_neither_call_nor_connection() {
     let postgres = Postgres::start();
     let ledger = open(&postgres).await;
     let all_at_once = || async {

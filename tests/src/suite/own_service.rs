@@ -182,7 +182,7 @@ async fn rollback_returns_to_version_before() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn component_may_not_answer_without_its_self_test() {
+async fn component_with_failing_test_may_not_answer() {
     let folder = TempDir::new().unwrap();
     let host = serving(folder.path()).await;
     let (status, refused) = operator(&host).try_push(component(FAILING)).await;
@@ -193,7 +193,7 @@ async fn component_may_not_answer_without_its_self_test() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn slot_is_listed_by_api_and_command_line() {
+async fn slot_is_listed_by_every_interface() {
     let folder = TempDir::new().unwrap();
     let host = serving(folder.path()).await;
     let (status, listed) = operator(&host).get("/v1/slots").await;

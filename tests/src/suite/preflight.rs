@@ -42,7 +42,7 @@ async fn missing_export() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ungranted_import_names_the_line_that_grants_it() {
+async fn ungranted_import_names_the_granting_line() {
     let guest = Guest::call("(call $block (i32.const 0)) unreachable")
         .with_imports(r#"(import "wasi:io/poll@0.2.12" "[method]pollable.block" (func $block (param i32)))"#);
     let refusal = refusal(guest.component()).await;

@@ -35,7 +35,7 @@ fn an_unknown_label_is_refused() {
 }
 
 #[test]
-fn a_series_of_an_open_label_may_come_late() {
+fn series_of_open_label_may_come_late() {
     for line in [
         "bulkhead_http_requests_total{method=\"GET\",route=\"/\",service=\"a\",status=\"404\"} 1",
         "captcha_requests_total{outcome=\"valid\",site=\"new\"} 0",
@@ -46,7 +46,7 @@ fn a_series_of_an_open_label_may_come_late() {
 
 #[test]
 #[should_panic(expected = "captcha_requests_total{outcome=\\\"invalid\\\"")]
-fn a_series_of_closed_labels_may_not_come_late() {
+fn series_of_closed_labels_comes_at_start() {
     with("captcha_requests_total{outcome=\"invalid\",site=\"shop\"} 1")
         .assert_new_series_are_of_open_labels(&with(""));
 }

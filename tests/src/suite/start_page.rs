@@ -42,7 +42,7 @@ async fn ask(host: &TestHost, method: &str, accept: Option<&str>) -> String {
 }
 
 #[tokio::test]
-async fn browser_at_root_gets_the_start_page_in_demo_mode() {
+async fn browser_at_root_gets_the_start_page() {
     let host = start("demo = true\n").await;
     for accept in BROWSERS {
         let answer = ask(&host, "GET", Some(accept)).await;
@@ -60,7 +60,7 @@ async fn browser_at_root_gets_the_start_page_in_demo_mode() {
 }
 
 #[tokio::test]
-async fn other_clients_at_root_get_the_same_with_and_without_demo_mode() {
+async fn other_clients_at_root_ignore_demo_mode() {
     for more in ["", "[services.embedding]\nenabled = false\n"] {
         let (plain, demo) = (start(more).await, start(&format!("demo = true\n{more}")).await);
         let status = if more.is_empty() { "405 Method Not Allowed" } else { "404 Not Found" };
@@ -82,7 +82,7 @@ async fn other_clients_at_root_get_the_same_with_and_without_demo_mode() {
 }
 
 #[tokio::test]
-async fn start_page_files_are_absent_without_demo_mode() {
+async fn start_page_needs_demo_mode() {
     let host = start("").await;
     for path in ["app.js", "start.css", "what-runs.json", "guides/README.md"] {
         let response = host.client().get(host.url(&format!("/demo/start/{path}"))).send().await.unwrap();
@@ -92,7 +92,7 @@ async fn start_page_files_are_absent_without_demo_mode() {
 }
 
 #[tokio::test]
-async fn what_runs_names_services_with_paths_and_versions() {
+async fn running_services_have_paths_and_versions() {
     let host = start(
         "demo = true\n[services.embedding]\nenabled = false\n[services.tickets]\npath_prefix = \"/town\"\n\
          [services.captcha]\nlisten = \"127.0.0.2:0\"\n",

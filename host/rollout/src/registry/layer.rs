@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_is_being_received_has_no_name() {
+    fn incomplete_file_has_no_name() {
         let folder = tempfile::tempdir().unwrap();
         let _file = nameless(folder.path()).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn each_line_is_logged_once_it_is_complete() {
+    fn line_is_logged_once_complete() {
         let resources = resources();
         let mut line = line(&resources);
         line.write(b"one\r\ntw");
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_call_in_a_store_begins_a_line() {
+    fn next_call_begins_a_new_line() {
         let resources = resources();
         let stdio = Stdio { out: Some(Arc::new(Mutex::new(line(&resources)))), err: None };
         lock(stdio.out.as_ref().unwrap()).write(b"first");

@@ -37,7 +37,7 @@ fn pooling_without_address_space_names_keys() {
 }
 
 #[test]
-fn memories_of_components_are_reserved_and_core_instances_are_not() {
+fn memories_are_reserved_unlike_core_instances() {
     let pooled = |sandbox: Sandbox| {
         Engine::new(&Sandbox { allocator: Allocator::Pooling, ..sandbox }, [&Limits::DEFAULT]).is_ok()
     };

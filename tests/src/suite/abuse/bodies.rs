@@ -21,7 +21,7 @@ async fn post(victim: &Victim, path: &str, kind: &str, body: impl Into<reqwest::
 }
 
 #[tokio::test]
-async fn deep_payloads_are_refused_whatever_they_are_wrapped_in() {
+async fn deep_payloads_are_refused_in_any_wrapping() {
     let victim = Victim::start().await;
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
         let inner = if open == "[" { "" } else { "1" };
@@ -95,7 +95,7 @@ async fn a_query_is_no_place_for_garbage() {
 }
 
 #[tokio::test]
-async fn ten_megabytes_are_413_wherever_they_are_sent() {
+async fn ten_megabytes_are_413_on_every_path() {
     let victim = Victim::start().await;
     for path in ["/api/v1/captcha/challenge", "/api/v1/captcha/invalidate", WIDGET, SITEVERIFY] {
         let (status, body) = post(&victim, path, JSON, vec![b' '; 10 << 20]).await;

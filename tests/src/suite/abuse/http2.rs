@@ -44,7 +44,7 @@ async fn read(answer: Response<Incoming>) -> (u16, Value) {
 }
 
 #[tokio::test]
-async fn answers_are_the_same_as_over_http_1() {
+async fn http2_answers_equal_those_of_http1() {
     let victim = Victim::start().await;
     let sender = connect(&victim).await;
     let envelope =

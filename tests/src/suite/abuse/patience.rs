@@ -43,7 +43,7 @@ async fn dribble(mut socket: TcpStream, first: &str, byte: &[u8]) -> String {
 }
 
 #[tokio::test]
-async fn slow_heads_are_shed_while_others_are_served() {
+async fn slow_heads_are_shed_beside_served_ones() {
     let victim = Victim::with(HURRIED).await;
     let slow = join_all((0..40).map(async |_| {
         let socket = victim.connect().await;

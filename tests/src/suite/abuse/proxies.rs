@@ -41,7 +41,7 @@ async fn contradicting_headers_are_refused_in_each_shape() {
 }
 
 #[tokio::test]
-async fn agreeing_headers_and_the_named_one_are_taken() {
+async fn agreeing_headers_and_named_ones_count() {
     let agreeing = "forwarded: for=192.0.2.2\r\nx-forwarded-for: 192.0.2.2\r\n";
     let contradicting = "forwarded: for=192.0.2.1\r\nx-forwarded-for: 192.0.2.2\r\n";
     for (config, fields) in [
@@ -82,7 +82,7 @@ async fn a_client_cannot_choose_its_host() {
 
 /// A proxy's own address may be allow-listed; a client that it gives no address is not the proxy.
 #[tokio::test]
-async fn a_client_without_address_is_not_allow_listed() {
+async fn client_without_address_is_not_listed() {
     let site = "[captcha.sites.listed]\nsecret = \"listed-secret\"\nalgorithm = \"SHA-256\"\n\
                 difficulty_map = [{ min_visits = 1, cost = 7 }]\nwhitelisted_source_addresses = [\"127.0.0.1\"]\n\
                 allowed_origins = [\"*\"]\n";

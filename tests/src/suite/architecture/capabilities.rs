@@ -89,7 +89,7 @@ fn interfaces_are_offered_once() {
 
 /// A deprecated name is linked to the functions of the name that replaces it.
 #[test]
-fn deprecated_names_have_the_types_of_those_that_replace_them() {
+fn deprecated_names_have_the_current_types() {
     let (resolve, set) = (wit::everything(), list::capabilities());
     for deprecated in set.deprecated() {
         let now = set.find(deprecated.name).unwrap_or_else(|| panic!("{deprecated:?} leads nowhere"));
@@ -104,7 +104,7 @@ fn deprecated_names_have_the_types_of_those_that_replace_them() {
 
 /// A component built for a slot's world runs there without a grant in the configuration.
 #[test]
-fn a_slot_is_granted_all_that_its_world_imports() {
+fn slot_has_grants_for_its_world() {
     let resolve = wit::everything();
     for (name, id) in wit::worlds(&resolve) {
         let world = &resolve.worlds[id];

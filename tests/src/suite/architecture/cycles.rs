@@ -175,7 +175,7 @@ fn parent_and_child_are_no_cycle() {
 }
 
 #[test]
-fn tests_comments_and_other_crates_are_no_edges() {
+fn tests_comments_and_foreign_crates_are_ignored() {
     let tests =
         "use super::b; #[cfg(test)] mod tests { use super::super::p; } #[cfg(test)] use crate::p as q;
         #[path = \"../elsewhere.rs\"] mod elsewhere; #[cfg(test)] mod more;";

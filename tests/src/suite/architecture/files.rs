@@ -73,7 +73,7 @@ fn half_of_the_files_are_short() {
 }
 
 #[test]
-fn every_file_is_named_after_what_it_is_about() {
+fn files_are_named_after_their_subject() {
     let nameless = |source: &Source| {
         source.path.iter().any(|part| NAMELESS.contains(&part.to_str().unwrap().trim_end_matches(".rs")))
     };

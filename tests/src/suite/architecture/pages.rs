@@ -26,7 +26,7 @@ fn page(path: &str) -> String {
 }
 
 #[test]
-fn the_table_of_settings_is_the_one_that_the_host_prints() {
+fn reference_page_equals_the_printed_reference() {
     let page = page(REFERENCE);
     let (_, rest) = page.split_once(BEGIN).unwrap();
     let (table, _) = rest.split_once(END).unwrap();
@@ -77,7 +77,7 @@ fn members(value: &Value, names: &mut BTreeSet<String>) {
 }
 
 #[test]
-fn the_triage_configuration_loads_and_shows_every_member() {
+fn triage_example_loads_with_every_member() {
     let page = page(TICKETS);
     let (_, rest) = page.split_once("<!-- triage configuration -->\n```toml\n").unwrap();
     let (example, _) = rest.split_once("```").unwrap();

@@ -92,7 +92,7 @@ const ENABLED: &str =
     .filter((element) => !element.disabled && element.checkVisibility()).length";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_token_is_refused_and_a_right_one_lasts_until_the_log_out() {
+async fn right_token_lasts_until_log_out() {
     let host = hosting_a().start().await;
     let page = host.admin_url("/console");
     let mut steps = vec![
@@ -130,7 +130,7 @@ async fn a_wrong_token_is_refused_and_a_right_one_lasts_until_the_log_out() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_that_may_read_finds_nothing_to_press() {
+async fn reading_token_finds_nothing_to_press() {
     let host = hosting_a().start().await;
     let api = operator(&host);
     let version = api.push(answering('B', "").component()).await;
@@ -151,7 +151,7 @@ async fn a_token_that_may_read_finds_nothing_to_press() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_tokens_the_console_says_how_to_make_one() {
+async fn console_without_tokens_says_what_to_do() {
     let host = TestHost::builder().config("[services.embedding]\nenabled = false\n").start().await;
     let steps = vec![
         json!(["go", host.admin_url("/console")]),

@@ -9,7 +9,7 @@ use super::{CONFIG, Captcha, envelope, read};
 const KEY: &str = "an-api-key-of-more-than-32-characters";
 
 #[tokio::test]
-async fn an_api_key_guards_the_back_end_and_nothing_else() {
+async fn api_key_guards_the_back_end_only() {
     let auth = format!("[captcha]\nauth = \"api-key\"\napi_keys = [\"{KEY}\"]\n");
     let config = CONFIG.replacen("[captcha]\n", &auth, 1);
     let captcha = Captcha(TestHost::builder().config(&config).start().await);

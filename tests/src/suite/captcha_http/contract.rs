@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Captcha, envelope, read, solver};
 
 #[tokio::test]
-async fn a_challenge_has_the_members_that_clients_read() {
+async fn challenge_has_the_members_of_clients() {
     let captcha = Captcha::start().await;
     let (status, body) = captcha.call("/challenge", &envelope(json!({}))).await;
     assert_eq!(status, 200);
@@ -65,7 +65,7 @@ async fn null_and_unknown_members_are_accepted() {
 }
 
 #[tokio::test]
-async fn what_does_not_hold_is_invalid_with_a_reason() {
+async fn failed_verification_is_invalid_with_reason() {
     let captcha = Captcha::start().await;
     let good = captcha.solved().await;
     let changed = |pointer: &str, value: Value| {
@@ -87,7 +87,7 @@ async fn what_does_not_hold_is_invalid_with_a_reason() {
 }
 
 #[tokio::test]
-async fn wrong_credentials_are_401_and_do_not_say_which() {
+async fn wrong_credentials_are_401_without_detail() {
     let captcha = Captcha::start().await;
     let payload = captcha.solved().await;
     let mut messages = Vec::new();
@@ -111,7 +111,7 @@ async fn wrong_credentials_are_401_and_do_not_say_which() {
 }
 
 #[tokio::test]
-async fn both_secrets_count_and_are_compared_in_nfc() {
+async fn both_secrets_are_compared_in_nfc() {
     let captcha = Captcha::start().await;
     for (key, secret) in
         [("compat", "compat-secret-cafe\u{301}"), ("web", "web-secret-old"), ("web", "web-secret-new")]
@@ -177,7 +177,7 @@ async fn an_invalidated_payload_is_spent() {
 }
 
 #[tokio::test]
-async fn the_ladder_counts_visits_and_spares_allow_listed_clients() {
+async fn ladder_counts_visits_and_spares_listed_clients() {
     let captcha = Captcha::start().await;
     let mut costs = Vec::new();
     for address in ["192.0.2.9"; 4].iter().chain(&["::ffff:192.0.2.9", "10.1.2.3", "10.1.2.3"]) {

@@ -89,7 +89,7 @@ async fn a_denied_client_gets_no_challenge() {
 }
 
 #[tokio::test]
-async fn a_denied_client_s_payload_is_refused_and_not_spent() {
+async fn denied_client_spends_no_payload() {
     let captcha = start().await;
     let (_, answer) = captcha.call("/challenge", &envelope("192.0.2.8", None)).await;
     let payload = solver::solve(&answer["challenge"]);

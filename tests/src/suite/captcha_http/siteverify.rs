@@ -56,7 +56,7 @@ async fn a_token_is_accepted_once() {
 }
 
 #[tokio::test]
-async fn a_raw_payload_is_accepted_once_from_form_or_json() {
+async fn raw_payload_is_accepted_once() {
     let captcha = Captcha::start().await;
     let body = captcha.solved_by_widget("web").await;
     let payload = body["payload"].as_str().unwrap();
@@ -69,7 +69,7 @@ async fn a_raw_payload_is_accepted_once_from_form_or_json() {
 }
 
 #[tokio::test]
-async fn each_of_several_sites_with_one_secret_is_served() {
+async fn sites_with_one_secret_are_all_served() {
     let captcha = Captcha(TestHost::builder().config(CONFIG).config(TWINS).start().await);
     let question = async |response: &str| {
         ask(&captcha, &[("secret", "twin-secret"), ("response", response), ("remoteip", "127.0.0.1")]).await
@@ -105,7 +105,7 @@ async fn each_of_several_sites_with_one_secret_is_served() {
 }
 
 #[tokio::test]
-async fn the_named_site_is_the_one_that_counts() {
+async fn named_site_counts_before_others() {
     let captcha = Captcha(TestHost::builder().config(CONFIG).config(TWINS).start().await);
     let body = captcha.solved_by_widget("twin-b").await;
     let payload = body["payload"].as_str().unwrap();
@@ -119,7 +119,7 @@ async fn the_named_site_is_the_one_that_counts() {
 
 /// Back ends send what their language has for nothing.
 #[tokio::test]
-async fn remote_ip_is_read_where_a_binding_needs_it() {
+async fn remote_ip_is_read_for_bindings() {
     let bound = "[captcha.sites.bound]\nsecret = \"bound-secret\"\nalgorithm = \"SHA-256\"\nbinding = \"exact\"\n\
                  difficulty_map = [{ min_visits = 1, cost = 1 }]\n";
     let captcha = Captcha(TestHost::builder().config(CONFIG).config(bound).start().await);

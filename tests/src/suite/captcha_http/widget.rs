@@ -18,7 +18,7 @@ async fn a_challenge_comes_bare() {
 }
 
 #[tokio::test]
-async fn a_solution_becomes_a_token_that_is_good_once() {
+async fn solution_becomes_a_token_for_one_use() {
     let captcha = Captcha::start().await;
     let body = captcha.solved_by_widget("web").await;
     let (status, answer) = captcha.call("/widget/verify?siteKey=web", &body).await;
@@ -53,7 +53,7 @@ async fn a_token_buys_no_further_token() {
 }
 
 #[tokio::test]
-async fn url_safe_base64_and_the_widget_s_other_members_are_read() {
+async fn url_safe_payloads_are_read_with_extras() {
     let captcha = Captcha::start().await;
     let body = captcha.solved_by_widget("web").await;
     let url_safe = body["payload"].as_str().unwrap().replace('+', "-").replace('/', "_");
@@ -134,7 +134,7 @@ async fn errors_without_a_site_can_be_read() {
 }
 
 #[tokio::test]
-async fn a_call_is_held_against_its_own_site() {
+async fn call_is_checked_against_its_site() {
     let captcha = Captcha::start().await;
     let path = "/widget/challenge?siteKey=web";
     let response = with_origin(&captcha, Method::GET, path, ORIGIN).await;

@@ -37,7 +37,7 @@ async fn the_index_links_every_endpoint() {
 }
 
 #[tokio::test]
-async fn health_and_probes_say_no_more_than_their_state() {
+async fn health_and_probes_show_state_only() {
     let service = Service::start(JAVA).await;
     let health = service.get("/actuator/health", "application/json").await;
     assert_eq!((health.status.as_u16(), health.content_type().as_str()), (200, "application/json"));
@@ -109,7 +109,7 @@ async fn without_credentials_nobody_is_authorised() {
 }
 
 #[tokio::test]
-async fn a_slot_without_its_component_is_alive_and_out_of_service() {
+async fn empty_slot_is_alive_without_service() {
     let builder = TestHost::builder().config(&with_details("always")).component(b"no component".to_vec());
     let service = Service(builder.start().await);
     for path in ["/actuator/health", "/actuator/health/readiness"] {
@@ -139,7 +139,7 @@ async fn info_names_the_application() {
 }
 
 #[tokio::test]
-async fn metrics_are_a_sorted_list_or_text_by_accept() {
+async fn metrics_are_list_or_text_by_accept() {
     let service = Service::start(JAVA).await;
     service.challenge(SITE, CLIENT).await;
     for accept in ["*/*", "application/json", V3, "application/*"] {
@@ -167,7 +167,7 @@ async fn metrics_are_a_sorted_list_or_text_by_accept() {
 }
 
 #[tokio::test]
-async fn every_listed_meter_can_be_read_and_narrowed() {
+async fn listed_meters_can_be_read_and_narrowed() {
     let service = Service::start(JAVA).await;
     let payload = service.solved(SITE, CLIENT).await;
     service.verify(SITE, &payload).await;

@@ -27,7 +27,7 @@ fn hashes(texts: &[&str]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn fact_2_an_ipv4_client_is_one_row_under_its_hash() {
+async fn fact_2_ipv4_client_is_one_row() {
     let service = Service::start(JAVA).await;
     service.challenge(SITE, "1.2.3.4").await;
     let rows = client_hashes(&service.stop().await).await;
@@ -35,7 +35,7 @@ async fn fact_2_an_ipv4_client_is_one_row_under_its_hash() {
 }
 
 #[tokio::test]
-async fn fact_3_an_ipv6_client_is_masked_and_written_in_java_s_form() {
+async fn fact_3_ipv6_client_is_masked() {
     let service = Service::start(JAVA).await;
     service.challenge(SITE, "ea28:fb8:e3f6:2836:5678:9abc:def0:1234").await;
     let rows = client_hashes(&service.stop().await).await;
@@ -67,7 +67,7 @@ async fn fact_18_ipv6_masks() {
 }
 
 #[tokio::test]
-async fn fact_19_bad_literals_and_bad_masks_are_refused() {
+async fn fact_19_bad_literals_are_refused() {
     let service = Service::start(JAVA).await;
     for address in ["", " ", "localhost", "1.2.3", "01.2.3.4", "1.2.3.4/24", "[::1]", "::1::", "1.2.3.4:80"] {
         assert_eq!(service.post("/challenge", &envelope(SITE, address)).await.0, 400, "{address:?}");
@@ -100,7 +100,7 @@ async fn a_mapped_address_is_the_ipv4_client() {
 }
 
 #[tokio::test]
-async fn ipv6_visits_count_by_64_bits_unless_the_site_is_compat() {
+async fn ipv6_visits_count_by_64_bits_normally() {
     let config = r#"
         [captcha]
         hmac_key = "secret"
@@ -123,7 +123,7 @@ async fn ipv6_visits_count_by_64_bits_unless_the_site_is_compat() {
 }
 
 #[tokio::test]
-async fn allow_lists_are_matched_on_the_full_address() {
+async fn allow_lists_match_the_full_address() {
     let config = r#"
         [captcha]
         hmac_key = "secret"
@@ -154,7 +154,7 @@ async fn allow_lists_are_matched_on_the_full_address() {
 }
 
 #[tokio::test]
-async fn outside_of_compatible_mode_no_address_can_be_found_in_the_ledger() {
+async fn ledger_has_no_address_in_normal_mode() {
     let config = r#"
         [captcha.sites.a]
         secret = "a_secret"
@@ -183,7 +183,7 @@ async fn outside_of_compatible_mode_no_address_can_be_found_in_the_ledger() {
 }
 
 #[tokio::test]
-async fn a_ladder_that_spares_the_first_visit_is_refused_at_the_start() {
+async fn ladder_sparing_first_visits_is_refused() {
     let ladder = |text: &str| format!("[captcha.sites.a]\nsecret = \"a\"\ncompat = true\n{text}");
     let reason = refusal(&ladder("difficulty_map = [{ min_visits = 2, cost = 7 }]")).await;
     assert!(reason.contains("has no entry for the first visit"), "{reason}");

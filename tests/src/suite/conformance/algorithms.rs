@@ -52,7 +52,7 @@ algorithms! {
 }
 
 #[tokio::test]
-async fn the_default_is_deterministic_pbkdf2_with_a_signed_key() {
+async fn default_is_deterministic_pbkdf2_with_signed_key() {
     let service = Service::start("[captcha.sites.a]\nsecret = \"a_secret\"\n").await;
     let parameters = assert_works(&service, "a").await;
     service.stop().await;
@@ -67,7 +67,7 @@ async fn the_default_is_deterministic_pbkdf2_with_a_signed_key() {
 }
 
 #[tokio::test]
-async fn counters_are_drawn_from_1_to_the_bound() {
+async fn counters_are_between_1_and_bound() {
     let settings = "counter_max = 4\ndifficulty_map = [{ min_visits = 1, cost = 1 }]";
     let service = Service::start(&format!("[captcha.sites.a]\nsecret = \"a_secret\"\n{settings}")).await;
     let mut seen = std::collections::BTreeSet::new();
@@ -128,7 +128,7 @@ fn spliced(solved: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn v1_is_refused_where_it_was_not_asked_for_and_taken_beside_v2_where_it_was() {
+async fn v1_is_accepted_where_it_is_configured() {
     let config = |accept: &str| {
         format!(
             "[captcha]\nhmac_key = \"secret\"\n[captcha.sites.a]\nsecret = \"a_secret\"\ncompat = true\n{accept}\n\

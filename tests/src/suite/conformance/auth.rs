@@ -69,7 +69,7 @@ fn assert_denied(answer: &Answer, case: &Value) {
 }
 
 #[tokio::test]
-async fn tokens_are_held_against_a_key_set_in_a_file() {
+async fn tokens_are_checked_against_key_file() {
     let issuer = Issuer::new("k1", 1);
     let folder = tempfile::TempDir::new().unwrap();
     let path = folder.path().join("keys.json");
@@ -152,7 +152,7 @@ async fn publish(key_set: String, up: Arc<AtomicBool>) -> String {
 }
 
 #[tokio::test]
-async fn a_key_set_behind_a_url_is_fetched_when_needed_and_kept() {
+async fn remote_key_set_is_fetched_and_kept() {
     let issuer = Issuer::new("k1", 1);
     let up = Arc::new(AtomicBool::new(true));
     let url = publish(issuer.key_set(), Arc::clone(&up)).await;
@@ -166,7 +166,7 @@ async fn a_key_set_behind_a_url_is_fetched_when_needed_and_kept() {
 }
 
 #[tokio::test]
-async fn a_key_set_that_cannot_be_had_is_503_until_it_comes() {
+async fn missing_key_set_is_503_until_fetched() {
     let issuer = Issuer::new("k1", 1);
     let up = Arc::new(AtomicBool::new(false));
     let url = publish(issuer.key_set(), Arc::clone(&up)).await;
@@ -200,7 +200,7 @@ async fn a_key_set_that_cannot_be_had_is_503_until_it_comes() {
 }
 
 #[tokio::test]
-async fn a_secured_host_without_its_keys_does_not_start() {
+async fn secured_host_without_keys_stays_down() {
     let reason = refusal(&with_jwt("key_set_file = \"/nowhere/keys.json\"")).await;
     assert!(reason.contains("/nowhere/keys.json") && reason.contains("captcha.jwt.key_set_file"), "{reason}");
     let folder = tempfile::TempDir::new().unwrap();

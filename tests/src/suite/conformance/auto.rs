@@ -42,7 +42,7 @@ impl Service {
 }
 
 #[tokio::test]
-async fn a_network_that_asks_often_pays_more_within_bounds() {
+async fn busy_network_pays_more_within_bounds() {
     let service = Service::start(CONFIG).await;
     let mut costs = Vec::new();
     for _ in 0..200 {
@@ -58,7 +58,7 @@ async fn a_network_that_asks_often_pays_more_within_bounds() {
 }
 
 #[tokio::test]
-async fn failures_and_solve_times_move_their_own_site_only() {
+async fn failures_and_times_move_their_site_only() {
     let (service, hands) = Service::start_movable(CONFIG).await;
     // Clients report 5 ms for each unit of cost, so that 500 ms are a cost of 100.
     for number in 0..8 {
@@ -103,7 +103,7 @@ async fn fifty_impossible_solve_times_move_nothing() {
 }
 
 #[tokio::test]
-async fn fifty_solve_times_of_one_client_move_nothing() {
+async fn solve_times_of_one_client_move_nothing() {
     let (service, hands) = Service::start_movable(CONFIG).await;
     for number in 0..8 {
         service.solve_in(&stranger(number), |cost| 50.0 * cost).await;
@@ -118,7 +118,7 @@ async fn fifty_solve_times_of_one_client_move_nothing() {
 }
 
 #[tokio::test]
-async fn auto_without_a_ladder_keeps_to_its_bounds() {
+async fn auto_without_ladder_stays_within_bounds() {
     let service = Service::start(
         "[captcha.sites.cheap]\nsecret = \"cheap_secret\"\n\
          auto = { target_solve_ms = 500, min_cost = 100, max_cost = 400 }\n",
@@ -133,7 +133,7 @@ async fn auto_without_a_ladder_keeps_to_its_bounds() {
 }
 
 #[tokio::test]
-async fn the_ladder_is_a_floor_and_the_allow_list_an_exception() {
+async fn ladder_is_a_floor_with_listed_exceptions() {
     let config = CONFIG.replace(
         "[captcha.sites.quiet]",
         "[captcha.sites.quiet]\nwhitelisted_source_addresses = [\"10.0.0.0/8\"]",

@@ -39,7 +39,7 @@ async fn assert_replayed(service: &Service, payloads: &[(&str, Value)]) {
 }
 
 #[tokio::test]
-async fn ten_years_ahead_and_back_accept_nothing_twice() {
+async fn ten_years_of_drift_accept_nothing_twice() {
     let config = format!("{JAVA}{SITES}");
     let (clock, hands) = HostClock::movable();
     let start = |folder| {
@@ -98,7 +98,7 @@ fn base64(payload: &Value) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_is_ahead_forgets_nothing_that_others_accept() {
+async fn fast_clock_forgets_nothing_that_others_accept() {
     let database = Postgres::start();
     let config = postgres::config(&database.url());
     let right = Service::start(&config).await;

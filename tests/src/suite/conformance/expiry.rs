@@ -6,7 +6,7 @@ use sqlx::{Connection, SqliteConnection};
 use super::{CLIENT, JAVA, SITE, Service, altcha, ledger, refused, valid, within_a_minute};
 
 #[tokio::test]
-async fn a_challenge_that_was_issued_expired_long_ago_is_refused() {
+async fn challenge_issued_as_expired_is_refused() {
     let service = Service::start(JAVA).await;
     for expires in [json!(altcha::now() - 2), json!(1), json!(altcha::now() as f64 - 1.5)] {
         let payload = altcha::solve(&altcha::java_challenge("secret", &json!({ "expiresAt": expires })));
@@ -19,7 +19,7 @@ async fn a_challenge_that_was_issued_expired_long_ago_is_refused() {
 }
 
 #[tokio::test]
-async fn a_challenge_is_good_for_its_timeout_and_no_longer() {
+async fn challenge_is_good_until_its_timeout() {
     let config = r#"
         [captcha]
         hmac_key = "secret"
@@ -101,7 +101,7 @@ async fn fact_16_exactly_what_expired_is_deleted() {
 }
 
 #[tokio::test]
-async fn a_spent_challenge_is_remembered_beyond_its_expiry() {
+async fn spent_challenge_is_remembered_beyond_expiry() {
     let service = Service::start(JAVA).await;
     let payload = service.solved(SITE, CLIENT).await;
     let expires = payload["challenge"]["parameters"]["expiresAt"].as_i64().unwrap();

@@ -51,7 +51,7 @@ async fn includes_are_what_is_not_excluded() {
 }
 
 #[tokio::test]
-async fn what_is_not_exposed_has_nothing_below_it() {
+async fn unexposed_endpoint_has_nothing_below_it() {
     let config = format!("{JAVA}\n[management.endpoints.web.exposure]\ninclude = \"info\"\n");
     let service = Service::start(&config).await;
     for path in ["health/liveness", "health/db", "metrics/captcha.events", "env", "shutdown", "sbom"] {
@@ -61,7 +61,7 @@ async fn what_is_not_exposed_has_nothing_below_it() {
 }
 
 #[tokio::test]
-async fn the_java_service_s_variables_set_it_too() {
+async fn variables_of_java_service_set_exposure() {
     let builder = TestHost::builder().config(JAVA);
     let builder = builder.env("MANAGEMENT_ENDPOINTS_WEB_EXPOSURE_INCLUDE", "health,metrics");
     let builder = builder.env("MANAGEMENT_ENDPOINT_HEALTH_SHOWDETAILS", "always");
@@ -97,7 +97,7 @@ async fn with_own_port() -> (Service, u16) {
 }
 
 #[tokio::test]
-async fn a_port_of_its_own_takes_it_off_the_public_one() {
+async fn own_port_leaves_the_public_one() {
     let (service, port) = with_own_port().await;
     for path in ["/actuator", "/actuator/health", "/actuator/metrics", "/actuator/prometheus"] {
         assert_eq!(service.get(path, "*/*").await.status, 404, "{path} is not public");

@@ -9,7 +9,7 @@ use super::{CLIENT, JAVA, SITE, Service, altcha, column, refused, valid};
 const KEY: &str = "secret";
 
 #[tokio::test]
-async fn a_challenge_of_the_java_service_is_accepted() {
+async fn challenge_of_java_service_is_accepted() {
     let service = Service::start(JAVA).await;
     // As issued and as echoed by a widget, nulls included; without them; with data, which Java may sign.
     let with_nulls = altcha::java_challenge(KEY, &json!({}));
@@ -32,7 +32,7 @@ async fn a_challenge_of_the_java_service_is_accepted() {
 }
 
 #[tokio::test]
-async fn what_a_java_client_sends_along_is_accepted() {
+async fn extra_members_of_java_client_are_accepted() {
     let service = Service::start(JAVA).await;
     for (pointer, value) in [
         ("/solution/time", json!(null)),
@@ -51,7 +51,7 @@ async fn what_a_java_client_sends_along_is_accepted() {
 }
 
 #[tokio::test]
-async fn a_challenge_of_ours_holds_for_an_independent_verifier() {
+async fn our_challenge_holds_for_independent_verifier() {
     let service = Service::start(JAVA).await;
     for address in [CLIENT, "10.0.0.1"] {
         let challenge = service.challenge(SITE, address).await;
@@ -103,7 +103,7 @@ async fn wrong_keys_and_tampered_parameters_are_refused() {
 }
 
 #[tokio::test]
-async fn a_key_that_misses_the_prefix_is_no_work() {
+async fn key_without_the_prefix_is_no_work() {
     let service = Service::start(JAVA).await;
     let challenge = altcha::java_challenge(KEY, &json!({ "keyPrefix": "00ff" }));
     let lazy = altcha::unsolved(&challenge);
@@ -144,7 +144,7 @@ async fn one_challenge_has_one_signature_text() {
 }
 
 #[tokio::test]
-async fn a_spent_challenge_is_the_hash_of_its_signature_in_both_modes() {
+async fn spent_challenge_is_its_signature_hash() {
     let ours = r#"
         [captcha.sites.own]
         secret = "own_secret"

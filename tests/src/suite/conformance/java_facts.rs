@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{CLIENT, JAVA, SITE, Service, altcha, envelope, refused, valid, with_payload};
 
 #[tokio::test]
-async fn fact_1_a_challenge_is_sha_256_signed_with_the_configured_key() {
+async fn fact_1_challenge_has_sha256_and_signature() {
     let service = Service::start(JAVA).await;
     let (status, body) = service.post("/challenge", &envelope(SITE, CLIENT)).await;
     assert_eq!(status, 200);
@@ -33,7 +33,7 @@ async fn fact_1_a_challenge_is_sha_256_signed_with_the_configured_key() {
 }
 
 #[tokio::test]
-async fn fact_4_a_client_address_that_is_none_is_400() {
+async fn fact_4_malformed_client_address_is_400() {
     let service = Service::start(JAVA).await;
     for path in ["/challenge", "/verify"] {
         let body = with_payload(envelope(SITE, "test"), &json!({ "challenge": {}, "solution": {} }));
@@ -45,7 +45,7 @@ async fn fact_4_a_client_address_that_is_none_is_400() {
 }
 
 #[tokio::test]
-async fn facts_5_and_7_a_good_solution_is_valid_once() {
+async fn facts_5_and_7_solution_counts_once() {
     let service = Service::start(JAVA).await;
     let payload = service.solved(SITE, CLIENT).await;
     assert_eq!(service.verify(SITE, &payload).await, valid());
@@ -54,7 +54,7 @@ async fn facts_5_and_7_a_good_solution_is_valid_once() {
 }
 
 #[tokio::test]
-async fn fact_6_an_unknown_site_and_a_wrong_secret_are_401() {
+async fn fact_6_wrong_credentials_are_401() {
     let service = Service::start(JAVA).await;
     let payload = service.solved(SITE, CLIENT).await;
     for (name, value) in [("siteKey", "stranger"), ("siteSecret", "guesswork")] {
@@ -69,7 +69,7 @@ async fn fact_6_an_unknown_site_and_a_wrong_secret_are_401() {
 }
 
 #[tokio::test]
-async fn fact_14_costs_rise_with_the_requests_on_record() {
+async fn fact_14_costs_rise_with_recorded_requests() {
     let service = Service::start(JAVA).await;
     let mut costs = Vec::new();
     for _ in 0..9 {
@@ -83,7 +83,7 @@ async fn fact_14_costs_rise_with_the_requests_on_record() {
 }
 
 #[tokio::test]
-async fn fact_15_an_allow_listed_client_always_pays_1() {
+async fn fact_15_listed_client_always_pays_1() {
     let service = Service::start(JAVA).await;
     for _ in 0..9 {
         assert_eq!(service.cost(SITE, "10.1.2.3").await, 1);
@@ -92,7 +92,7 @@ async fn fact_15_an_allow_listed_client_always_pays_1() {
 }
 
 #[tokio::test]
-async fn visits_count_for_all_sites_together_as_in_the_original() {
+async fn visits_count_for_all_sites_together() {
     let twin = r#"
         [captcha.sites.twin]
         secret = "twin_secret"
@@ -123,7 +123,7 @@ async fn fact_20_no_answer_may_be_kept() {
 }
 
 #[tokio::test]
-async fn secrets_and_keys_match_in_any_normal_form() {
+async fn secrets_match_in_any_normal_form() {
     let config = |key: &str, secret: &str| {
         format!(
             "[captcha.sites.\"{key}\"]\nsecret = \"{secret}\"\nalgorithm = \"SHA-256\"\n\

@@ -48,7 +48,7 @@ async fn fact_8_an_allow_listed_client() {
 }
 
 #[tokio::test]
-async fn fact_9_challenges_are_counted_by_cost_and_by_their_number() {
+async fn fact_9_challenges_count_by_cost() {
     let service = Service::start(JAVA).await;
     for number in 1..=12 {
         service.challenge(SITE, CLIENT).await;
@@ -125,7 +125,7 @@ fn failing(error: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn fact_12_a_verifier_that_gives_up_has_not_found_the_payload_valid() {
+async fn fact_12_abandoned_verification_is_not_valid() {
     let internal = failing(r"\02\00\00\00\00\08\00\00\06\00\00\00");
     let trap = Guest::call("unreachable").component();
     let trapped = |body: &Value| body["code"] == "trap" && body.get("valid").is_none();
@@ -148,7 +148,7 @@ async fn fact_12_a_verifier_that_gives_up_has_not_found_the_payload_valid() {
 }
 
 #[tokio::test]
-async fn a_component_s_other_errors_are_the_client_s_fault_or_a_full_house() {
+async fn other_errors_are_400_or_503() {
     let malformed = failing(r"\00\00\00\00\00\08\00\00\06\00\00\00");
     let busy = failing(r"\01\00\00\00\07\00\00\00");
     for (guest, status, code) in [(malformed, 400, "invalid-payload"), (busy, 503, "busy")] {

@@ -30,7 +30,7 @@ async fn state(service: &Service, path: &str) -> (u16, Value) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_outage_gives_no_verdict_flips_readiness_and_ends() {
+async fn outage_flips_readiness_without_a_verdict() {
     let mut database = Postgres::start();
     let details = "[management.endpoint.health]\nshow_details = \"always\"\n";
     let service = Service::start(&format!("{}{details}", postgres::config(&database.url()))).await;
@@ -92,7 +92,7 @@ async fn an_outage_gives_no_verdict_flips_readiness_and_ends() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lenient_service_goes_on_without_its_database() {
+async fn lenient_service_continues_without_database() {
     let mut database = Postgres::start();
     let lenient = "[captcha]\non_ledger_failure = \"allow\"\n";
     let config = postgres::config(&database.url()).replacen("[captcha]\n", lenient, 1);
@@ -141,7 +141,7 @@ async fn a_lenient_service_goes_on_without_its_database() {
 
 /// Its connections stay open, so that nothing tells the host that no answer will come.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lenient_service_answers_in_time_while_its_database_hangs() {
+async fn lenient_service_answers_beside_hanging_database() {
     const DEADLINE: Duration = Duration::from_secs(5);
     let database = Postgres::start();
     let lenient = "[captcha]\non_ledger_failure = \"allow\"\n";
@@ -183,7 +183,7 @@ async fn a_lenient_service_answers_in_time_while_its_database_hangs() {
 
 /// What was accepted without the database is on record nowhere else, however long the database has been back.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_one_lenient_host_accepted_another_accepts_after_the_outage() {
+async fn lenient_hosts_accept_alike_after_an_outage() {
     let mut database = Postgres::start();
     let lenient = "[captcha]\non_ledger_failure = \"allow\"\n";
     let config = postgres::config(&database.url()).replacen("[captcha]\n", lenient, 1);
@@ -229,7 +229,7 @@ async fn a_short_outage_leaves_readiness_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_that_takes_no_writes_flips_readiness_and_comes_back() {
+async fn read_only_database_flips_readiness_meanwhile() {
     const READ_ONLY: &str = "ALTER SYSTEM SET default_transaction_read_only = ";
     let database = Postgres::start();
     let service = Service::start(&postgres::config(&database.url())).await;

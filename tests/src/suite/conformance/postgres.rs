@@ -27,7 +27,7 @@ pub fn config(url: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_java_service_s_database_is_taken_over_as_it_is() {
+async fn java_database_is_taken_over_unchanged() {
     let postgres = Postgres::start();
     postgres.sql(ledger::JAVA);
     let spent = altcha::solve(&altcha::java_challenge("secret", &json!({})));
@@ -66,7 +66,7 @@ async fn the_java_service_s_database_is_taken_over_as_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payload_sent_to_two_hosts_at_once_is_accepted_as_often_as_allowed() {
+async fn two_hosts_accept_a_payload_as_configured() {
     let postgres = Postgres::start();
     let hosts = [Arc::new(host(&postgres).await), Arc::new(host(&postgres).await)];
     for (site, allowed) in [(SITE, 1), ("own", 3)] {
@@ -94,7 +94,7 @@ async fn a_payload_sent_to_two_hosts_at_once_is_accepted_as_often_as_allowed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn hosts_that_share_a_database_agree_about_clients_and_challenges() {
+async fn sharing_hosts_agree_about_clients_and_challenges() {
     let postgres = Postgres::start();
     let (one, other) = (host(&postgres).await, host(&postgres).await);
     // Issued and bound to a network at one, judged at the other.
@@ -143,7 +143,7 @@ async fn the_gauges_show_what_other_hosts_wrote() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_cannot_reach_its_database_says_so_without_the_password() {
+async fn unreachable_database_is_named_without_password() {
     let mut postgres = Postgres::start();
     let (url, password) = (postgres.url(), postgres.password());
     let wrong = refusal(&config(&url.replace(password, "not-the-password"))).await;
@@ -174,7 +174,7 @@ async fn a_shared_database_needs_a_shared_key() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_java_service_s_variables_lead_to_its_database() {
+async fn variables_of_java_service_name_its_database() {
     let postgres = Postgres::start();
     let builder = TestHost::builder().config(JAVA.replace("hmac_key = \"secret\"", "").as_str());
     let jdbc = format!("jdbc:postgresql://127.0.0.1:{}/postgres", postgres.port());

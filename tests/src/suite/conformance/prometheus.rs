@@ -142,7 +142,7 @@ async fn requests_are_timed_by_route() {
 }
 
 #[tokio::test]
-async fn the_process_has_figures_under_the_names_that_dashboards_know() {
+async fn process_figures_have_names_of_dashboards() {
     let service = Service::start(JAVA).await;
     service.challenge(SITE, CLIENT).await;
     let samples = service.scrape().await;
@@ -255,7 +255,7 @@ const JAVA_FAMILIES: [&str; 36] = [
 ];
 
 #[tokio::test]
-async fn every_family_has_help_and_type_before_its_samples() {
+async fn families_have_help_and_type_first() {
     let service = Service::start(JAVA).await;
     service.challenge(SITE, CLIENT).await;
     let text = service.get("/actuator/scrape", "text/plain").await.text;

@@ -37,7 +37,7 @@ fn key_id(payload: &Value) -> &Value {
 }
 
 #[tokio::test]
-async fn challenges_outlive_the_key_that_signed_them_as_long_as_it_is_listed() {
+async fn challenges_hold_while_their_key_is_listed() {
     let before = Service::start(&config(&[OLD])).await;
     let (mut first, mut second) = (Vec::new(), Vec::new());
     for site in SITES {
@@ -76,7 +76,7 @@ async fn visits_count_across_a_rotation() {
 }
 
 #[tokio::test]
-async fn keys_are_of_one_site_each_and_named_in_the_challenge() {
+async fn keys_belong_to_one_site_each() {
     let service = Service::start(&config(&[NEW])).await;
     let (own, bound) = (service.solved("own", CLIENT).await, service.solved("bound", CLIENT).await);
     for payload in [&own, &bound] {
@@ -94,7 +94,7 @@ async fn keys_are_of_one_site_each_and_named_in_the_challenge() {
 }
 
 #[tokio::test]
-async fn two_secrets_are_good_while_a_site_s_back_end_changes_over() {
+async fn two_secrets_hold_during_a_change() {
     let with = |secrets: &[&str]| {
         format!(
             "[captcha]\nhmac_key = \"{NEW}\"\n[captcha.sites.own]\nsecret = {secrets:?}\n\

@@ -52,7 +52,7 @@ async fn each_key_opens_and_nothing_else_does() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_missing_key_is_said_before_anything_else() {
+async fn missing_key_is_reported_first() {
     let service = Service::start("api_keys = [\"one\"]\n").await;
     ask(&service, "DELETE", "/embed", None).await.assert_error(401, "unauthorized");
     service.post_text("/embed", "{").await.assert_error(401, "unauthorized");
@@ -71,7 +71,7 @@ async fn without_keys_everybody_may_call() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn keys_may_stand_in_a_file_a_line_each() {
+async fn key_file_has_one_key_a_line() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("keys");
     std::fs::write(&file, "first-key\n\nsecond-key\n").unwrap();

@@ -142,7 +142,7 @@ async fn json_is_told_by_its_suffix_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_in_another_encoding_is_refused_as_such() {
+async fn body_in_another_encoding_is_refused() {
     let service = Service::start("").await;
     for (name, value) in [
         ("content-encoding", "gzip"),

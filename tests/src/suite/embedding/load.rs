@@ -15,7 +15,7 @@ fn much_work() -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_full_queue_is_429_and_health_answers_all_the_while() {
+async fn full_queue_is_429_while_health_answers() {
     let config = "queue_texts = 64\nthreads = 1\nmax_batch_size = 100000\nmax_input_length = 100000\n";
     let service = Service::start(config).await;
     let much = much_work();
@@ -45,7 +45,7 @@ async fn a_full_queue_is_429_and_health_answers_all_the_while() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tokenize_waits_and_is_refused_as_embed_is() {
+async fn tokenize_queues_like_embed() {
     let config = "queue_texts = 64\nthreads = 1\nmax_batch_size = 100000\nmax_input_length = 100000\n";
     let service = Service::start(config).await;
     let much = much_work();
@@ -63,7 +63,7 @@ async fn tokenize_waits_and_is_refused_as_embed_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_that_takes_too_long_is_503() {
+async fn request_over_its_time_is_503() {
     let config =
         "request_timeout_seconds = 1\nthreads = 1\nmax_batch_size = 1000000\nqueue_texts = 1000000\n";
     let service = Service::start(config).await;
@@ -75,7 +75,7 @@ async fn a_request_that_takes_too_long_is_503() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_leaves_takes_its_texts_out_of_the_queue() {
+async fn leaving_client_withdraws_its_texts() {
     let config = "threads = 1\nmax_batch_size = 1000000\nqueue_texts = 1000000\n";
     let service = Service::start(config).await;
     let request = service.host.client().post(service.host.url("/embed")).json(&much_work());

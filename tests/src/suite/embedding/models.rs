@@ -28,7 +28,7 @@ async fn info(host: &TestHost, path: &str) -> (u16, Value) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_alias_replaces_the_derived_name_and_the_id_stays_canonical() {
+async fn alias_replaces_the_derived_name_only() {
     let service = Service::start("aliases = [\"second=zwei\"]\n").await;
     service.get("/tei/second/info").await.assert_error(404, "not_found");
     assert_eq!(service.get("/tei/zwei/info").await.json()["model_id"], "second");
@@ -39,7 +39,7 @@ async fn an_alias_replaces_the_derived_name_and_the_id_stays_canonical() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_path_with_or_without_its_slash_names_a_model() {
+async fn path_names_a_model_despite_its_slash() {
     let folder = TempDir::new().unwrap();
     let (one, two) = (toy(folder.path(), "one"), toy(folder.path(), "two"));
     let config =
@@ -51,7 +51,7 @@ async fn a_path_with_or_without_its_slash_names_a_model() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn names_that_clash_or_name_nothing_end_the_start() {
+async fn clashing_or_unknown_names_end_the_start() {
     let folder = TempDir::new().unwrap();
     let (one, two) = (toy(folder.path(), "one"), toy(folder.path(), "two"));
     let twin = toy(&folder.path().join("elsewhere"), "one");
@@ -94,7 +94,7 @@ async fn malformed_settings_are_all_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_broken_model_ends_the_start_and_is_named() {
+async fn broken_model_ends_the_start_by_name() {
     let folder = TempDir::new().unwrap();
     let model = toy(folder.path(), "broken");
     let weights = Path::new(&model).join("model.safetensors");
@@ -125,7 +125,7 @@ async fn a_broken_model_ends_the_start_and_is_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_its_default_model_the_host_serves_the_rest_and_says_so() {
+async fn host_without_default_model_serves_the_rest() {
     let folder = TempDir::new().unwrap();
     let other = toy(folder.path(), "other");
     let host = started(&format!("models = [\"intfloat/multilingual-e5-small\", {other:?}]\n")).await.unwrap();
@@ -159,7 +159,7 @@ async fn without_its_default_model_the_host_serves_the_rest_and_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_missing_folder_does_not_show_its_path() {
+async fn missing_folder_hides_its_path() {
     let folder = TempDir::new().unwrap();
     let other = toy(folder.path(), "other");
     let host = started(&format!("models = [{other:?}, \"/no/such/place/of-a-model\"]\n")).await.unwrap();
@@ -170,7 +170,7 @@ async fn a_missing_folder_does_not_show_its_path() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_old_server_s_variables_rank_below_ours() {
+async fn variables_of_old_server_rank_below_ours() {
     let folder = TempDir::new().unwrap();
     let (one, two) = (toy(folder.path(), "one"), toy(folder.path(), "two"));
     let start = async |variables: &[(&str, &str)]| {
@@ -216,7 +216,7 @@ async fn a_switched_off_service_answers_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_default_prompt_must_be_one_of_the_model_s() {
+async fn default_prompt_must_be_of_the_model() {
     let folder = TempDir::new().unwrap();
     let model = toy(folder.path(), "toy");
     for (name, prompt, part) in [("toy", "zz", "`zz`"), ("nope", "query", "`nope`")] {
@@ -239,7 +239,7 @@ async fn graphs_keep_their_names() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_missing_default_is_named_by_path_and_its_place_is_not_told() {
+async fn missing_default_hides_its_folder() {
     let folder = TempDir::new().unwrap();
     let there = toy(folder.path(), "there");
     let gone = "/nowhere/secret/gone";

@@ -18,7 +18,7 @@ async fn health_and_readiness_list_the_models() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_public_metrics_are_the_service_s_own() {
+async fn public_metrics_are_of_the_service_alone() {
     let service = Service::start("").await;
     service.post("/v1/embeddings", &json!({ "input": ["hello world", "day"] })).await;
     service.post("/tei/second/embed", &json!({ "inputs": "hello" })).await;
@@ -45,7 +45,7 @@ async fn the_public_metrics_are_the_service_s_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_description_names_every_path_and_the_page_is_guarded() {
+async fn description_names_every_path() {
     let service = Service::start("api_keys = [\"one\"]\n").await;
     let document = service.get("/openapi.json").await.json();
     assert_eq!(document["openapi"], "3.1.0");
@@ -69,7 +69,7 @@ async fn the_description_names_every_path_and_the_page_is_guarded() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_viewer_is_sent_compressed_where_gzip_is_accepted() {
+async fn viewer_is_compressed_for_gzip_clients() {
     let service = Service::start("api_keys = [\"one\"]\n").await;
     let fetch = async |accepted: &str| {
         let request = service.host.client().get(service.host.url("/docs/swagger-ui-bundle.js"));
@@ -89,7 +89,7 @@ async fn the_viewer_is_sent_compressed_where_gzip_is_accepted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_prefix_and_a_listener_of_its_own_are_honoured() {
+async fn own_prefix_and_listener_are_honoured() {
     let config = "[services.embedding]\npath_prefix = \"/vectors\"\n";
     let service = Service::start(config).await;
     assert_eq!(service.get("/vectors/info").await.json()["model_id"], "first");

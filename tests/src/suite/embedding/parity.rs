@@ -181,12 +181,12 @@ fn static_model(model: &KnownModel) {
 }
 
 #[test]
-fn multilingual_e5_small_is_as_in_onnx_runtime() {
+fn multilingual_e5_small_equals_onnx_runtime() {
     encoder("multilingual-e5-small");
 }
 
 #[test]
-fn all_minilm_l6_v2_is_as_in_onnx_runtime() {
+fn all_minilm_l6_v2_equals_onnx_runtime() {
     encoder("all-MiniLM-L6-v2");
 }
 
@@ -196,6 +196,6 @@ fn potion_base_8m_is_as_in_model2vec() {
 }
 
 #[test]
-fn a_quantised_vocabulary_with_weights_and_unigram_is_as_in_model2vec() {
+fn quantised_unigram_model_equals_model2vec() {
     static_model(&TOKENLEARN);
 }

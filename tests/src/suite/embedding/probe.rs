@@ -128,7 +128,7 @@ async fn over_http(service: &Service, body: &Value) -> Vec<Vec<f32>> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn guests_get_the_vectors_that_http_clients_get() {
+async fn guests_get_vectors_of_http_clients() {
     let service = Service::start("").await;
     let folder = TempDir::new().unwrap();
     let model = second().write(folder.path(), "second");
@@ -161,7 +161,7 @@ async fn a_model_tells_what_it_is() {
 
 /// Through the whole stack, with the default model: a vector does not depend on the texts beside it.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_batch_of_one_is_a_batch_of_many() {
+async fn one_text_equals_a_batch() {
     let model = pulled(known("multilingual-e5-small").unwrap());
     let probe = Probe::start(&[&model], "cpu_ms = 100000\ndeadline_ms = 600000").await;
     let texts = strings(&[
@@ -178,7 +178,7 @@ async fn a_batch_of_one_is_a_batch_of_many() {
 
 /// Callers that leave take their texts with them: what was queued is never embedded.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_that_is_dropped_withdraws_its_texts() {
+async fn dropped_call_withdraws_its_texts() {
     let model = pulled(known("multilingual-e5-small").unwrap());
     let probe = Arc::new(Probe::start(&[&model], "deadline_ms = 600000\nresponse_bytes = 100000000").await);
     let long = "Stra\u{df}enlaterne ".repeat(150);

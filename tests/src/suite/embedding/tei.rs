@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_string_gives_one_vector_and_a_list_one_each_in_order() {
+async fn lists_give_vectors_in_order() {
     let service = Service::start("").await;
     let one = service.post("/embed", &json!({ "inputs": "hello world" })).await;
     assert_eq!((one.status, one.json()), (200, json!([[4.5, 1.0, -4.5, 0.5]])));
@@ -14,7 +14,7 @@ async fn a_string_gives_one_vector_and_a_list_one_each_in_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_model_has_its_path_and_its_vectors() {
+async fn model_has_its_own_path_and_vectors() {
     let service = Service::start("").await;
     for path in ["/embed", "/", "/tei/first/embed", "/tei/first"] {
         let answer = service.post(path, &json!({ "inputs": "hello" })).await;
@@ -28,7 +28,7 @@ async fn each_model_has_its_path_and_its_vectors() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_unknown_segment_is_404_and_never_the_default() {
+async fn unknown_segment_is_404_without_default() {
     let service = Service::start("").await;
     for path in
         ["/tei/third/embed", "/tei/First/embed", "/tei/third", "/tei/third/v1/embeddings", "/tei/x/tokenize"]
@@ -42,7 +42,7 @@ async fn an_unknown_segment_is_404_and_never_the_default() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_info_record_has_the_members_of_both_worlds() {
+async fn info_has_members_of_both_servers() {
     let service = Service::start("").await;
     let info = service.get("/info").await.json();
     assert_eq!(info["model_id"], "first");
@@ -71,7 +71,7 @@ async fn the_info_record_has_the_members_of_both_worlds() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_retired_parameter_is_refused_on_all_of_them() {
+async fn retired_parameter_is_refused_on_every_path() {
     let service = Service::start("").await;
     for query in ["model=first", "model", "model=", "a=b&%6dodel=second"] {
         for path in ["/embed", "/", "/tei/first/embed", "/tei/first"] {
@@ -117,7 +117,7 @@ async fn the_fields_of_tei_are_honoured() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn prompts_are_put_before_texts_when_they_are_asked_for() {
+async fn requested_prompts_precede_their_texts() {
     let service = Service::start("default_prompts = { second = \"passage\" }\n").await;
     let embed = async |body: Value| vector(&service.post("/tei/second/embed", &body).await.json()[0]);
     let query = embed(json!({ "inputs": "hello", "prompt_name": "query" })).await;
@@ -131,7 +131,7 @@ async fn prompts_are_put_before_texts_when_they_are_asked_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn long_texts_are_cut_and_said_to_be_or_refused() {
+async fn long_texts_are_truncated_or_refused() {
     let service = Service::start("max_input_length = 2\n").await;
     let long = json!({ "inputs": ["hello world good", "day", "good day hello"] });
     let cut = service.post("/embed", &long).await;

@@ -89,7 +89,7 @@ hostile_guests! {
 
 /// What a guest says about a client's payload reaches the client, cut and without control characters.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_guest_s_word_to_the_client_is_escaped_and_cut() {
+async fn guest_text_for_clients_is_escaped() {
     let guest = Guest::call(&error(0, "1024", "60000"))
         .with_fields(r#"(data (i32.const 1024) "\1b[2J\1b]0;owned\07\0d\0a<script>")"#);
     let host = hosting(guest.component(), &[]).start().await;

@@ -44,7 +44,7 @@ async fn functions_that_take_too_long_to_compile() {
 
 /// One function of millions of instructions, each of which the compiler holds in memory.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_function_that_takes_too_much_memory_to_compile() {
+async fn function_over_the_compile_memory() {
     let instructions = [&[0x20, 0], [0x67].repeat(5_000_000).as_slice(), &[0x21, 0]].concat();
     let bomb = with_functions(Guest::default().component(), 1, &instructions);
     let setting = ("BULKHEAD_SANDBOX__COMPILE_MEMORY_BYTES", "536870912");

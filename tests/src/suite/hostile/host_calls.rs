@@ -79,7 +79,7 @@ hostile_guests! {
             .with_fields(ID);
 
     /// Calls the host from every depth of its stack, down to where it ends.
-    host_calls_down_to_the_end_of_the_stack: ends(500, "trap"),
+    host_calls_until_the_stack_ends: ends(500, "trap"),
         Guest::call("(call $hostile (i32.const 0))")
             .with_imports(&format!("{LOG} {SPENT}"))
             .with_fields(&format!("{ID} {DEEP}")),

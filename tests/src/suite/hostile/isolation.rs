@@ -119,7 +119,7 @@ fn operator_of(host: &TestHost, slot: &'static str) -> Operator {
 
 /// The same questions have answers in the captcha slot, so that it is the slot that makes the difference.
 #[tokio::test(flavor = "multi_thread")]
-async fn granted_keys_and_ledger_stay_the_slots_own() {
+async fn granted_keys_and_ledger_stay_separate() {
     let host = hosting().config(GRANTS).start().await;
     let (fields, body) = asking(false);
     let own = Guest::default().with_imports(IMPORTS).with_fields(&fields).with_self_test(&body);

@@ -80,7 +80,7 @@ async fn bad_answer_drops_the_kept_instance() {
 
 /// A budget is each call's own: a kept instance does not run out of it.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_spent_budget_takes_its_instance_with_it() {
+async fn spent_budget_drops_its_instance() {
     let guest = counting("(if (i32.eq (global.get $count) (i32.const 3)) (then (loop $again (br $again))))");
     let host = start(&guest, "true").await;
     for _ in 0..2 {
@@ -93,7 +93,7 @@ async fn a_spent_budget_takes_its_instance_with_it() {
 
 /// A refusal belongs to the call in which it was made, not to a later one's trap.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refusal_is_not_the_next_call_s() {
+async fn refusal_does_not_reach_next_call() {
     let guest = counting(
         "(drop (memory.grow (i32.mul (i32.eq (global.get $count) (i32.const 1)) (i32.const 1000))))
         (if (i32.eq (global.get $count) (i32.const 2)) (then unreachable))",
@@ -120,7 +120,7 @@ async fn a_leak_meets_the_limit() {
 
 /// A kept instance retires, so that a leak in it stays small.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_kept_instance_serves_a_bounded_number_of_calls() {
+async fn kept_instance_serves_bounded_calls() {
     let host = start(&counting(""), "true").await;
     let mut last = 0;
     let served = loop {

@@ -97,7 +97,7 @@ const LINES: u32 = 1000;
 const LINE: &str = "printed line";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_flood_prints_is_logged_within_the_budget_or_counted() {
+async fn flood_of_prints_is_logged_or_counted() {
     let body = format!(
         "(local $out i32) (local $left i32)
         (local.set $out (call $stdout))

@@ -6,7 +6,7 @@ use super::*;
 const CALLS: u64 = 100;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_ask_a_database_that_is_down_no_more() {
+async fn calls_leave_a_stopped_database_alone() {
     let mut postgres = Postgres::start();
     let ledger = open(&postgres).await;
     postgres.crash();
@@ -101,7 +101,7 @@ async fn a_lost_standby_is_one_outage() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_that_comes_back_read_only_answers_who_reads() {
+async fn read_only_database_answers_reads() {
     let mut postgres = Postgres::start();
     let ledger = open(&postgres).await;
     assert_eq!(ledger.claim(&id(1), soon(), 1, false).await, Ok(true));
@@ -116,7 +116,7 @@ async fn a_database_that_comes_back_read_only_answers_who_reads() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_ledger_ends_while_its_database_is_down() {
+async fn ledger_ends_beside_a_stopped_database() {
     let mut postgres = Postgres::start();
     let ledger = open(&postgres).await;
     postgres.crash();
@@ -127,7 +127,7 @@ async fn a_ledger_ends_while_its_database_is_down() {
 
 /// Each call gives up well within a captcha call's deadline of five seconds, and counting a visit does not give up at all.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lenient_ledger_answers_in_time_while_its_database_hangs() {
+async fn lenient_ledger_answers_beside_hanging_database() {
     const IN_TIME: Duration = Duration::from_secs(4);
     let postgres = Postgres::start();
     for visits_first in [true, false] {

@@ -71,7 +71,7 @@ async fn eventually_unlocked(postgres: &Postgres) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn visits_count_from_the_database_s_time_on() {
+async fn visits_count_from_database_time_on() {
     let postgres = Postgres::start();
     let (ahead, hands) = host(&postgres).await;
     hands.set_ahead(10 * SIX_MINUTES);

@@ -40,7 +40,7 @@ async fn status(host: &TestHost, method: &str, path: &str, token: Option<&str>) 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_operation_takes_a_token_of_its_scope() {
+async fn operations_take_a_token_of_their_scope() {
     let host = hosting_a().start().await;
     for (method, path, wanted) in OPERATIONS {
         let (code, error) = status(&host, method, path, None).await;
@@ -62,7 +62,7 @@ async fn every_operation_takes_a_token_of_its_scope() {
 
 /// A wrong token is no better than none, in whatever form it comes; the answers to wrong ones are limited.
 #[tokio::test(flavor = "multi_thread")]
-async fn no_operation_takes_a_token_that_is_not_known() {
+async fn operations_refuse_unknown_tokens() {
     let host = hosting_a().start().await;
     let before = operator(&host).slot().await;
     let (right, wrong) = (format!("Bearer {}", operator::ADMIN), format!("Bearer {}x", operator::ADMIN));
@@ -90,7 +90,7 @@ async fn no_operation_takes_a_token_that_is_not_known() {
 
 /// The right token does not make a token in the URL good: that one is in logs by now.
 #[tokio::test(flavor = "multi_thread")]
-async fn no_operation_takes_a_token_in_its_url() {
+async fn operations_refuse_tokens_in_urls() {
     let host = hosting_a().start().await;
     for (method, path, _) in OPERATIONS {
         for name in ["token", "access_token", "API_KEY", "apikey", "authorization", "%74oken"] {
@@ -103,7 +103,7 @@ async fn no_operation_takes_a_token_in_its_url() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn answers_to_wrong_tokens_are_limited_by_address() {
+async fn wrong_tokens_are_limited_by_address() {
     let host = hosting_a().start().await;
     let from = |last: u8| {
         reqwest::Client::builder()

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_audit_log_has_every_move_with_who_made_it() {
+async fn audit_log_has_moves_with_their_actors() {
     let host = hosting_a().start().await;
     let operator = operator(&host);
     let old = operator.slot().await["active"]["id"].as_str().unwrap().to_owned();
@@ -46,7 +46,7 @@ async fn the_audit_log_has_every_move_with_who_made_it() {
 /// Every door that changes something leaves a line, and so does a component or a configuration that is refused; who
 /// comes too late or makes no sense leaves none.
 #[tokio::test(flavor = "multi_thread")]
-async fn every_door_that_changes_something_leaves_a_line() {
+async fn every_kind_of_change_is_audited() {
     let host = hosting_a().start().await;
     let (admin, reader) = (
         Operator::new(&host.admin_url(""), operator::ADMIN),

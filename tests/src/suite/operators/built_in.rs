@@ -16,7 +16,7 @@ fn hosting_built_in() -> Builder {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_built_in_component_comes_back_out_of_no_history() {
+async fn built_in_component_returns_without_history() {
     let host = hosting_built_in().start().await;
     let operator = operator(&host);
     let first = operator.slot().await["active"].clone();

@@ -18,7 +18,7 @@ async fn on_candidate(host: &TestHost) -> Vec<u32> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_candidate_answers_its_share_and_keeps_its_clients_as_it_grows() {
+async fn growing_candidate_keeps_its_clients() {
     let host = hosting_a().start().await;
     let operator = operator(&host);
     let version = operator.push(answering('B', "").component()).await;
@@ -95,7 +95,7 @@ pub(super) async fn reason(host: &TestHost, version: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_candidate_that_traps_goes_by_itself_and_costs_only_its_own_share() {
+async fn trapping_candidate_is_rolled_back_automatically() {
     let host = hosting_a().start().await;
     let operator = operator(&host);
     let version = operator.push(trapping().component()).await;
@@ -122,7 +122,7 @@ async fn a_candidate_that_traps_goes_by_itself_and_costs_only_its_own_share() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fresh_version_that_loops_goes_back_by_itself() {
+async fn looping_version_is_rolled_back_automatically() {
     let host = hosting_a()
         .env("BULKHEAD_SLOTS__CAPTCHA__CPU_MS", "5")
         .env("BULKHEAD_SLOTS__CAPTCHA__ROLLOUT__MIN_CALLS", "5")
@@ -145,7 +145,7 @@ async fn a_fresh_version_that_loops_goes_back_by_itself() {
 
 /// Kept instances keep what a leak has taken, until it meets the limit on memory.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_candidate_that_leaks_goes_by_itself_and_costs_only_its_own_share() {
+async fn leaking_candidate_is_rolled_back_automatically() {
     // What the host hands over always goes to one place, so that only what is meant to leak does.
     let guest = |letter, body| answering(letter, body).with_realloc("i32.const 65536").component();
     let host = hosting_a()

@@ -5,7 +5,7 @@ use bulkhead_tests::host::eventually;
 use super::*;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_trap_storm_opens_the_circuit_until_a_good_version_answers() {
+async fn trap_storm_opens_circuit_until_a_swap() {
     let host = hosting_a().component(trapping().component()).start().await;
     for client in 0..20 {
         assert_eq!(ask(&host, client).await.status(), 500);
@@ -36,7 +36,7 @@ async fn a_trap_storm_opens_the_circuit_until_a_good_version_answers() {
 
 /// Whoever sends what costs too much must not close the slot for everybody else.
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_that_meet_a_limit_do_not_open_the_circuit_and_are_one_short_line_each() {
+async fn limited_calls_do_not_open_the_circuit() {
     let looping = Guest::call("(loop $again (br $again)) unreachable");
     let host = hosting_a()
         .component(looping.component())

@@ -111,7 +111,7 @@ async fn a_rollback_waits_for_no_compilation() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_program_that_cannot_compile_refuses_only_the_push() {
+async fn failing_compile_program_refuses_the_push_only() {
     let host = hosting_a().start().await;
     let folder = host.stop().await;
     let host = hosting_a().folder(folder).compile_program(Path::new("/nonexistent")).start().await;
@@ -200,7 +200,7 @@ async fn rollback_elsewhere_ends_waiting_for_compilation() {
 
 /// The same on the very host that compiles it.
 #[tokio::test(flavor = "multi_thread")]
-async fn rollback_where_the_head_compiles_does_not_wait() {
+async fn rollback_does_not_wait_for_compilation() {
     let (gated, postgres) = (Gated::new(), Postgres::start());
     let one = sharing(&postgres).start().await;
     let two = sharing(&postgres).compile_program(&gated.program()).start().await;

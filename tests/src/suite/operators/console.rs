@@ -39,7 +39,7 @@ async fn files(host: &TestHost) -> BTreeSet<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_file_of_the_console_comes_as_what_it_is_under_a_strict_policy() {
+async fn console_files_have_types_and_strict_policy() {
     let host = hosting_a().start().await;
     let files = files(&host).await;
     assert!(files.len() > 20, "{files:?}");
@@ -83,7 +83,7 @@ async fn every_file_of_the_console_comes_as_what_it_is_under_a_strict_policy() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn there_is_nothing_beside_the_console_s_files() {
+async fn unknown_console_files_are_404() {
     let host = hosting_a().start().await;
     for path in [
         "/console/nothing.js",

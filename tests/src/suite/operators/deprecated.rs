@@ -97,7 +97,7 @@ async fn both_names_are_one_interface() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_other_services_take_their_old_names_too() {
+async fn other_services_take_old_names() {
     let host = hosting_a().start().await;
     let reports = [("status", "(param i32 i32 i32 i32)"), ("health", ""), ("metrics", "(param i32 i32)")];
     let status = trying(
@@ -126,7 +126,7 @@ async fn the_other_services_take_their_old_names_too() {
 
 /// A grant of the configuration may give either name, and lets both be imported.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_grant_under_either_name_is_a_grant_of_both() {
+async fn grant_counts_for_both_names() {
     let importing = |interface: &str| {
         trying(
             "triage",

@@ -9,7 +9,7 @@ fn again(folder: tempfile::TempDir) -> Builder {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_restart_goes_on_with_version_candidate_and_generation() {
+async fn restart_keeps_version_candidate_and_generation() {
     let host = hosting_a().start().await;
     let first = operator(&host);
     let b = first.push(answering('B', "").component()).await;
@@ -32,7 +32,7 @@ async fn a_restart_goes_on_with_version_candidate_and_generation() {
 
 /// As a registry's component does: see `registry::start`.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_that_is_gone_gives_way_to_its_last_copy() {
+async fn missing_file_is_replaced_by_its_copy() {
     let host = hosting_a().start().await;
     assert_eq!((letter(&host, 1).await, operator(&host).generation().await), ('A', 0));
     let active = operator(&host).slot().await["active"].clone();
@@ -67,7 +67,7 @@ async fn a_file_that_is_gone_gives_way_to_its_last_copy() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_version_that_is_damaged_on_disk_gives_way_to_the_one_before() {
+async fn damaged_version_is_replaced_by_its_predecessor() {
     let host = hosting_a().start().await;
     let first = operator(&host);
     for letter in ['B', 'C'] {
@@ -89,7 +89,7 @@ async fn a_version_that_is_damaged_on_disk_gives_way_to_the_one_before() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_folder_that_takes_nothing_leaves_what_answers() {
+async fn unwritable_folder_leaves_the_active_version() {
     let host = hosting_a().start().await;
     let operator = operator(&host);
     let version = operator.push(answering('B', "").component()).await;
@@ -109,7 +109,7 @@ async fn a_folder_that_takes_nothing_leaves_what_answers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_slot_that_begins_empty_is_filled_by_a_swap() {
+async fn empty_slot_is_filled_by_swap() {
     let host = hosting_a().component(b"garbage".to_vec()).start().await;
     assert_eq!(ask(&host, 1).await.status(), 503);
     let ready = host.admin_url("/health/ready");

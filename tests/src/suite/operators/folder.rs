@@ -39,7 +39,7 @@ async fn candidate(operator: &Operator) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_that_is_moved_in_becomes_a_candidate_and_one_that_is_written_does_not() {
+async fn only_moved_files_become_candidates() {
     let watched = TempDir::new().unwrap();
     let folder = watched.path().join("components");
     fs::create_dir(&folder).unwrap();
@@ -117,7 +117,7 @@ async fn what_may_not_answer_changes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_came_while_the_host_was_down_is_taken_once() {
+async fn files_of_a_downtime_are_taken_once() {
     let watched = TempDir::new().unwrap();
     let folder = watched.path().join("components");
     fs::create_dir(&folder).unwrap();
@@ -139,7 +139,7 @@ async fn what_came_while_the_host_was_down_is_taken_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_written_before_the_start_is_taken_once_settled() {
+async fn early_file_is_taken_once_settled() {
     let watched = TempDir::new().unwrap();
     let file = watched.path().join("b.wasm");
     fs::write(&file, answering('B', "").component()).unwrap();

@@ -65,7 +65,7 @@ async fn kept(host: &TestHost) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn rollback_counts_in_memory_until_it_is_written() {
+async fn unwritten_rollback_counts_in_memory() {
     let host = hosting_a().start().await;
     let operator = operator(&host);
     let old = operator.slot().await["active"]["id"].clone();
@@ -128,7 +128,7 @@ async fn change_after_rollback_writes_both() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn automatic_rollback_does_not_wait_for_the_disk() {
+async fn automatic_rollback_precedes_its_write() {
     let host = hosting_a().start().await;
     let operator = operator(&host);
     let version = operator.push(trapping().component()).await;
@@ -148,7 +148,7 @@ async fn automatic_rollback_does_not_wait_for_the_disk() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn crash_before_the_write_brings_the_old_record_back() {
+async fn crash_before_the_write_restores_old_state() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("a.wasm");
     fs::write(&file, answering('A', "").component()).unwrap();
@@ -188,7 +188,7 @@ async fn start_makes_the_reserve() {
 
 /// Hosts that share their state: the rollback is one for all, whosever disk is full.
 #[tokio::test(flavor = "multi_thread")]
-async fn shared_rollback_does_not_wait_for_a_disk() {
+async fn shared_rollback_precedes_the_disk() {
     let postgres = Postgres::start();
     let hosting = || {
         hosting_a()
@@ -227,7 +227,7 @@ async fn shared_rollback_does_not_wait_for_a_disk() {
 
 /// A disk that is full in earnest.
 #[tokio::test(flavor = "multi_thread")]
-async fn full_disk_gives_its_reserve_to_a_rollback() {
+async fn full_disk_releases_reserve_for_rollback() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("a.wasm");
     fs::write(&file, answering('A', "").component()).unwrap();

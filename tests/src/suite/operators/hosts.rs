@@ -50,7 +50,7 @@ async fn ready(host: &TestHost) -> (u16, Value) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_done_on_one_host_is_done_on_all() {
+async fn change_on_one_host_reaches_all() {
     let postgres = Postgres::start();
     let url = postgres.url();
     let (one, two, three) =
@@ -114,7 +114,7 @@ async fn what_is_done_on_one_host_is_done_on_all() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_operators_on_two_hosts_one_wins() {
+async fn one_of_two_remote_operators_wins() {
     let postgres = Postgres::start();
     let hosts = [hosting(&postgres.url()).start().await, hosting(&postgres.url()).start().await];
     for round in 0..5 {
@@ -141,7 +141,7 @@ async fn of_two_operators_on_two_hosts_one_wins() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pushes_to_several_hosts_at_once_all_count() {
+async fn concurrent_pushes_to_several_hosts_count() {
     let postgres = Postgres::start();
     let hosts = [hosting(&postgres.url()).start().await, hosting(&postgres.url()).start().await];
     let operators = [operator(&hosts[0]), operator(&hosts[1])];
@@ -157,7 +157,7 @@ async fn pushes_to_several_hosts_at_once_all_count() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_starts_with_an_empty_folder_has_everything() {
+async fn empty_host_gets_the_shared_state() {
     let postgres = Postgres::start();
     let first = hosting(&postgres.url()).start().await;
     for letter in ['B', 'C'] {
@@ -181,7 +181,7 @@ async fn a_host_that_starts_with_an_empty_folder_has_everything() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_host_has_is_the_beginning_and_others_take_it_for_theirs() {
+async fn first_host_publishes_its_state() {
     let postgres = Postgres::start();
     let alone = async |letter, folder: Option<tempfile::TempDir>| {
         let host = hosting(&postgres.url()).env("BULKHEAD_SHARING__ENABLED", "false");
@@ -212,7 +212,7 @@ async fn what_a_host_has_is_the_beginning_and_others_take_it_for_theirs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn components_leave_the_database_with_their_last_record() {
+async fn components_leave_database_with_last_record() {
     let postgres = Postgres::start();
     let url = postgres.url();
     let host = hosting(&url).env("BULKHEAD_SLOTS__CAPTCHA__ROLLOUT__HISTORY", "1").start().await;
@@ -228,7 +228,7 @@ async fn components_leave_the_database_with_their_last_record() {
 
 /// An automatic rollback on one host is one on all.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_version_that_fails_on_one_host_goes_back_on_all() {
+async fn failing_version_is_rolled_back_on_all() {
     let postgres = Postgres::start();
     let (one, two) = (hosting(&postgres.url()).start().await, hosting(&postgres.url()).start().await);
     let version = operator(&one).push(trapping().component()).await;

@@ -64,7 +64,7 @@ async fn configured_machine_code_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn machine_code_moved_into_the_folder_is_refused() {
+async fn moved_in_machine_code_is_refused() {
     let watched = TempDir::new().unwrap();
     let folder = watched.path().join("components");
     fs::create_dir(&folder).unwrap();

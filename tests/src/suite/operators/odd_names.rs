@@ -43,7 +43,7 @@ fn reasons(host: &Bulkhead, end: &str) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn odd_files_in_the_folder_are_not_taken() {
+async fn odd_files_of_folder_are_ignored() {
     let root = TempDir::new().unwrap();
     let (host, folder) = watching(&root).await;
     let b = answering('B', "").component();

@@ -19,7 +19,7 @@ const SWAPS: usize = 100;
 const CLIENTS: u32 = 4;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hundred_swaps_lose_no_call_and_mix_up_no_version() {
+async fn hundred_swaps_lose_no_call() {
     let database = TempDir::new().unwrap();
     let figures = status::known_figures(database.path()).await;
     let config = format!("[status]\ndatabase = \"{figures}\"\ntokens = [\"{}\"]\n", status::TOKEN);
@@ -138,7 +138,7 @@ pub fn padded(mut wasm: Vec<u8>, bytes: u32) -> Vec<u8> {
 /// The process may write no file larger than half a megabyte (or one, where the shell counts so): the write of a larger
 /// one breaks off in the middle, as on a full disk.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_disk_that_takes_no_more_leaves_what_answers_and_nothing_half_written() {
+async fn full_disk_leaves_no_partial_files() {
     let folder = TempDir::new().unwrap();
     let config = config(&folder);
     let host = Launch::serve_with_small_files(folder.path(), &config, 1024).ready().await;

@@ -5,7 +5,7 @@ use bulkhead_tests::{child::Launch, host::eventually};
 use super::*;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_push_of_what_answers_succeeds_and_changes_nothing() {
+async fn push_of_active_version_changes_nothing() {
     let host = hosting_a().start().await;
     let operator = operator(&host);
     let before = operator.slot().await;
@@ -41,7 +41,7 @@ async fn a_push_of_what_answers_succeeds_and_changes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn refused_pushes_take_no_place_of_the_history() {
+async fn refused_pushes_do_not_fill_history() {
     let host = hosting_a().env("BULKHEAD_SLOTS__CAPTCHA__ROLLOUT__HISTORY", "1").start().await;
     let operator = operator(&host);
     let version = operator.push(answering('B', "").component()).await;
@@ -74,7 +74,7 @@ fn stages(job: &Value) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_push_goes_on_as_a_job_that_shows_its_stages() {
+async fn asynchronous_push_shows_its_stages() {
     let host = hosting_a().start().await;
     let operator = operator(&host);
     let (status, path, job) = operator.start_push(answering('B', "").component()).await;
@@ -94,7 +94,7 @@ async fn a_push_goes_on_as_a_job_that_shows_its_stages() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_that_fails_says_what_the_request_would_have() {
+async fn failed_job_has_error_of_the_request() {
     let host = hosting_a().start().await;
     let operator = operator(&host);
     let (status, path, _) = operator.start_push(b"garbage".to_vec()).await;
@@ -118,7 +118,7 @@ async fn a_job_that_fails_says_what_the_request_would_have() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_that_is_not_known_is_an_error() {
+async fn unknown_job_is_an_error() {
     let host = hosting_a().start().await;
     let (status, error) = operator(&host).get("/v1/jobs/00000000-0000-4000-8000-000000000000").await;
     assert_eq!((status, error["error"].as_str()), (404, Some("unknown-job")), "{error}");

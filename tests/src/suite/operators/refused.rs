@@ -5,7 +5,7 @@ use bulkhead_tests::host::eventually;
 use super::*;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_component_that_may_not_answer_changes_nothing() {
+async fn refused_component_changes_nothing() {
     let host = hosting_a().env("BULKHEAD_SANDBOX__COMPONENT_BYTES", "65536").start().await;
     let operator = operator(&host);
     let failing = "(i32.store8 (i32.const 32) (i32.const 1)) (i32.store (i32.const 36) (i32.const 48)) \
@@ -40,7 +40,7 @@ async fn a_component_that_may_not_answer_changes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn requests_that_make_no_sense_get_a_typed_error() {
+async fn nonsensical_requests_get_a_typed_error() {
     let host = hosting_a().start().await;
     let operator = operator(&host);
     let version = operator.push(answering('B', "").component()).await;
@@ -88,7 +88,7 @@ async fn requests_that_make_no_sense_get_a_typed_error() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_version_logs_and_how_it_fails_is_there_for_operators() {
+async fn operators_see_logs_and_failures() {
     let host = hosting_a().component(trapping().component()).start().await;
     assert_eq!(ask(&host, 1).await.status(), 500);
     let (status, logs) = operator(&host).get("/v1/slots/captcha/logs?limit=5").await;
@@ -122,7 +122,7 @@ const SIGNATURE: &str = "untrusted comment: signature from minisign secret key\n
     y/rUw2y8/hOUYjZU71eHp/Wo1KZ40fGy2VJEDl34XMJM+TX48Ss/17u3IvIfbVR1FkZZSNCisQbuQY+bHwhEBg==\n";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_slot_that_takes_signed_components_takes_no_others() {
+async fn signing_slot_refuses_unsigned_components() {
     let host = hosting_a()
         .env("BULKHEAD_SLOTS__CAPTCHA__SIGNATURES__POLICY", "required")
         .env("BULKHEAD_SLOTS__CAPTCHA__SIGNATURES__KEYS", KEY)

@@ -63,7 +63,7 @@ async fn assert_untouched(host: &TestHost) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tag_is_resolved_once_and_the_digest_is_what_is_kept() {
+async fn tag_is_resolved_to_digest_once() {
     let registry = Registry::start().await;
     let name = format!("oci://{}/town/captcha", registry.host());
     let (b, c) = (artifact('B'), artifact('C'));
@@ -101,7 +101,7 @@ async fn a_tag_is_resolved_once_and_the_digest_is_what_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_real_registry_has_not_and_what_is_no_component_is_said() {
+async fn missing_and_invalid_artifacts_are_reported() {
     let registry = Registry::start().await;
     let host = hosting_a().config(&plain(&registry.host())).start().await;
     let name = format!("oci://{}/town/captcha", registry.host());
@@ -136,7 +136,7 @@ async fn what_the_real_registry_has_not_and_what_is_no_component_is_said() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_slot_for_signed_components_takes_the_signature_from_manifest_or_request() {
+async fn signature_comes_from_manifest_or_request() {
     let (registry, signer, now) = (Registry::start().await, Signer::new(), 1_780_000_000);
     let host = hosting_a()
         .config(&plain(&registry.host()))
@@ -212,7 +212,7 @@ async fn the_command_line_checks_and_pushes_references() {
 
 /// As a full disk: no file may have more than half a megabyte, or one.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_disk_that_takes_no_more_takes_no_part_of_a_component() {
+async fn full_disk_keeps_no_partial_component() {
     let (fake, folder) = (FakeRegistry::start().await, TempDir::new().unwrap());
     let a = folder.path().join("a.wasm");
     fs::write(&a, answering('A', "").component()).unwrap();

@@ -46,7 +46,7 @@ fn reading() -> Guest {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn settings_count_at_once_as_another_version_that_a_rollback_undoes() {
+async fn reloaded_settings_are_a_reversible_version() {
     let host = hosting_a().component(reading().component()).start().await;
     let admin = admin(&host);
     assert_eq!(letter(&host, 1).await, '-');
@@ -91,7 +91,7 @@ async fn settings_count_at_once_as_another_version_that_a_rollback_undoes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_bad_configuration_leaves_all_as_it_was() {
+async fn bad_configuration_changes_nothing() {
     let host = hosting_a().start().await;
     let admin = admin(&host);
     for (added, code, said) in [
@@ -115,7 +115,7 @@ async fn a_bad_configuration_leaves_all_as_it_was() {
 
 /// A component that needs its grant, and another slot whose settings are good: neither changes.
 #[tokio::test(flavor = "multi_thread")]
-async fn settings_under_which_a_component_may_not_answer_change_no_slot() {
+async fn refused_settings_change_no_slot() {
     let import = r#"(import "wasi:io/poll@0.2.12" "[method]pollable.block" (func $block (param i32)))"#;
     let polling =
         answering('A', "(if (i32.const 0) (then (call $block (i32.const 0))))").with_imports(import);
@@ -137,7 +137,7 @@ async fn settings_under_which_a_component_may_not_answer_change_no_slot() {
 
 /// What operators may do with their tokens is up to the configuration of now.
 #[tokio::test(flavor = "multi_thread")]
-async fn tokens_count_at_once_and_an_undo_brings_them_back() {
+async fn reloaded_tokens_count_until_undone() {
     let host = hosting_a().start().await;
     let (admin, deploy) = (admin(&host), operator(&host));
     let read = Operator::new(&host.admin_url(""), operator::READ);
@@ -169,7 +169,7 @@ async fn tokens_count_at_once_and_an_undo_brings_them_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_configuration_has_a_revision_a_trial_and_a_way_back() {
+async fn configuration_has_revision_trial_and_undo() {
     let host = hosting_a().component(reading().component()).start().await;
     let admin = admin(&host);
     let config = async || admin.get("/v1/config").await.1;
@@ -236,7 +236,7 @@ async fn a_configuration_has_a_revision_a_trial_and_a_way_back() {
 
 /// What a key's file holds is part of the configuration.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_secret_that_has_changed_in_its_file_is_named() {
+async fn changed_secret_file_is_named() {
     let secret = tempfile::NamedTempFile::new().unwrap();
     fs::write(secret.path(), "one").unwrap();
     let site = format!("[captcha.sites.other]\nsecret = \"file:{}\"\n", secret.path().display());
@@ -250,7 +250,7 @@ async fn a_secret_that_has_changed_in_its_file_is_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_needs_no_other_version_counts_without_one() {
+async fn other_keys_count_without_new_version() {
     let (folder, signer) = (TempDir::new().unwrap(), Signer::new());
     let signature = signer.sign(&answering('A', "").component(), 1);
     fs::write(folder.path().join("guest-captcha.wasm.minisig"), signature).unwrap();
@@ -344,7 +344,7 @@ async fn a_signal_reads_it_anew() {
 }
 
 #[tokio::test]
-async fn a_signal_changes_the_level_of_the_log() {
+async fn signal_changes_the_log_level() {
     let folder = TempDir::new().unwrap();
     let services = "[services]\nstatus.enabled = false\ntickets.enabled = false\n";
     let config = |level: &str| format!("{}{services}{SITE}[log]\nlevel = \"{level}\"\n", operator::tokens());

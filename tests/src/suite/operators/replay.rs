@@ -37,7 +37,7 @@ async fn refused(operator: &Operator, wasm: Vec<u8>, signature: &str, said: &str
 const OLD: &str = "an old signature in a new push is refused";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_old_signature_does_not_come_back_as_a_new_one() {
+async fn old_signature_is_not_accepted_again() {
     let (signer, now) = (Signer::new(), now());
     let sign = |letter, ago| signer.sign(&component(letter), now - ago);
     let host = hosting(&signer).start().await;
@@ -83,7 +83,7 @@ async fn what_was_not_taken_makes_nothing_old() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_signature_is_dated_and_not_ahead_of_its_time() {
+async fn undated_or_future_signature_is_refused() {
     let (signer, now) = (Signer::new(), now());
     let host = hosting(&signer).start().await;
     let operator = operator(&host);

@@ -67,7 +67,7 @@ async fn answers_are_compared_and_never_served() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_is_there_again_after_a_restart_and_goes_with_a_rollback() {
+async fn shadow_survives_restart_until_rollback() {
     let host = hosting_a().start().await;
     let version = in_shadow(&operator(&host), answering('B', "").component()).await;
     let host = hosting_a().folder(host.stop().await).start().await;
@@ -81,7 +81,7 @@ async fn it_is_there_again_after_a_restart_and_goes_with_a_rollback() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn traps_touch_neither_the_live_side_nor_its_circuit() {
+async fn shadow_traps_leave_live_calls_alone() {
     let host = hosting_a().env("BULKHEAD_SLOTS__CAPTCHA__ROLLOUT__CIRCUIT_FAILURES", "3").start().await;
     let operator = operator(&host);
     in_shadow(&operator, trapping().component()).await;
@@ -104,7 +104,7 @@ async fn traps_touch_neither_the_live_side_nor_its_circuit() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_that_find_no_place_are_skipped_and_not_held_up() {
+async fn calls_without_shadow_permit_are_skipped() {
     let host = hosting_a()
         .env("BULKHEAD_SLOTS__CAPTCHA__SHADOW_CALLS", "1")
         .env("BULKHEAD_SLOTS__CAPTCHA__CPU_MS", "2000")
@@ -168,7 +168,7 @@ const SHOP: &str = r#"
 "#;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_it_writes_is_not_written_and_it_sees_what_the_live_call_saw() {
+async fn shadow_writes_nothing_and_replays_reads() {
     let host = TestHost::builder()
         .config(&operator::tokens())
         .config(SHOP)

@@ -35,7 +35,7 @@ fn line(level: &str, context: &str, message: &str) -> (String, String, String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_component_prints_is_in_the_log_of_its_slot() {
+async fn printed_text_is_in_slot_log() {
     let host = hosting_a().component(printing('A')).start().await;
     let operator = operator(&host);
     assert_eq!(letter(&host, 1).await, 'A');
@@ -46,7 +46,7 @@ async fn what_a_component_prints_is_in_the_log_of_its_slot() {
 
 /// An instance that is kept has the rest of a line: it is logged before the next call, and once.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_kept_instance_logs_what_each_call_prints() {
+async fn kept_instance_logs_prints_by_call() {
     let host =
         hosting_a().component(printing('A')).env("BULKHEAD_SLOTS__CAPTCHA__REUSE", "true").start().await;
     let operator = operator(&host);
@@ -90,7 +90,7 @@ async fn the_code_of_an_exit_is_logged() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stub_is_no_difference_that_a_grant_would_make() {
+async fn stubs_are_no_difference_of_settings() {
     let host = hosting_a().start().await;
     let operator = operator(&host);
     let live = operator.slot().await["active"]["id"].as_str().unwrap().to_owned();

@@ -59,12 +59,12 @@ async fn swaps_under_load_lose_no_call() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn swaps_under_load_lose_no_call_of_kept_instances() {
+async fn swaps_lose_no_call_of_kept_instances() {
     swaps_under_load("true").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_swaps_at_once_one_wins_and_the_other_learns_by_whom() {
+async fn second_of_concurrent_swaps_gets_conflict() {
     let host = hosting_a().start().await;
     let operator = Arc::new(operator(&host));
     for round in 0..5 {
@@ -93,7 +93,7 @@ const LONG: &str = "(local $i i64)
         (br_if $again (i64.lt_u (local.get $i) (i64.const 1000000000))))";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_version_that_is_swapped_out_ends_its_calls() {
+async fn replaced_version_ends_its_calls() {
     let host = hosting_a()
         .component(answering('A', LONG).component())
         .env("BULKHEAD_SLOTS__CAPTCHA__CPU_MS", "60000")
@@ -118,7 +118,7 @@ async fn a_version_that_is_swapped_out_ends_its_calls() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rollback_goes_back_one_version_at_a_time() {
+async fn rollback_returns_one_version_each() {
     let host = hosting_a().start().await;
     let operator = operator(&host);
     for letter in ['B', 'C'] {
@@ -137,7 +137,7 @@ async fn a_rollback_goes_back_one_version_at_a_time() {
 
 /// Idle instances and running calls share the slot's places, whatever the version.
 #[tokio::test(flavor = "multi_thread")]
-async fn kept_instances_of_two_versions_take_no_more_than_the_slots_places() {
+async fn kept_instances_stay_within_the_permits() {
     const WORK: &str = "(local $i i32)
         (loop $again
             (local.set $i (i32.add (local.get $i) (i32.const 1)))

@@ -61,7 +61,7 @@ async fn assert_rolled_back(host: &TestHost, slot: &'static str, failures: f64, 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn challenges_that_are_no_objects_are_bad_answers() {
+async fn malformed_challenges_are_bad_answers() {
     let host = hosting_a().start().await;
     let operator = operator(&host);
     for text in NO_CHALLENGES {

@@ -16,7 +16,7 @@ fn built_against(package: &str, version: &str) -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_semver_calls_compatible_answers_and_all_else_is_told_what_to_build_against() {
+async fn only_compatible_worlds_may_answer() {
     let host = hosting_a().start().await;
     let operator = operator(&host);
     let clocks = "this host offers wasi:clocks/wall-clock@0.2.12; build it against that version";
@@ -59,7 +59,7 @@ async fn what_semver_calls_compatible_answers_and_all_else_is_told_what_to_build
 
 /// A newer minor may have functions that this host has not: that is found out before the component answers.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_function_of_a_newer_minor_is_missed_before_the_component_answers() {
+async fn newer_function_is_missed_before_answering() {
     let host = hosting_a().start().await;
     let import = r#"(import "wasi:clocks/wall-clock@0.2.12" "leap-seconds" (func $leap (result i32)))"#;
     let guest = answering('B', "(drop (call $leap))").with_imports(import);

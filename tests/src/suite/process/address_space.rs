@@ -27,7 +27,7 @@ fn limited(folder: &Path, config: &str) -> Launch {
 }
 
 #[tokio::test]
-async fn instances_are_made_on_demand_with_one_warning() {
+async fn small_address_space_warns_once() {
     let folder = TempDir::new().unwrap();
     let host = limited(folder.path(), SITE).ready().await;
     let payload = solved(&host).await;
@@ -48,7 +48,7 @@ async fn instances_are_made_on_demand_with_one_warning() {
 }
 
 #[tokio::test]
-async fn a_pool_that_is_demanded_and_cannot_be_had_ends_the_start() {
+async fn impossible_pool_ends_the_start() {
     let folder = TempDir::new().unwrap();
     let finished = limited(folder.path(), "sandbox.allocator = \"pooling\"").finish().await;
     assert_eq!(finished.status.code(), Some(1));

@@ -65,7 +65,7 @@ async fn a_second_start_compiles_nothing() {
 }
 
 #[tokio::test]
-async fn a_file_that_was_tampered_with_is_replaced() {
+async fn tampered_cache_file_is_replaced() {
     let folder = TempDir::new().unwrap();
     serve_once(folder.path()).await;
     let file = only_file(folder.path());
@@ -113,7 +113,7 @@ async fn another_component_s_code_is_not_accepted() {
 
 /// Machine code that another host compiled, which is whole, but not ours.
 #[tokio::test]
-async fn code_of_another_data_folder_is_not_accepted() {
+async fn code_of_another_folder_is_refused() {
     let (one, other) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     serve_once(one.path()).await;
     serve_once(other.path()).await;
@@ -124,7 +124,7 @@ async fn code_of_another_data_folder_is_not_accepted() {
 }
 
 #[tokio::test]
-async fn a_host_whose_cache_cannot_be_used_serves() {
+async fn host_with_unusable_cache_serves() {
     let folder = TempDir::new().unwrap();
     fs::create_dir(folder.path().join("data")).unwrap();
     fs::write(folder.path().join("data/compiled"), "a file").unwrap();

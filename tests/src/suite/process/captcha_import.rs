@@ -31,7 +31,7 @@ async fn what_it_writes_passes_config_check() {
 }
 
 #[tokio::test]
-async fn what_no_host_starts_from_ends_with_3() {
+async fn unusable_import_ends_with_3() {
     let finished = import("application.yml", b"captcha.sites.a.max-verifies-per-payload: 2\n").await;
     assert_eq!(finished.status.code(), Some(3), "{}", finished.stderr);
     for said in

@@ -100,7 +100,7 @@ async fn a_site_lives_from_add_to_remove() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_said_and_nothing_is_changed() {
+async fn wrong_site_changes_are_refused() {
     let town = Town::start().await;
     town.fails(&["add", "shop"], 1, "the site `shop` exists already").await;
     town.fails(&["add", ""], 2, "must not be empty").await;
@@ -133,7 +133,7 @@ async fn what_is_wrong_is_said_and_nothing_is_changed() {
 
 /// The secret is lost then, and the host must not go on with another one than the file has.
 #[tokio::test]
-async fn a_secret_that_nobody_takes_is_said_and_the_host_has_the_change() {
+async fn untaken_secret_is_reported_after_the_change() {
     let town = Town::start().await;
     let file = town.file();
     // A pipe whose reader has left is closed for whoever writes; `/dev/full` takes nothing.
@@ -181,7 +181,7 @@ async fn without_host(file: &Path, arguments: &[&str], environment: &[(&str, &st
 }
 
 #[tokio::test]
-async fn without_a_host_the_file_alone_is_changed() {
+async fn file_alone_changes_without_a_host() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("bulkhead.toml");
     fs::write(&file, config(folder.path())).unwrap();
@@ -195,7 +195,7 @@ async fn without_a_host_the_file_alone_is_changed() {
 }
 
 #[tokio::test]
-async fn a_site_of_the_environment_is_changed_there() {
+async fn site_of_environment_names_its_variable() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("bulkhead.toml");
     fs::write(&file, config(folder.path())).unwrap();

@@ -44,7 +44,7 @@ async fn a_wrong_flag_is_named() {
 
 /// A check that passes what no host starts from is worth nothing.
 #[tokio::test]
-async fn config_check_and_serve_refuse_the_same_widget_dir() {
+async fn check_and_serve_refuse_widget_dir_alike() {
     let folder = TempDir::new().unwrap();
     let place = |name: &str| folder.path().join(name);
     for name in ["empty", "odd", "leading-out", "good"] {
@@ -84,7 +84,7 @@ async fn config_check_and_serve_refuse_the_same_widget_dir() {
 }
 
 #[tokio::test]
-async fn config_check_prints_every_problem_with_its_line() {
+async fn check_prints_every_problem_with_line() {
     const WRONG: &str = r#"data_dirr = "x"
 [server]
 listen = "nowhere"
@@ -115,7 +115,7 @@ algorithm = "SHA-256"
 }
 
 #[tokio::test]
-async fn config_check_is_content_with_a_good_file_and_writes_nothing() {
+async fn check_of_good_file_writes_nothing() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("good.toml"), SITE).unwrap();
     let check = Launch::bulkhead(&["config", "check", "--config", "good.toml"]).in_folder(folder.path());
@@ -137,7 +137,7 @@ async fn serve_refuses_what_config_check_refuses() {
 }
 
 #[tokio::test]
-async fn a_taken_port_ends_the_start_with_the_key_that_names_it() {
+async fn taken_port_ends_start_with_key() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
     let folder = TempDir::new().unwrap();
@@ -157,7 +157,7 @@ async fn a_taken_port_ends_the_start_with_the_key_that_names_it() {
 }
 
 #[tokio::test]
-async fn an_unusable_data_folder_is_named_with_its_key() {
+async fn unusable_data_folder_is_named() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("data"), "a file").unwrap();
     let finished = Launch::serve(folder.path()).finish().await;
@@ -176,7 +176,7 @@ async fn a_component_file_without_end_is_refused() {
 }
 
 #[tokio::test]
-async fn a_component_that_may_not_answer_ends_as_refused() {
+async fn refused_component_has_exit_code_3() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("good.toml"), SITE).unwrap();
     let trapping = Guest::default().with_self_test("unreachable").component();
@@ -194,7 +194,7 @@ async fn a_component_that_may_not_answer_ends_as_refused() {
 }
 
 #[tokio::test]
-async fn component_check_shows_why_a_self_test_trapped() {
+async fn check_shows_why_the_test_trapped() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("good.toml"), SITE).unwrap();
     let log = r#"(import "wasi:logging/logging@0.1.0-draft" "log" (func $log (param i32 i32 i32 i32 i32)))"#;
@@ -263,7 +263,7 @@ fn run_into(stdout: impl Into<Stdio>, arguments: &[&str]) -> (Output, String) {
 }
 
 #[test]
-fn a_reader_that_leaves_early_is_no_fault_and_a_full_disk_is_one() {
+fn closed_output_is_no_fault() {
     let folder = TempDir::new().unwrap();
     let yml = folder.path().join("application.yml");
     fs::write(&yml, "captcha:\n  hmac-key: a-key-of-more-than-32-characters-for-tests\n").unwrap();

@@ -137,7 +137,7 @@ async fn a_cancelled_compilation_ends_its_process() {
 }
 
 #[tokio::test]
-async fn code_without_end_is_refused_and_ends_its_process() {
+async fn endless_code_is_refused() {
     let parts = Parts::new("");
     let compile_program = parts.folder.path().join("endless");
     let (draft, started) = (parts.folder.path().join("draft"), parts.folder.path().join("started"));

@@ -85,7 +85,7 @@ async fn assert_spent(host: &Bulkhead, payloads: &[(usize, Value)], grants: &Gra
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_claim_is_lost_and_none_is_granted_twice() {
+async fn crash_neither_loses_nor_repeats_claims() {
     let folder = TempDir::new().unwrap();
     let grants = Arc::new(Grants::default());
     let mut payloads: Vec<(usize, Value)> = Vec::new();

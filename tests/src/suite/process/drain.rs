@@ -74,7 +74,7 @@ async fn start(folder: &TempDir) -> Bulkhead {
 }
 
 #[tokio::test]
-async fn sigterm_and_sigint_let_requests_in_flight_end() {
+async fn signals_let_requests_in_flight_end() {
     let folder = TempDir::new().unwrap();
     for signal in [Signal::TERM, Signal::INT] {
         let mut host = start(&folder).await;
@@ -120,7 +120,7 @@ async fn the_drain_is_bounded() {
 
 /// What operators wait for is lost as what clients wait for.
 #[tokio::test]
-async fn an_operator_s_push_is_cut_off_too() {
+async fn push_of_operator_is_cut_off() {
     let folder = TempDir::new().unwrap();
     let config = format!("{}{SITE}", operator::tokens());
     let mut host = Launch::serve_with(folder.path(), &config).ready().await;

@@ -32,7 +32,7 @@ async fn the_names_that_scripts_rely_on_work() {
 }
 
 #[tokio::test]
-async fn what_kubernetes_adds_is_ignored_with_one_warning() {
+async fn kubernetes_variables_are_ignored_with_warning() {
     let folder = TempDir::new().unwrap();
     let links = [
         ("BULKHEAD_PORT", "tcp://10.0.0.1:8080"),

@@ -159,7 +159,7 @@ fn assert_said_in_own_words(command: &str, said: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_command_is_done_or_says_what_to_do_first() {
+async fn commands_say_what_to_do_first() {
     let inputs = inputs();
     for command in commands().await {
         if SERVING.contains(&command.as_str()) {

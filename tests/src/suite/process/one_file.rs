@@ -35,7 +35,7 @@ fn home() -> (TempDir, Option<u32>) {
 }
 
 #[tokio::test]
-async fn the_binary_alone_serves_with_an_empty_environment() {
+async fn binary_serves_with_empty_environment() {
     let (home, user) = home();
     let place = TempDir::new().unwrap();
     fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
@@ -89,7 +89,7 @@ async fn without_demo_there_is_no_demonstration_site() {
 }
 
 #[tokio::test]
-async fn a_secret_that_others_can_read_is_refused() {
+async fn secret_readable_by_others_is_refused() {
     let folder = TempDir::new().unwrap();
     Launch::serve(folder.path()).ready().await.stop().await;
     let secret = folder.path().join("data/secrets/captcha.key");

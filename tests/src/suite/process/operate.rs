@@ -34,7 +34,7 @@ pub async fn fails(host: &Bulkhead, token: &str, arguments: &[&str], code: i32, 
 }
 
 #[tokio::test]
-async fn a_component_is_pushed_tried_promoted_and_rolled_back() {
+async fn component_is_pushed_promoted_and_rolled_back() {
     let folder = TempDir::new().unwrap();
     let file = |name: &str, wasm: Vec<u8>| {
         let path = folder.path().join(name);
@@ -85,7 +85,7 @@ async fn a_component_is_pushed_tried_promoted_and_rolled_back() {
 }
 
 #[tokio::test]
-async fn a_push_shows_its_stages_and_succeeds_twice() {
+async fn repeated_push_shows_stages_and_succeeds() {
     let folder = TempDir::new().unwrap();
     let [a, b] = ['A', 'B'].map(|letter| {
         let path = folder.path().join(format!("{letter}.wasm"));
@@ -146,7 +146,7 @@ async fn a_component_is_exported_to_a_file() {
 }
 
 #[tokio::test]
-async fn a_check_lists_the_stubs_that_a_component_imports() {
+async fn check_lists_imported_stubs() {
     let folder = TempDir::new().unwrap();
     let imports = r#"
         (import "wasi:cli/exit@0.2.0" "exit" (func $exit (param i32)))
@@ -200,7 +200,7 @@ async fn an_export_with_another_digest_writes_nothing() {
 
 /// A file without a line break at its end takes what the command prints.
 #[tokio::test]
-async fn a_token_is_added_to_a_file_and_may_read() {
+async fn added_token_may_read() {
     let folder = TempDir::new().unwrap();
     let made = Launch::bulkhead(&["admin", "token", "dashboard"]).finish().await;
     assert!(made.stdout.starts_with("\n[admin.tokens.dashboard]\nscope = \"read\"\n"), "{}", made.stdout);
@@ -216,7 +216,7 @@ async fn a_token_is_added_to_a_file_and_may_read() {
 }
 
 #[tokio::test]
-async fn a_token_is_shown_once_and_its_hash_is_configuration() {
+async fn token_is_shown_once_beside_its_hash() {
     let folder = TempDir::new().unwrap();
     let made = Launch::bulkhead(&["admin", "token", "ci", "--scope", "read"]).finish().await;
     assert!(made.succeeded(), "{}", made.stderr);
@@ -245,7 +245,7 @@ async fn a_token_is_shown_once_and_its_hash_is_configuration() {
 
 /// Nobody is asked.
 #[tokio::test]
-async fn arguments_that_make_no_sense_end_as_wrong_arguments() {
+async fn nonsensical_arguments_have_exit_code_2() {
     let nobody = "http://127.0.0.1:1";
     for (arguments, url, token, said) in [
         ("component list", "127.0.0.1:9901", "token", "BULKHEAD_ADMIN_URL must be a URL"),

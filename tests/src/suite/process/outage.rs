@@ -9,7 +9,7 @@ use super::{SITE, envelope, solved, valid, verdict};
 const CALLS: usize = 50;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_outage_has_a_line_at_each_end() {
+async fn outage_logs_begin_and_end() {
     let (mut postgres, folder) = (Postgres::start(), TempDir::new().unwrap());
     let host = Launch::serve_with(folder.path(), SITE)
         .env("CAPTCHA_HMAC_KEY", "a-key-of-more-than-32-characters-for-hosts")

@@ -146,7 +146,7 @@ async fn nothing_secret_is_logged_counted_or_answered() {
 
 /// Neither the key of a language model nor what a ticket says, nor what the model says of it.
 #[tokio::test(flavor = "multi_thread")]
-async fn tickets_and_the_language_model_s_key_are_not_logged() {
+async fn tickets_and_model_key_are_not_logged() {
     let endpoint = FakeLlm::start([Status(500, None), Says("PRIVATE words".to_owned()), {
         Says(category("harbour", 0.9, "PRIVATE"))
     }])
@@ -178,7 +178,7 @@ async fn tickets_and_the_language_model_s_key_are_not_logged() {
 
 /// A database that is down is waited for, and its URL kept back.
 #[tokio::test]
-async fn the_url_of_a_database_that_is_down_is_not_shown() {
+async fn url_of_stopped_database_is_hidden() {
     let folder = TempDir::new().unwrap();
     let launch = Launch::serve_with(folder.path(), SITE).args(&["--log-level", "trace"]);
     let mut host = launch

@@ -8,7 +8,7 @@ use super::{SITE, replayed, solved, valid, verdict};
 
 /// Whichever comes first makes the secrets, the other takes them; a payload is spent for both.
 #[tokio::test]
-async fn hosts_that_start_at_once_share_secrets_and_ledger() {
+async fn concurrent_starts_share_secrets_and_ledger() {
     for _ in 0..3 {
         let folder = TempDir::new().unwrap();
         let start = || Launch::serve_with(folder.path(), SITE).ready();

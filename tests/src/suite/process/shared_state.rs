@@ -25,7 +25,7 @@ async fn letter(host: &Bulkhead) -> char {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_kill_while_following_leaves_the_old_version_or_the_new_one() {
+async fn kill_while_following_leaves_one_version() {
     let postgres = Postgres::start();
     let folders = [TempDir::new().unwrap(), TempDir::new().unwrap()];
     let start = async |folder: &TempDir, url: &str| {

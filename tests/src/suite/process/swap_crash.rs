@@ -62,7 +62,7 @@ fn audit(folder: &Path) -> Vec<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_kill_leaves_the_old_version_or_the_new_one() {
+async fn kill_leaves_old_or_new_version() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("a.wasm");
     let components = ['A', 'B', 'C'].map(|letter| answering(letter, "").component());

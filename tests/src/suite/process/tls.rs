@@ -98,7 +98,7 @@ async fn both_protocols_are_offered_and_served() {
 }
 
 #[tokio::test]
-async fn what_speaks_no_tls_is_turned_away_and_counted() {
+async fn plain_text_connections_are_counted() {
     let https = Https::start().await;
     let mut socket = TcpStream::connect(&https.address).await.unwrap();
     socket.write_all(b"GET /actuator/health HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();

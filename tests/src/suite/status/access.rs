@@ -21,7 +21,7 @@ async fn ask(service: &Service, headers: &[(&str, &str)]) -> Answer {
 }
 
 #[tokio::test]
-async fn anybody_without_a_token_or_a_session_is_turned_away() {
+async fn request_without_token_or_session_is_refused() {
     let folder = TempDir::new().unwrap();
     let service = golden(folder.path(), "").await;
     for headers in [
@@ -93,7 +93,7 @@ async fn the_old_variable_names_the_token() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn logins_at_once_are_limited_like_logins_one_by_one() {
+async fn concurrent_logins_are_limited_alike() {
     let folder = TempDir::new().unwrap();
     let service = golden(folder.path(), "").await;
     let wrong = basic(("clerk", "wrong"));
@@ -107,7 +107,7 @@ async fn logins_at_once_are_limited_like_logins_one_by_one() {
 }
 
 #[tokio::test]
-async fn good_logins_and_old_sessions_lock_nobody_out() {
+async fn good_logins_lock_nobody_out() {
     let folder = TempDir::new().unwrap();
     let service = golden(folder.path(), "").await;
     for _ in 0..15 {

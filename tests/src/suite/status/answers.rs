@@ -71,7 +71,7 @@ pub fn assert_same_members(schema: &str, data: &Value) {
 }
 
 #[tokio::test]
-async fn the_whole_payload_has_the_schema_s_members() {
+async fn payload_has_members_of_the_schema() {
     let folder = TempDir::new().unwrap();
     let service = golden(folder.path(), "").await;
     let mut data = service.data("").await;
@@ -131,7 +131,7 @@ async fn without_statistics_no_large_table_is_read() {
 }
 
 #[tokio::test]
-async fn a_row_that_is_missing_is_absent_and_warned_of() {
+async fn missing_row_is_absent_with_warning() {
     let folder = TempDir::new().unwrap();
     let rows = Rows::now();
     let sql = rows.sql(&|_, text| format!("'{text}'"));

@@ -75,7 +75,7 @@ async fn every_answer_carries_the_security_headers() {
 }
 
 #[tokio::test]
-async fn unknown_paths_and_wrong_methods_have_the_envelope() {
+async fn unknown_paths_and_methods_have_the_envelope() {
     let folder = TempDir::new().unwrap();
     let service = golden(folder.path(), "").await;
     for path in ["/status/locktimeout/", "/status/%ff", "/appointment/1/", "/"] {
@@ -91,7 +91,7 @@ async fn unknown_paths_and_wrong_methods_have_the_envelope() {
 }
 
 #[tokio::test]
-async fn a_selection_and_compression_change_what_is_shown() {
+async fn selection_and_compression_change_the_answer() {
     let folder = TempDir::new().unwrap();
     let service = golden(folder.path(), "").await;
     let schema = "https://schema.berlin.de/queuemanagement/status.json";
@@ -114,7 +114,7 @@ async fn a_selection_and_compression_change_what_is_shown() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_known_is_not_sent_again() {
+async fn known_answer_is_not_sent_again() {
     let folder = TempDir::new().unwrap();
     let refresh = "[status.refresh]\ndatabase_seconds = 3600\nmail_seconds = 3600\nsources_seconds = 3600\nsessions_seconds = 3600\nprocesses_seconds = 3600\nslots_seconds = 3600\n";
     let service = golden(folder.path(), &format!("max_stale_seconds = 3600\n{refresh}")).await;

@@ -54,7 +54,7 @@ async fn a_hundred_callers_cost_one_scan() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_that_stops_is_bridged_and_then_told() {
+async fn stopped_database_is_bridged_then_reported() {
     let rows = Rows::now();
     let mut server = mariadb(&on_mariadb(&rows));
     let service = Service::start(&server.url(), &format!("max_stale_seconds = 8\n{RESTLESS}")).await;
@@ -94,7 +94,7 @@ async fn a_database_that_stops_is_bridged_and_then_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lock_on_the_appointments_holds_up_their_figures_only() {
+async fn locked_appointments_delay_their_figures_only() {
     let rows = Rows::now();
     let server = mariadb(&on_mariadb(&rows));
     let held = server.hold("LOCK TABLES buerger WRITE");
@@ -128,7 +128,7 @@ async fn a_lock_on_the_appointments_holds_up_their_figures_only() {
 
 /// A network that swallows packets: nothing is refused and nothing comes.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_that_falls_silent_is_given_up() {
+async fn silent_database_is_given_up() {
     let rows = Rows::now();
     let server = postgres(&on_postgres(&rows));
     let service = Service::start(&server.url(), RESTLESS).await;
@@ -149,7 +149,7 @@ async fn a_database_that_falls_silent_is_given_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_that_is_half_migrated_gives_what_it_has() {
+async fn half_migrated_database_gives_its_figures() {
     let folder = TempDir::new().unwrap();
     let rows = Rows::now();
     let database = sqlite(folder.path(), &rows.sql(&|_, text| format!("'{text}'"))).await;

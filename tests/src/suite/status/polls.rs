@@ -25,7 +25,7 @@ async fn queue_a_mail(folder: &Path) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mail_shows_in_the_first_poll_after_it() {
+async fn mail_shows_in_the_next_poll() {
     let folder = TempDir::new().unwrap();
     let service = golden(folder.path(), RESTLESS).await;
     assert_eq!(service.data("").await["mail"]["queueCount"], 2);
@@ -56,7 +56,7 @@ async fn a_condition_is_held_against_fresh_figures() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_first_poll_after_an_outage_has_figures() {
+async fn poll_after_an_outage_has_figures() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("appointments.sqlite");
     let service = Service::start(&format!("sqlite:{}", file.display()), RESTLESS).await;

@@ -61,7 +61,7 @@ async fn lacking(service: &Service) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn opening_hours_without_a_change_cost_outdated_slots_only() {
+async fn missing_change_time_costs_outdated_slots() {
     after("ALTER TABLE oeffnungszeit DROP COLUMN updated_at", async |service| {
         assert_eq!(lacking(service).await, ["outdated-slots-lacking"], "before any statistics are asked for");
         assert_eq!(absent(service).await, ["outdated", "outdatedOldest"]);
@@ -82,7 +82,7 @@ async fn appointments_without_accounts_cost_two_figures_only() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_former_name_of_the_change_is_read() {
+async fn former_change_column_is_read() {
     after("ALTER TABLE oeffnungszeit RENAME COLUMN updated_at TO updateTimestamp", async |service| {
         assert!(absent(service).await.is_empty());
         assert!(lacking(service).await.is_empty());
@@ -122,7 +122,7 @@ async fn assert_filled(folder: &Path, url: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_demonstration_is_the_same_in_every_database() {
+async fn demonstration_is_equal_in_every_database() {
     let folder = TempDir::new().unwrap();
     let (mariadb, postgres) = (MariaDb::start(), Postgres::start());
     mariadb.sql("GRANT ALL ON zms.* TO reader@'127.0.0.1'");

@@ -75,7 +75,7 @@ async fn train_writes_only_toml_to_stdout() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_old_services_yaml_loads_as_it_is() {
+async fn yaml_of_old_service_loads() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("config.yaml");
     std::fs::write(&file, YAML).unwrap();

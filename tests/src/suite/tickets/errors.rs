@@ -42,7 +42,7 @@ async fn wrong_bodies_are_told_all_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_declared_as_json_is_no_object() {
+async fn undeclared_json_is_refused() {
     let service = Service::start("").await;
     let text = r#"{"text":"ahoy"}"#;
     let ask = |declared: Option<&str>| {
@@ -100,7 +100,7 @@ async fn refusals_are_no_runs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refused_body_carries_its_session_where_that_is_one() {
+async fn refusal_carries_a_valid_session() {
     let service = Service::start("").await;
     let session = "6fa459ea-ee8a-4ca4-894e-db77e160355e";
     let answer = service.triage(&json!({ "session_id": session })).await;
@@ -113,7 +113,7 @@ async fn a_refused_body_carries_its_session_where_that_is_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_large_body_is_413_with_limit_and_key() {
+async fn large_body_is_413_with_key() {
     let service = Service::start("body_bytes = 1024").await;
     let body = json!({ "text": "ahoy ".repeat(300), "category": "harbour", "action": "fees" });
     for path in ["/api/v1/triage", "/api/v1/answer"] {
@@ -161,7 +161,7 @@ async fn a_key_guards_decisions() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_configured_is_a_typed_503_that_is_not_to_be_retried() {
+async fn unconfigured_part_is_a_final_503() {
     let service = Service::with("[services.embedding]\nenabled = false").await;
     let answer = service.triage(&json!({ "text": "ahoy" })).await;
     let detail = json!({
@@ -183,7 +183,7 @@ async fn what_is_not_configured_is_a_typed_503_that_is_not_to_be_retried() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_configuration_is_a_start_up_error_with_all_violations() {
+async fn wrong_configuration_lists_all_violations() {
     let folder = TempDir::new().unwrap();
     let rules = RULES.replace("no_category_name = \"other\"", "no_category_name = \"nothing\"");
     let rules = rules.replace("action_name = \"fees\"", "action_name = \"nothing\"");
@@ -199,7 +199,7 @@ async fn a_wrong_configuration_is_a_start_up_error_with_all_violations() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn unknown_paths_and_encodings_have_the_services_shape() {
+async fn unknown_paths_have_the_service_shape() {
     let service = Service::start("").await;
     for path in ["/api/v1/nothing", "/api/v1/triage/", "/api/v1/%ff"] {
         let answer = service.get(path).await;

@@ -126,7 +126,7 @@ async fn ids(base: &KnowledgeBase, query: &Query) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn imports_are_incremental_and_other_hosts_see_them_at_once() {
+async fn other_hosts_see_incremental_imports() {
     let postgres = Postgres::start();
     let url = postgres.url();
     let missing = KnowledgeBase::open(&url, Mode::Read).await;
@@ -155,7 +155,7 @@ async fn imports_are_incremental_and_other_hosts_see_them_at_once() {
 }
 
 #[tokio::test]
-async fn categories_filter_and_no_text_is_query_syntax() {
+async fn categories_filter_without_query_syntax() {
     let postgres = Postgres::start();
     let model = letters("letters", usize::MAX);
     import(&postgres.url(), &town(), &model, ImportOptions::default()).await.unwrap();
@@ -175,7 +175,7 @@ async fn categories_filter_and_no_text_is_query_syntax() {
 }
 
 #[tokio::test]
-async fn an_interrupted_import_changes_nothing_and_is_taken_up_again() {
+async fn interrupted_import_is_resumed() {
     let mut postgres = Postgres::start();
     let url = postgres.url();
     import(&url, &town(), &letters("letters", usize::MAX), ImportOptions::default()).await.unwrap();
@@ -195,7 +195,7 @@ async fn an_interrupted_import_changes_nothing_and_is_taken_up_again() {
 }
 
 #[tokio::test]
-async fn another_model_is_refused_or_embeds_all_sources_anew() {
+async fn another_model_is_refused_or_embeds_all() {
     let postgres = Postgres::start();
     let url = postgres.url();
     import(&url, &town(), &letters("old", usize::MAX), ImportOptions::default()).await.unwrap();
@@ -210,7 +210,7 @@ async fn another_model_is_refused_or_embeds_all_sources_anew() {
 }
 
 #[tokio::test]
-async fn a_source_is_removed_whole_and_no_other() {
+async fn source_is_removed_alone() {
     let postgres = Postgres::start();
     let (url, model) = (postgres.url(), letters("letters", usize::MAX));
     import(&url, &town(), &model, ImportOptions::default()).await.unwrap();
@@ -228,7 +228,7 @@ async fn a_source_is_removed_whole_and_no_other() {
 }
 
 #[tokio::test]
-async fn sources_have_documents_of_the_same_ids_and_do_not_touch_each_others() {
+async fn sources_may_have_equal_ids() {
     let postgres = Postgres::start();
     let (url, model) = (postgres.url(), letters("letters", usize::MAX));
     import(&url, &town(), &model, ImportOptions::default()).await.unwrap();
@@ -250,7 +250,7 @@ async fn sources_have_documents_of_the_same_ids_and_do_not_touch_each_others() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_today_is_embedded_anew_as_it_was() {
+async fn unreadable_documents_are_embedded_as_stored() {
     let postgres = Postgres::start();
     let url = postgres.url();
     import(&url, &town(), &letters("old", usize::MAX), ImportOptions::default()).await.unwrap();
@@ -264,7 +264,7 @@ async fn what_cannot_be_read_today_is_embedded_anew_as_it_was() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_frozen_database_holds_no_search_and_no_connection() {
+async fn frozen_database_holds_neither_search_nor_connection() {
     let postgres = Postgres::start();
     import(&postgres.url(), &town(), &letters("letters", usize::MAX), ImportOptions::default())
         .await

@@ -44,7 +44,7 @@ async fn calls(service: &Service, outcome: &str) -> f64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_model_chooses_and_the_configuration_decides_the_rest() {
+async fn model_chooses_and_configuration_decides() {
     let says = Says(category("greeting", 0.9, "the word hello"));
     let (service, endpoint) = service([says, Says(category("harbour", 0.8, "ships"))], "").await;
     let decision = service.decision(AHOY).await;
@@ -80,7 +80,7 @@ async fn the_model_chooses_and_the_configuration_decides_the_rest() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_model_s_prompt_is_told_with_its_version() {
+async fn prompt_is_reported_with_its_version() {
     let (service, _endpoint) = service([Says(String::new())], "").await;
     let versions = service.get("/api/v1/prompt_versions").await.json();
     assert_eq!(
@@ -110,7 +110,7 @@ async fn a_blank_text_asks_nobody() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn endpoints_that_no_list_allows_are_refused_at_the_start() {
+async fn unlisted_endpoint_ends_the_start() {
     let endpoint = FakeLlm::start([Says(String::new())]).await;
     let config = |allow: &str| {
         let url = endpoint.url("/v1");

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_ticket_is_decided_in_the_shape_of_the_replaced_service() {
+async fn decision_has_shape_of_replaced_service() {
     let service = Service::start("").await;
     let decision = service.decision("ahoy mate port").await;
     assert_eq!(decision["user_text"], "ahoy mate port");
@@ -120,7 +120,7 @@ async fn health_and_versions_are_told() {
 
 /// A ticket is still answered when nothing classifies: it goes to a clerk, and the reasoning says why.
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_classifier_everything_goes_to_a_clerk() {
+async fn tickets_without_classifier_need_a_clerk() {
     let folder = TempDir::new().unwrap();
     let without_examples = RULES.lines().filter(|line| !line.trim().starts_with("examples"));
     let rules = without_examples.collect::<Vec<_>>().join("\n");
@@ -138,7 +138,7 @@ async fn without_a_classifier_everything_goes_to_a_clerk() {
 
 /// Examples in the configuration are enough: the head is trained at the first start and kept for the next.
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_head_one_is_trained_from_the_examples() {
+async fn missing_head_is_trained_from_examples() {
     let folder = TempDir::new().unwrap();
     let model = ToyModel { normalize: Some(false), ..ToyModel::default() }.write(folder.path(), "toy");
     let rules = RULES
@@ -190,7 +190,7 @@ async fn the_service_describes_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn dashboards_of_the_replaced_service_find_their_series() {
+async fn series_have_names_of_replaced_service() {
     let service = Service::start("").await;
     service.decision("ahoy mate").await;
     service.get("/api/v1/nothing").await;

@@ -134,7 +134,7 @@ fn ungranted_import_names_line_with_all_grants() {
 }
 
 #[test]
-fn a_deprecated_import_is_the_interface_that_has_another_name_now() {
+fn deprecated_import_is_the_renamed_interface() {
     let deprecated = ["bulkhead:old/keys@0.1.0", "bulkhead:old/keys@0.1.7"];
     assert_eq!(findings(EXPORTS, &deprecated, &[]), [""; 0], "the slot has the interface");
     let both = ["wasi:old/poll@0.2.0", "wasi:io/poll@0.2.12"];
@@ -212,7 +212,7 @@ fn over(outline: Outline) -> Vec<String> {
 }
 
 #[test]
-fn counts_over_limit_name_both_numbers_and_the_key() {
+fn counts_over_limit_name_the_key() {
     let usage = Usage { core_instances: 8, memories: 4, tables: 5 };
     let largest = Outline { import_count: 200, export_count: 200, usage, ..Outline::default() };
     assert_eq!(over(largest), [""; 0]);

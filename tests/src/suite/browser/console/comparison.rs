@@ -9,7 +9,7 @@ use crate::operators::letter;
 const IMPORT: &str = "wasi:config/store@0.2.0-rc.1";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_upload_shows_in_what_it_differs_from_what_answers() {
+async fn upload_shows_differences_from_the_active_version() {
     let host = hosting_a().start().await;
     let reading = answering('B', "(call $all (i32.const 2048))")
         .with_imports(&format!(r#"(import "{IMPORT}" "get-all" (func $all (param i32)))"#));

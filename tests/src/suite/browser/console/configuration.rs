@@ -60,7 +60,7 @@ async fn it_is_tried_reloaded_and_undone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_wrong_with_it_is_said_line_by_line() {
+async fn configuration_problems_are_shown_by_line() {
     let host = hosting_a().start().await;
     let file = host.folder().join(CONFIG_FILE);
     let text = std::fs::read_to_string(&file).unwrap();

@@ -24,7 +24,7 @@ fn marking() -> Guest {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn markup_in_logs_names_and_reasons_is_shown_as_it_is() {
+async fn markup_of_others_is_shown_as_text() {
     let host = hosting_a().start().await;
     let source: String = MARKUP.bytes().map(|byte| format!("%{byte:02x}")).collect();
     let url = host.admin_url(&format!("/v1/slots/captcha/versions?source={source}"));
@@ -60,7 +60,7 @@ async fn markup_in_logs_names_and_reasons_is_shown_as_it_is() {
 
 /// Should a defect ever put markup into the page, the policy holds.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_policy_keeps_markup_from_the_page_whatever_the_console_does() {
+async fn policy_keeps_markup_from_the_page() {
     let host = hosting_a().start().await;
     let steps = vec![
         json!(["go", host.admin_url("/console")]),

@@ -132,7 +132,7 @@ async fn look_around(name: &str, width: u32, features: Value) -> Vec<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_view_fits_a_narrow_window_in_the_dark_and_keeps_still_where_that_is_wished() {
+async fn views_fit_narrow_dark_and_still_windows() {
     let dark =
         look_around("narrow-dark", 360, json!({ "colorScheme": "dark", "reducedMotion": "reduce" })).await;
     let light = look_around("wide-light", 1280, json!({ "colorScheme": "light" })).await;

@@ -10,7 +10,7 @@ fn write(host: &TestHost, name: &str, bytes: &[u8]) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_upload_shows_what_is_wrong_or_that_it_may_answer_before_it_does() {
+async fn upload_shows_its_verdict_before_it_answers() {
     let host = hosting_a().start().await;
     let garbage = write(&host, "garbage.wasm", b"garbage");
     let unfit = write(&host, "unfit.wasm", &wat::parse_str("(component)").unwrap());
@@ -59,7 +59,7 @@ async fn an_upload_shows_what_is_wrong_or_that_it_may_answer_before_it_does() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_candidate_is_tried_weighed_promoted_and_taken_back() {
+async fn candidate_is_weighed_promoted_and_rolled_back() {
     let host = hosting_a().start().await;
     let version = operator(&host).push(answering('B', "").component()).await;
     let row = format!("li:has(summary:has-text('{}')) >> ", &version[..12]);
@@ -100,7 +100,7 @@ async fn a_candidate_is_tried_weighed_promoted_and_taken_back() {
 
 /// A host that still compiles what all hosts should have has an earlier generation, and refuses changes of that.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_names_the_generation_that_all_hosts_should_have() {
+async fn change_names_the_generation_of_all_hosts() {
     let host = hosting_a().start().await;
     let b = operator(&host).push(answering('B', "").component()).await;
     let row = format!("li:has(summary:has-text('{}')) >> ", &b[..12]);
@@ -137,7 +137,7 @@ async fn a_change_names_the_generation_that_all_hosts_should_have() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_second_of_two_operators_gets_a_conflict() {
+async fn second_of_two_operators_gets_conflict() {
     let host = hosting_a().start().await;
     let api = operator(&host);
     let (b, c) =

@@ -86,7 +86,7 @@ async fn a_head_turns_vectors_into_probabilities() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bad_input_of_a_head_is_refused_by_name() {
+async fn bad_head_input_is_refused_by_name() {
     let made = Made::new().await;
     let probe = Probe::configured(&made.config(made.record.clone(), "")).await;
     let row = [1.0, 2.0, 3.0, 4.0];
@@ -116,7 +116,7 @@ async fn bad_input_of_a_head_is_refused_by_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_head_is_on_the_list_by_its_name() {
+async fn head_is_listed_by_its_name() {
     let made = Made::new().await;
     let probe = Probe::configured(&made.config(made.record.clone(), "models = [\"second\"]")).await;
     let refused = probe.compute("tickets", inputs(&[0.0; 4], &[], &[], &[0, 0])).await.unwrap_err();
@@ -130,7 +130,7 @@ async fn a_head_is_on_the_list_by_its_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_head_of_another_model_is_a_start_up_error() {
+async fn head_of_another_model_ends_the_start() {
     let made = Made::new().await;
     for (record, fault) in [
         (Record { weights_sha256: "0".repeat(64), ..made.record.clone() }, "`bulkhead triage train`"),

@@ -32,7 +32,7 @@ fn toy() -> std::path::PathBuf {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_onnx_graph_computes_with_its_own_names() {
+async fn onnx_graph_computes_under_its_names() {
     let (_folder, config) = configured(&toy());
     let probe = Probe::configured(&config).await;
     let x = || floats("x", &[2, 2], &[1.0, 2.0, 3.0, 4.0]);
@@ -57,7 +57,7 @@ async fn an_onnx_graph_computes_with_its_own_names() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_bad_onnx_file_is_a_start_up_error() {
+async fn bad_onnx_file_ends_the_start() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("bad.onnx");
     std::fs::write(&file, b"nothing").unwrap();

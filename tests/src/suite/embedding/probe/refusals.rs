@@ -23,7 +23,7 @@ async fn refused(probe: &Probe, model: &str) -> [String; 2] {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_list_the_default_model_is_allowed() {
+async fn default_model_is_allowed_without_list() {
     let probe = probe("").await;
     assert!(probe.typed("first", &strings(&["ahoy"]), None).await.is_ok());
     let [typed, graph] = refused(&probe, "second").await;

@@ -51,18 +51,18 @@ async fn serves_on_and_catches_up(lose: impl Fn(&Proxy)) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_is_cut_off_serves_on_and_catches_up() {
+async fn separated_host_serves_and_catches_up() {
     serves_on_and_catches_up(Proxy::cut).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_whose_database_falls_silent_serves_on_and_catches_up() {
+async fn host_with_silent_database_catches_up() {
     serves_on_and_catches_up(Proxy::silence).await;
 }
 
 /// What the host decides by itself while it is cut off is published later, unless others have decided meanwhile.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rollback_while_cut_off_is_published_when_nobody_has_changed_anything() {
+async fn separated_rollback_is_published_later() {
     let postgres = Postgres::start();
     for is_overtaken in [false, true] {
         postgres.sql("DROP TABLE IF EXISTS bulkhead_slot, bulkhead_component");
@@ -103,7 +103,7 @@ fn assert_own_words(text: &str, postgres: &Postgres) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_starts_from_its_folder_while_the_database_is_down() {
+async fn host_starts_without_the_shared_database() {
     let mut postgres = Postgres::start();
     let host = hosting(&postgres.url()).start().await;
     let b = operator(&host).push(component('B')).await;

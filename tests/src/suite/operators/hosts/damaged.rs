@@ -9,7 +9,7 @@ fn damage(postgres: &Postgres, what: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_row_that_cannot_be_read_is_named_and_may_be_deleted() {
+async fn unreadable_row_is_named_and_deletable() {
     let postgres = Postgres::start();
     let (one, two) = (hosting(&postgres.url()).start().await, hosting(&postgres.url()).start().await);
     let b = operator(&one).push(component('B')).await;
@@ -49,7 +49,7 @@ async fn a_row_that_cannot_be_read_is_named_and_may_be_deleted() {
 
 /// As while the database is away.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_automatic_rollback_beside_a_row_that_cannot_be_read_is_published_later() {
+async fn rollback_beside_unreadable_row_is_published() {
     let postgres = Postgres::start();
     let (one, two) = (hosting(&postgres.url()).start().await, hosting(&postgres.url()).start().await);
     let bad = operator(&one).push(trapping().component()).await;

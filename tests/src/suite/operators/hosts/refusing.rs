@@ -28,7 +28,7 @@ pub(super) async fn behind(host: &TestHost, said: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_may_not_follow_keeps_its_own_and_says_why() {
+async fn refusing_host_keeps_its_version() {
     let (postgres, signer) = (Postgres::start(), Signer::new());
     let (lax, strict) = (hosting(&postgres.url()).start().await, strict(&postgres.url(), &signer).await);
     converge(&[&lax, &strict], 'A').await;
@@ -78,7 +78,7 @@ async fn a_host_that_may_not_follow_keeps_its_own_and_says_why() {
 
 /// Whoever can write into the database cannot have other bytes run under a version's name.
 #[tokio::test(flavor = "multi_thread")]
-async fn other_bytes_in_the_database_are_not_taken() {
+async fn changed_bytes_of_database_are_refused() {
     let postgres = Postgres::start();
     let first = hosting(&postgres.url()).start().await;
     let b = operator(&first).push(component('B')).await;
@@ -109,7 +109,7 @@ fn forge(postgres: &Postgres, version: &str, signer: &str) {
 
 /// Whoever can write into the database cannot have a component answer by saying that it is signed.
 #[tokio::test(flavor = "multi_thread")]
-async fn claimed_signature_in_the_database_is_not_believed() {
+async fn unproven_signature_of_database_is_refused() {
     let (postgres, signer) = (Postgres::start(), Signer::new());
     let (lax, two) = (hosting(&postgres.url()).start().await, hosting(&postgres.url()).start().await);
     let b = operator(&lax).push(component('B')).await;

@@ -14,7 +14,7 @@ fn hasty(fake: &FakeRegistry) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_a_registry_does_it_gets_a_name_and_nothing_changes() {
+async fn registry_faults_are_named_without_changes() {
     let fake = FakeRegistry::start().await;
     let b = artifact('B');
     let (layer, size) = (digest(&b.layer), b.layer.len());
@@ -83,7 +83,7 @@ async fn whatever_a_registry_does_it_gets_a_name_and_nothing_changes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_index_leads_to_its_one_component_and_a_tag_that_moves_meanwhile_to_none_other() {
+async fn index_leads_to_its_component() {
     let fake = FakeRegistry::start().await;
     let (b, c) = (artifact('B'), artifact('C'));
     fake.holds("town", "b", &b);
@@ -147,7 +147,7 @@ async fn who_leaves_pulls_nothing_any_more() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn names_that_lead_elsewhere_are_refused_before_anybody_is_asked() {
+async fn foreign_names_are_refused_without_requests() {
     let fake = FakeRegistry::start().await;
     let settings = plain(&fake.host()) + "repositories = [\"town\"]\n";
     let host = hosting_a().config(&settings).start().await;

@@ -10,7 +10,7 @@ fn with_tls(registry: &Registry) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_real_registry_with_tls_and_a_user_gives_to_who_may() {
+async fn real_registry_serves_logged_in_users() {
     let registry = Registry::start_guarded().await;
     registry.push("town/captcha", "1", &artifact('B')).await;
     let name = format!("oci://{}/town/captcha:1", registry.host());
@@ -60,7 +60,7 @@ async fn a_real_registry_with_tls_and_a_user_gives_to_who_may() {
 
 /// A registry with a token server of its own, whose files are elsewhere.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_is_fetched_for_one_repository_and_shown_to_nobody_else() {
+async fn registry_token_is_for_one_repository() {
     let (fake, elsewhere) = (FakeRegistry::start().await, FakeRegistry::start().await);
     let b = artifact('B');
     fake.holds("town/captcha", "1", &b);

@@ -19,7 +19,7 @@ async fn is_ready(host: &TestHost) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_starts_without_network_on_what_its_reference_led_to_once() {
+async fn host_starts_offline_with_stored_component() {
     let mut registry = Registry::start().await;
     let first = registry.push("town/captcha", "stable", &artifact('B')).await;
     let settings = plain(&registry.host());
@@ -61,7 +61,7 @@ async fn a_host_starts_without_network_on_what_its_reference_led_to_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_first_start_without_the_registry_leaves_the_slot_empty_and_says_why() {
+async fn first_start_without_registry_is_empty() {
     let fake = FakeRegistry::start().await;
     fake.does("/v2/", Behaviour::Hangs);
     let settings = plain(&fake.host()) + "timeout_ms = 500\n";
@@ -82,7 +82,7 @@ async fn a_first_start_without_the_registry_leaves_the_slot_empty_and_says_why()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_vault_has_is_no_better_than_its_signature() {
+async fn stored_component_needs_its_signature() {
     let (fake, signer, other) = (FakeRegistry::start().await, Signer::new(), Signer::new());
     let b = artifact('B');
     fake.holds("town", "1", &b.clone().signed(&signer.sign(&b.layer, 1_780_000_000)));

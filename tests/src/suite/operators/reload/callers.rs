@@ -31,7 +31,7 @@ async fn change(host: &TestHost, old: &str, new: &str) -> [Value; 2] {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn keys_of_the_captcha_service_count_at_once() {
+async fn captcha_keys_count_at_once() {
     let guarded = format!("[captcha]\nauth = \"api-key\"\napi_keys = [\"{FIRST}\"]\n");
     let services = "[services]\nembedding.enabled = false\nstatus.enabled = false\ntickets.enabled = false\n";
     let site = "[captcha.sites.shop]\nsecret = \"shop-secret\"\n";
@@ -56,7 +56,7 @@ async fn keys_of_the_captcha_service_count_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn keys_of_the_embedding_service_count_at_once() {
+async fn embedding_keys_count_at_once() {
     let models = TempDir::new().unwrap();
     let model = ToyModel::default().write(models.path(), "toy");
     let services = "[services]\nstatus.enabled = false\ntickets.enabled = false\ncaptcha.enabled = false\n";
@@ -74,7 +74,7 @@ async fn keys_of_the_embedding_service_count_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_key_of_the_ticket_service_counts_at_once() {
+async fn ticket_key_counts_at_once() {
     let key = tempfile::NamedTempFile::new().unwrap();
     fs::write(key.path(), FIRST).unwrap();
     let services = "[services]\nembedding.enabled = false\nstatus.enabled = false\ncaptcha.enabled = false\n";

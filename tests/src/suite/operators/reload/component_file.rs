@@ -11,7 +11,7 @@ async fn degraded(host: &TestHost) -> Value {
 
 /// The slot's component is a file; what is in it changes without a word of the configuration.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_changed_component_file_counts_with_a_reload() {
+async fn changed_component_file_counts_with_reload() {
     let host = hosting_a().start().await;
     let admin = admin(&host);
     let file = host.folder().join("guest-captcha.wasm");

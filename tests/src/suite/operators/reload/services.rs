@@ -69,7 +69,7 @@ impl Captcha {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_new_site_accepts_and_a_removed_one_refuses() {
+async fn reloaded_sites_accept_and_refuse() {
     let (old, new) = (site("old", "\"old-secret\"", ""), site("new", "\"new-secret\"", ""));
     let captcha = Captcha::start(&old).await;
     let both =
@@ -164,7 +164,7 @@ async fn a_demonstration_keeps_its_site() {
 
 /// A request takes its site once.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_ends_with_the_site_it_began_with() {
+async fn request_keeps_its_site_during_reload() {
     let parts = Parts::new(&site("shop", "\"secret\"", ""));
     let settings: &Settings = parts.config.table().unwrap();
     let options = Options::new(settings.source_address_window, 1);

@@ -7,7 +7,7 @@ async fn start(folder: TempDir, config: &str) -> Service {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_base_there_is_no_answer_until_one_is_imported() {
+async fn answers_begin_with_an_import() {
     let folder = TempDir::new().unwrap();
     let config = answering(folder.path(), "");
     let service = start(folder, &config).await;
@@ -43,7 +43,7 @@ async fn an_import_is_answered_from_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_base_that_is_moved_away_is_none_and_another_in_its_place_is_answered_from() {
+async fn replaced_base_is_answered_from() {
     let service = Service::answering("").await;
     let folder = service._folder.path();
     let (base, away) = (folder.join("knowledge.sqlite"), folder.join("away.sqlite"));
@@ -63,7 +63,7 @@ async fn a_base_that_is_moved_away_is_none_and_another_in_its_place_is_answered_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_its_model_a_base_gives_no_answer() {
+async fn base_without_its_model_gives_nothing() {
     let folder = TempDir::new().unwrap();
     let config = answering(folder.path(), "");
     import(folder.path(), DOCUMENTS, &[]).await;
@@ -78,7 +78,7 @@ async fn without_its_model_a_base_gives_no_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_model_is_a_start_up_error_that_says_how_to_mend_it() {
+async fn base_of_another_model_ends_the_start() {
     let folder = TempDir::new().unwrap();
     let config = answering(folder.path(), "");
     import(folder.path(), DOCUMENTS, &[]).await;
@@ -96,7 +96,7 @@ async fn another_model_is_a_start_up_error_that_says_how_to_mend_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_base_of_a_model_that_the_slot_may_not_use_is_not_searched_until_it_has_another() {
+async fn base_of_forbidden_model_is_not_searched() {
     let folder = TempDir::new().unwrap();
     let config = answering(folder.path(), "");
     let other = ToyModel { scale: 2.0, ..ToyModel::default() }.write(folder.path(), "other");
@@ -117,7 +117,7 @@ async fn a_base_of_a_model_that_the_slot_may_not_use_is_not_searched_until_it_ha
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_base_is_a_start_up_error() {
+async fn invalid_base_ends_the_start() {
     let folder = TempDir::new().unwrap();
     let config = answering(folder.path(), "");
     let wrong = config.replace(&base_url(folder.path()), "sqlite:");

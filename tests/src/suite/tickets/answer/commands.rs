@@ -74,7 +74,7 @@ async fn a_base_is_described_searched_and_judged() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_folders_may_have_files_of_the_same_name() {
+async fn two_folders_may_have_equal_names() {
     let folder = TempDir::new().unwrap();
     let folder = folder.path();
     answering(folder, "");
@@ -103,7 +103,7 @@ async fn two_folders_may_have_files_of_the_same_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_read_stays_as_it_was_and_an_address_that_is_none_is_refused() {
+async fn unreadable_source_stays_as_imported() {
     let folder = TempDir::new().unwrap();
     let folder = folder.path();
     answering(folder, "");

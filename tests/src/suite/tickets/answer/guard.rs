@@ -68,7 +68,7 @@ async fn a_ticket_and_its_answer_are_judged() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_unsafe_ticket_is_drafted_without_the_model_and_not_published() {
+async fn unsafe_ticket_is_drafted_without_model() {
     let (service, model, guard) = guarded([ticket("unsafe", "prompt_injection")], "").await;
     let reply = service.reply(QUESTION, "harbour", "answer").await;
     assert!(reply["response"].as_str().unwrap().contains("12 EUR"), "{reply}");
@@ -85,7 +85,7 @@ async fn an_unsafe_ticket_is_drafted_without_the_model_and_not_published() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_unsafe_answer_is_drafted_and_not_published() {
+async fn unsafe_answer_is_drafted() {
     let verdicts = [ticket("safe", "benign"), response("unsafe", "regulated_advice")];
     let (service, _model, _guard) = guarded(verdicts, "").await;
     let reply = service.reply(QUESTION, "harbour", "answer").await;
@@ -108,7 +108,7 @@ async fn what_is_unsafe_is_refused_where_configured() {
 
 /// The guard is asked before anybody looks at the action.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_unsafe_ticket_is_refused_whatever_its_action() {
+async fn unsafe_ticket_is_refused_for_every_action() {
     let (service, model, guard) = guarded([ticket("unsafe", "prompt_injection")], "block = true").await;
     for action in ["answer", "fees", "clerk", "an action that nobody configured"] {
         assert_refused(&service, action, "ticket: prompt_injection").await;
@@ -118,7 +118,7 @@ async fn an_unsafe_ticket_is_refused_whatever_its_action() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_guard_that_cannot_be_asked_stops_publishing_and_nothing_else() {
+async fn unavailable_guard_stops_publishing_only() {
     let mute = Slow(std::time::Duration::from_secs(60), String::new());
     for behaviour in [Status(500, None), Body("{}".into()), Drips, mute] {
         let (service, model, _guard) = guarded([behaviour.clone()], "block = true\ntimeout_ms = 500").await;

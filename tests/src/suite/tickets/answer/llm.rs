@@ -45,7 +45,7 @@ async fn calls(service: &Service, outcome: &str) -> f64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_model_writes_and_every_sentence_has_its_reference() {
+async fn sentences_of_the_model_have_references() {
     let says = Says(sentences(&[(GROUNDED, &[1]), ("You pay at the harbour office.", &[1])]));
     let (service, endpoint) = service([says], "").await;
     let reply = answered(&service, QUESTION).await;
@@ -70,7 +70,7 @@ async fn the_model_writes_and_every_sentence_has_its_reference() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_no_passage_says_is_taken_out_or_the_answer_refused() {
+async fn unsupported_sentences_are_removed() {
     let invented = ("Children moor for free on Sundays.", &[1][..]);
     let says = [
         Says(sentences(&[(GROUNDED, &[1]), invented])),
@@ -115,7 +115,7 @@ async fn the_configuration_publishes_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn personal_data_stays_in_the_house_and_comes_back_where_it_belongs() {
+async fn personal_data_is_masked_and_restored() {
     let says = Says(sentences(&[
         ("Mooring costs 12 EUR a night.", &[1]),
         ("Longer ships pay 20 EUR to [EMAIL_1].", &[1]),
@@ -142,7 +142,7 @@ async fn personal_data_stays_in_the_house_and_comes_back_where_it_belongs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_model_s_prompt_is_told_with_its_version() {
+async fn prompt_is_reported_with_its_version() {
     let (service, _endpoint) = service([Says(String::new())], "").await;
     let versions = service.get("/api/v1/prompt_versions").await.json();
     assert_eq!(
@@ -164,7 +164,7 @@ async fn the_model_s_prompt_is_told_with_its_version() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_strategy_without_an_endpoint_is_refused_at_the_start() {
+async fn strategy_without_endpoint_ends_the_start() {
     let refused = TestHost::builder().config("[tickets.answer]\nstrategy = \"llm\"").try_start().await;
     let refused = refused.err().unwrap();
     assert!(refused.contains("tickets.answer.strategy") && refused.contains("tickets.llm.url"), "{refused}");

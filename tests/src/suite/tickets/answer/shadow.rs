@@ -41,7 +41,7 @@ async fn compared(operator: &Operator, copies: u64) -> Value {
 
 /// What costs the operator money, or leaves the house, happens once.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_copy_is_compared_and_has_neither_the_model_nor_the_guard_asked_again() {
+async fn shadow_calls_ask_no_model_again() {
     let verdicts = || [ticket("safe", "benign"), response("safe", "benign")];
     let (service, model, guard) = guarded([verdicts(), verdicts()].concat(), &operator::tokens()).await;
     let operator = Operator::new(&service.host.admin_url(""), operator::DEPLOY);

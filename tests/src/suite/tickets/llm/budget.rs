@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use super::*;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_over_its_budget_is_not_made() {
+async fn call_over_its_budget_is_omitted() {
     for limit in ["tokens_per_call = 100", "tokens_per_minute = 100"] {
         let (service, endpoint) = service([Says(category("greeting", 0.9, ""))], limit).await;
         assert_fallen_back(&service.decision(AHOY).await, "its budget is used up");
@@ -20,7 +20,7 @@ async fn a_call_over_its_budget_is_not_made() {
 
 /// What the endpoint says a call took counts, not what was set aside for it.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_minute_is_charged_with_what_calls_took() {
+async fn minute_is_charged_with_used_tokens() {
     let (service, endpoint) =
         service([Says(category("greeting", 0.9, ""))], "tokens_per_minute = 2000").await;
     for _ in 0..4 {

@@ -30,7 +30,7 @@ async fn checks(service: &Service, outcome: &str) -> f64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_series_is_there_before_the_first_check() {
+async fn series_exist_before_the_first_check() {
     let (service, _model, guard) = guarded(verdict("safe", "benign"), "").await;
     let metrics = service.host.metrics().await;
     let is_zero = |name: String| metrics.get(&name) == Some(&0.0);
@@ -63,7 +63,7 @@ async fn what_is_safe_is_published_as_configured() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_unsafe_is_sorted_without_the_model_and_not_published() {
+async fn unsafe_ticket_is_sorted_without_model() {
     let (service, model, _guard) = guarded(verdict("unsafe", "prompt_injection"), "").await;
     let decision = service.decision(AHOY).await;
     assert_eq!(decision["category"], json!({ "name": "harbour", "auto_publish": false }));
@@ -85,7 +85,7 @@ async fn what_is_unsafe_is_refused_where_configured() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_guard_that_cannot_be_asked_stops_publishing_and_nothing_else() {
+async fn unavailable_guard_stops_publishing_only() {
     let mute = Behaviour::Slow(std::time::Duration::from_secs(60), String::new());
     for behaviour in [Status(500, None), Body("{}".into()), Behaviour::Drips, Behaviour::Floods, mute] {
         let (service, model, _guard) = guarded(behaviour.clone(), "block = true\ntimeout_ms = 500").await;

@@ -24,7 +24,7 @@ const PERSONAL: [&str; 12] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn personal_data_stays_in_the_house_and_comes_back_in_the_reasoning() {
+async fn personal_data_is_masked_and_restored() {
     let says =
         Says(category("greeting", 0.9, "[NAME_1] waits for mail at [EMAIL_1], not [EMAIL_9] or [LITERAL_1]"));
     let (service, endpoint) = service([says], "").await;
@@ -62,7 +62,7 @@ async fn the_key_goes_to_the_endpoint_alone() {
 
 /// The components are given a model to ask, and no address, key or name of it.
 #[test]
-fn no_component_has_a_way_to_the_endpoint() {
+fn components_cannot_reach_the_endpoint() {
     for component in ["triage.wasm", "answer.wasm"] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/components").join(component);
         let wasm = std::fs::read(path).unwrap();

@@ -18,7 +18,7 @@ async fn falls_back(behaviour: Behaviour, reason: &str, attempts: usize, outcome
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_silent_or_dripping_endpoint_is_not_waited_for() {
+async fn silent_or_slow_endpoint_is_abandoned() {
     let slow = Slow(Duration::from_secs(60), String::new());
     for behaviour in [slow, Drips] {
         falls_back(behaviour, "it does not answer", 1, "unavailable").await;
@@ -26,7 +26,7 @@ async fn a_silent_or_dripping_endpoint_is_not_waited_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn errors_of_the_endpoint_are_tried_again_and_then_told() {
+async fn endpoint_errors_are_retried_then_reported() {
     for status in [500, 429] {
         falls_back(Status(status, None), "it does not answer", 2, "unavailable").await;
     }
@@ -40,7 +40,7 @@ async fn what_is_no_completion_is_no_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_in_another_form_or_language_is_none() {
+async fn malformed_or_foreign_answer_is_refused() {
     let published = sentences(&[(GROUNDED, &[1])]).replacen('{', "{\"auto_publish\":true,", 1);
     let german = "Das Anlegen kostet in der Nacht 12 Euro, und Sie zahlen es im Hafenamt.";
     for (text, reason) in [
@@ -55,7 +55,7 @@ async fn an_answer_in_another_form_or_language_is_none() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_over_its_budget_is_not_made() {
+async fn call_over_its_budget_is_omitted() {
     let (service, endpoint) = service([Says(String::new())], "tokens_per_minute = 100").await;
     let reply = answered(&service, QUESTION).await;
     assert_fallen_back(&reply, "its budget is used up");
@@ -65,7 +65,7 @@ async fn a_call_over_its_budget_is_not_made() {
 
 /// The slot's deadline is kept with time to go on without the model.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_slot_s_deadline_comes_before_the_endpoint_s() {
+async fn slot_deadline_precedes_endpoint_timeout() {
     let slow = Slow(Duration::from_secs(60), String::new());
     let (service, _endpoint) = service([slow], "[slots.answer]\ndeadline_ms = 8000").await;
     assert_fallen_back(&answered(&service, QUESTION).await, "it does not answer");
