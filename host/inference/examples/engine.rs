@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bulkhead_inference::engine::{Engine, EngineOptions, Input, Request};
+use bulkhead_inference::engine::{Caller, Engine, EngineOptions, Input, Request};
 use bulkhead_inference::model::{EmbedOptions, LoadOptions, Model, Scratch};
 
 const THREADS: [usize; 2] = [1, 2];
@@ -70,6 +70,7 @@ fn main() {
                     texts: texts.iter().cloned().map(Input::Text).collect(),
                     options: EmbedOptions::default(),
                     deadline,
+                    caller: Caller::HOST,
                 };
                 let turn = Instant::now();
                 let embedded = engine.embed(&model, request).expect("room").wait().expect("vectors");

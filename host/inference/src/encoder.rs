@@ -51,6 +51,39 @@ pub(crate) struct TokenRows<'r> {
 /// Sees the token vectors of a text, by its number.
 pub(crate) type Visit<'v> = dyn FnMut(usize, TokenRows<'_>) + 'v;
 
+/// Follows the embedding of a batch.
+pub(crate) trait BatchHooks {
+    /// Sees the token vectors of a text, by its number.
+    fn see(&mut self, text: usize, rows: TokenRows<'_>);
+
+    /// Runs between two steps of an encoder, which take about as long as each other: the thread may do other work
+    /// meanwhile.
+    fn pause(&mut self);
+}
+
+impl BatchHooks for () {
+    fn see(&mut self, _: usize, _: TokenRows<'_>) {}
+
+    fn pause(&mut self) {}
+}
+
+/// Hooks of a batch for one unit of it, whose texts are numbered from 0.
+struct UnitHooks<'h> {
+    batch: &'h mut dyn BatchHooks,
+    /// The batch's texts before the unit.
+    before: usize,
+}
+
+impl BatchHooks for UnitHooks<'_> {
+    fn see(&mut self, text: usize, rows: TokenRows<'_>) {
+        self.batch.see(self.before + text, rows);
+    }
+
+    fn pause(&mut self) {
+        self.batch.pause();
+    }
+}
+
 /// A loaded encoder. It is immutable: any number of threads embed with one.
 pub struct Encoder {
     config: Config,
@@ -114,6 +147,12 @@ impl Encoder {
         self.packed.digest()
     }
 
+    /// Returns how many equal steps the embedding of a batch has, between which its hooks may do other work: a layer's
+    /// feed-forward block is one and takes two thirds of the layer.
+    pub(crate) fn steps(&self) -> usize {
+        self.config.layers.saturating_mul(3) / 2
+    }
+
     /// Returns the multiplications and additions in the matrix products of one text of `tokens` tokens.
     #[must_use]
     pub fn work(&self, tokens: usize) -> u64 {
@@ -137,19 +176,18 @@ impl Encoder {
         scratch: &mut Scratch,
         out: &mut [f32],
     ) -> Result<(), EmbedError> {
-        self.embed_tokens(ids, offsets, pooling, scratch, out, &mut |_, _| {})
+        self.embed_followed(ids, offsets, pooling, scratch, out, &mut ())
     }
 
-    /// Embeds texts as [`Self::embed`] does, and hands the vectors of each text's tokens, by the text's number, to
-    /// `visit`.
-    pub(crate) fn embed_tokens(
+    /// Embeds texts as [`Self::embed`] does, followed by `hooks`.
+    pub(crate) fn embed_followed(
         &self,
         ids: &[u32],
         offsets: &[usize],
         pooling: Pooling,
         scratch: &mut Scratch,
         out: &mut [f32],
-        visit: &mut Visit<'_>,
+        hooks: &mut dyn BatchHooks,
     ) -> Result<(), EmbedError> {
         self.check(ids, offsets, out.len())?;
         let mut out = out;
@@ -158,8 +196,9 @@ impl Encoder {
             let texts = unit(rest, UNIT_TOKENS);
             let (vectors, later) = out.split_at_mut(texts * self.dims());
             let before = offsets.len() - rest.len();
-            let visit = &mut |text: usize, rows: TokenRows<'_>| visit(before + text, rows);
-            self.forward(ids, rest.get(..=texts).unwrap_or_default(), pooling, scratch, vectors, visit);
+            let mut unit_hooks = UnitHooks { batch: &mut *hooks, before };
+            let bounds = rest.get(..=texts).unwrap_or_default();
+            self.forward(ids, bounds, pooling, scratch, vectors, &mut unit_hooks);
             if let Some(at) = vectors.iter().position(|x| !x.is_finite()) {
                 return Err(EmbedError::NotFinite { text: before + at / self.dims() });
             }

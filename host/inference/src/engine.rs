@@ -1,20 +1,24 @@
-//! The engine: texts of all requests in one bounded queue, embedded in batches by a few dedicated threads.
+//! The engine: texts of all requests in bounded queues, embedded in batches by a few dedicated threads.
 //!
 //! A request is split into pieces. A piece is first tokenised; texts of encoders then wait, with their ids, until a
 //! thread takes as many of one model as make a batch, or its share if fewer wait: no text waits for others, and no
-//! thread is idle while another has work for two. One text alone is embedded by all idle threads. A caller that
-//! leaves, or whose deadline is over, takes its texts out of the queue with it. A panic fails the requests of its
-//! batch and nothing else.
+//! thread is idle while another has work for two. One text alone is embedded by all idle threads. Callers have turns
+//! by weighted fair queueing, and a batch yields to short work of others every few milliseconds. Static models, and
+//! texts that are only worked on, have a queue and threads of their own, so that they never wait for an encoder. A caller that
+//! leaves takes its texts out of the queue with it, and so does one that waits for its first turn until its deadline. A
+//! panic fails the requests of its batch and nothing else.
 
 mod job;
 mod per_text;
 mod queue;
+mod scheduler;
 #[cfg(test)]
 mod tests;
+mod work;
 mod worker;
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -26,19 +30,24 @@ use job::Job;
 use per_text::{TextList, TextTask};
 use queue::Queue;
 
+pub use scheduler::{ByKind, Caller, CallerKind, Shares};
+
 /// Settings of an engine.
 #[derive(Clone, Copy, Debug)]
 pub struct EngineOptions {
     /// Threads; 0 for one a processor.
     pub threads: usize,
-    /// Texts that may wait; a request that finds no room for all of its texts is refused.
+    /// Texts that may wait, of encoders and of static models each; a request that finds no room for all of its texts is
+    /// refused.
     pub queue_texts: usize,
+    /// What kinds of callers get while others wait too.
+    pub shares: Shares,
 }
 
 impl Default for EngineOptions {
     /// Returns a queue of seconds, not minutes: a client that waits longer has gone.
     fn default() -> Self {
-        Self { threads: 0, queue_texts: 8192 }
+        Self { threads: 0, queue_texts: 8192, shares: Shares::default() }
     }
 }
 
@@ -58,6 +67,14 @@ impl Input {
             Self::Ids(ids) => size_of_val(ids.as_slice()),
         }
     }
+
+    /// Estimates the tokens that `model` makes of it.
+    fn estimated_tokens(&self, model: &Model) -> usize {
+        match self {
+            Self::Text(text) => model.estimated_tokens(text.len()),
+            Self::Ids(ids) => ids.len(),
+        }
+    }
 }
 
 impl From<String> for Input {
@@ -73,8 +90,10 @@ pub struct Request {
     pub texts: Vec<Input>,
     /// How.
     pub options: EmbedOptions,
-    /// When the caller stops waiting.
+    /// When the caller stops waiting for the first turn.
     pub deadline: Instant,
+    /// For whom.
+    pub caller: Caller,
 }
 
 /// Vectors, and their cost.
@@ -90,8 +109,10 @@ pub struct Embedded {
     pub tokens: usize,
     /// Texts that were cut to the model's limit.
     pub truncated: usize,
-    /// Time until a thread took the request up.
+    /// Time until the first turn that gave vectors, without that of tokenisation.
     pub queued: Duration,
+    /// Turns of all requests that began meanwhile, its own tokenisation among them.
+    pub queued_turns: u64,
     /// Processor time of its tokenisation.
     pub tokenizing: Duration,
     /// Time of its share of batches, by tokens.
@@ -106,6 +127,8 @@ pub enum Failure {
     Overloaded {
         /// How many.
         waiting: usize,
+        /// How long the threads need for them, as far as measured.
+        backlog: Duration,
     },
     /// The deadline is over.
     #[error("the deadline is over")]
@@ -131,6 +154,10 @@ pub enum Failure {
 pub struct Stats {
     /// Texts that wait now; one for [`Engine::map_texts`] counts once for each 4 KiB.
     pub waiting_texts: usize,
+    /// The same by kind of caller.
+    pub waiting_by_kind: ByKind<usize>,
+    /// Turns begun: pieces to tokenise, and batches.
+    pub turns: u64,
     /// Batches embedded.
     pub batches: u64,
     /// Texts in them.
@@ -139,76 +166,40 @@ pub struct Stats {
     pub tokens: u64,
 }
 
-/// The threads and their queue. Dropping it ends the threads after the current batch; waiting requests fail.
+/// When the first turn of a request began, once it has.
+type StartTime = Arc<OnceLock<Instant>>;
+
+/// The threads and their queues. Dropping it ends the threads after the current batch; waiting requests fail.
 pub struct Engine {
+    encoders: Lane,
+    /// Static models, and texts that are only worked on.
+    light: Lane,
+}
+
+/// A queue and its threads.
+struct Lane {
     queue: Arc<Queue>,
     threads: Vec<JoinHandle<()>>,
 }
 
-impl Engine {
-    /// Starts the threads.
-    ///
-    /// # Errors
-    ///
-    /// When the operating system gives no thread.
-    pub fn start(options: EngineOptions) -> io::Result<Self> {
+impl Lane {
+    fn start(name: &str, options: EngineOptions) -> io::Result<Self> {
         let wanted = match options.threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
         };
-        let queue = Arc::new(Queue::new(options.queue_texts, wanted));
-        let mut engine = Self { queue, threads: Vec::with_capacity(wanted) };
+        let queue = Arc::new(Queue::new(options.queue_texts, wanted, options.shares));
+        let mut lane = Self { queue, threads: Vec::with_capacity(wanted) };
         for number in 0..wanted {
-            let queue = Arc::clone(&engine.queue);
-            let thread = std::thread::Builder::new().name(format!("inference-{number}"));
-            engine.threads.push(thread.spawn(move || worker::run(&queue))?);
+            let queue = Arc::clone(&lane.queue);
+            let thread = std::thread::Builder::new().name(format!("{name}-{number}"));
+            lane.threads.push(thread.spawn(move || worker::run(&queue))?);
         }
-        Ok(engine)
-    }
-
-    /// Queues a request. The future is that of a [`oneshot::Receiver`]; dropping it withdraws the request.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Overloaded`] at once; everything else through the answer.
-    pub fn embed(&self, model: &Arc<Model>, request: Request) -> Result<Pending, Failure> {
-        let (sender, receiver) = oneshot::channel();
-        self.queue.submit(&Job::new(Arc::clone(model), request, sender))?;
-        Ok(Pending(receiver))
-    }
-
-    /// Queues texts and calls `work` on each, in their order. They wait in the same queue, and run on the same
-    /// threads, as texts that are embedded, and take a place there for each 4 KiB; dropping the future withdraws
-    /// those that no thread has taken.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Overloaded`] at once; everything else through the answer.
-    pub fn map_texts<T: Send + 'static>(
-        &self,
-        texts: Vec<String>,
-        deadline: Instant,
-        work: impl Fn(&str) -> Result<T, TextError> + Send + Sync + 'static,
-    ) -> Result<Pending<Vec<T>>, Failure> {
-        let (sender, receiver) = oneshot::channel();
-        let bytes: Vec<usize> = texts.iter().map(String::len).collect();
-        let job: Arc<dyn TextTask> = Arc::new(TextList::new(texts, deadline, work, sender));
-        self.queue.submit_tasks(&job, &bytes)?;
-        Ok(Pending(receiver))
-    }
-
-    /// Returns figures for metrics.
-    pub fn stats(&self) -> Stats {
-        self.queue.stats()
-    }
-
-    /// Returns how many threads embed.
-    pub fn threads(&self) -> usize {
-        self.threads.len()
+        Ok(lane)
     }
 }
 
-impl Drop for Engine {
+impl Drop for Lane {
     fn drop(&mut self) {
         self.queue.stop();
         for thread in self.threads.drain(..) {
@@ -218,8 +209,97 @@ impl Drop for Engine {
     }
 }
 
+impl Engine {
+    /// Starts the threads.
+    ///
+    /// # Errors
+    ///
+    /// When the operating system gives no thread.
+    pub fn start(options: EngineOptions) -> io::Result<Self> {
+        Ok(Self { encoders: Lane::start("inference", options)?, light: Lane::start("static", options)? })
+    }
+
+    /// Queues a request. The future is that of a [`oneshot::Receiver`]; dropping it withdraws the request.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Overloaded`] at once; everything else through the answer.
+    pub fn embed(&self, model: &Arc<Model>, request: Request) -> Result<Pending, Failure> {
+        let (sender, receiver) = oneshot::channel();
+        let (start, caller) = (StartTime::default(), request.caller);
+        let job = Job::new(Arc::clone(model), request, sender, Arc::clone(&start));
+        self.lane(model).queue.submit(caller, &job)?;
+        Ok(Pending { receiver, start })
+    }
+
+    /// Queues texts and calls `work` on each, in their order. They wait in the same queue, and run on the same
+    /// threads, as texts for static models, and take a place there for each 4 KiB; dropping the future withdraws
+    /// those that no thread has taken.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Overloaded`] at once; everything else through the answer.
+    pub fn map_texts<T: Send + 'static>(
+        &self,
+        caller: Caller,
+        texts: Vec<String>,
+        deadline: Instant,
+        work: impl Fn(&str) -> Result<T, TextError> + Send + Sync + 'static,
+    ) -> Result<Pending<Vec<T>>, Failure> {
+        let (sender, receiver) = oneshot::channel();
+        let start = StartTime::default();
+        let bytes: Vec<usize> = texts.iter().map(String::len).collect();
+        let job: Arc<dyn TextTask> =
+            Arc::new(TextList::new(texts, deadline, work, sender, Arc::clone(&start)));
+        self.light.queue.submit_tasks(caller, &job, &bytes)?;
+        Ok(Pending { receiver, start })
+    }
+
+    /// Returns figures for metrics.
+    pub fn stats(&self) -> Stats {
+        let (encoders, light) = (self.encoders.queue.stats(), self.light.queue.stats());
+        Stats {
+            waiting_texts: encoders.waiting_texts + light.waiting_texts,
+            waiting_by_kind: encoders.waiting_by_kind.plus(light.waiting_by_kind),
+            turns: encoders.turns + light.turns,
+            batches: encoders.batches + light.batches,
+            texts: encoders.texts + light.texts,
+            tokens: encoders.tokens + light.tokens,
+        }
+    }
+
+    /// Returns how long the threads need for what waits in the queue of a model, as far as speeds have been measured.
+    pub fn backlog(&self, model: &Model) -> Duration {
+        self.lane(model).queue.backlog()
+    }
+
+    /// Returns how many tokens all threads embed with a model in `time`; `None` until its speed has been measured.
+    pub fn capacity(&self, model: &Model, time: Duration) -> Option<usize> {
+        let tokens = model.tokens_per_second()? * self.threads() as f64 * time.as_secs_f64();
+        // The float cast saturates.
+        Some(tokens as usize)
+    }
+
+    /// Returns how many threads embed with encoders, and as many with static models.
+    pub fn threads(&self) -> usize {
+        self.encoders.threads.len()
+    }
+
+    fn lane(&self, model: &Model) -> &Lane {
+        if model.batches() { &self.encoders } else { &self.light }
+    }
+}
+
+/// Estimates the tokens that a model makes of texts.
+pub fn estimated_tokens(model: &Model, texts: &[Input]) -> usize {
+    texts.iter().map(|text| text.estimated_tokens(model)).sum()
+}
+
 /// An answer to come.
-pub struct Pending<T = Embedded>(oneshot::Receiver<Result<T, Failure>>);
+pub struct Pending<T = Embedded> {
+    receiver: oneshot::Receiver<Result<T, Failure>>,
+    start: StartTime,
+}
 
 impl<T> Pending<T> {
     /// Waits for the answer without an async runtime.
@@ -228,7 +308,12 @@ impl<T> Pending<T> {
     ///
     /// See [`Failure`].
     pub fn wait(self) -> Result<T, Failure> {
-        self.0.blocking_recv().unwrap_or(Err(Failure::Stopped))
+        self.receiver.blocking_recv().unwrap_or(Err(Failure::Stopped))
+    }
+
+    /// Returns when the first turn began; `None` before.
+    pub fn started(&self) -> Option<Instant> {
+        self.start.get().copied()
     }
 }
 
@@ -239,7 +324,7 @@ impl<T> Future for Pending<T> {
         mut self: std::pin::Pin<&mut Self>,
         context: &mut std::task::Context<'_>,
     ) -> std::task::Poll<Self::Output> {
-        let answer = std::task::ready!(std::pin::Pin::new(&mut self.0).poll(context));
+        let answer = std::task::ready!(std::pin::Pin::new(&mut self.receiver).poll(context));
         std::task::Poll::Ready(answer.unwrap_or(Err(Failure::Stopped)))
     }
 }

@@ -1,7 +1,9 @@
 //! One loaded model of either family: from text to vectors.
 
+mod batch;
 mod cache;
 mod inspect;
+mod speed;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -12,19 +14,22 @@ use std::sync::Arc;
 use crate::encoder::{Dtype, Encoder, EncoderOptions};
 use crate::error::{EmbedError, LoadError};
 use crate::folder::{Family, ModelFolder};
-use crate::late_interaction::{LateInteraction, TokenVectors};
+use crate::late_interaction::LateInteraction;
 use crate::pooling::Pooling;
 use crate::progress::Silent;
-use crate::static_model::{self, StaticError, StaticModel};
+use crate::static_model::{self, StaticModel};
 use bulkhead_kernels::Kernel;
 use bulkhead_tokenizers::{EncodeOptions, Token, TokenizeError, Tokenizer};
 
+use self::speed::MeasuredSpeed;
+
 pub use self::inspect::inspect;
+pub(crate) use self::speed::LEAST_TOKENS;
 pub use bulkhead_tokenizers::TruncationSide;
 
 pub(crate) use crate::encoder::parallel::WorkGroup;
+pub(crate) use crate::encoder::{BatchHooks, TokenRows};
 pub use crate::encoder::{Scratch, UNIT_TOKENS as BATCH_TOKENS};
-pub(crate) use crate::encoder::{TokenRows, Visit};
 
 /// Default limit of tokens of a text: that of the replaced server.
 pub const MAX_INPUT_LENGTH: usize = 512;
@@ -125,6 +130,7 @@ pub struct Model {
     description: Description,
     network: Network,
     late_interaction: Option<LateInteraction>,
+    speed: MeasuredSpeed,
 }
 
 enum Network {
@@ -179,6 +185,7 @@ impl Model {
         Ok(Self {
             description,
             late_interaction,
+            speed: MeasuredSpeed::default(),
             network: Network::Encoder(Arc::new(encoder), folder.pooling, Box::new(tokenizer)),
         })
     }
@@ -199,7 +206,12 @@ impl Model {
             weights_sha256: folder.weights_sha256(&mut Silent)?.to_owned(),
             late_interaction: None,
         };
-        Ok(Self { description, late_interaction: None, network: Network::Static(Box::new(model)) })
+        Ok(Self {
+            description,
+            late_interaction: None,
+            speed: MeasuredSpeed::default(),
+            network: Network::Static(Box::new(model)),
+        })
     }
 
     /// Returns the model's description.
@@ -286,87 +298,7 @@ impl Model {
         scratch: &mut Scratch,
         out: &mut [f32],
     ) -> Result<(), EmbedError> {
-        self.embed_tokens(ids, offsets, scratch, out, &mut |_, _| {})
-    }
-
-    /// Embeds texts as [`Self::embed`] does, and shows `visit` the token vectors of each text that has some.
-    pub(crate) fn embed_tokens(
-        &self,
-        ids: &[u32],
-        offsets: &[usize],
-        scratch: &mut Scratch,
-        out: &mut [f32],
-        visit: &mut Visit<'_>,
-    ) -> Result<(), EmbedError> {
-        match &self.network {
-            Network::Encoder(encoder, pooling, _) => {
-                encoder.embed_tokens(ids, offsets, *pooling, scratch, out, visit)
-            }
-            #[cfg(test)]
-            #[allow(clippy::panic)]
-            Network::Faulty { panics_at, .. } if ids.contains(panics_at) => panic!("poison"),
-            #[cfg(test)]
-            Network::Faulty { fails_at, .. } if ids.contains(fails_at) => {
-                Err(EmbedError::NotFinite { text: 0 })
-            }
-            #[cfg(test)]
-            Network::Faulty { model, .. } => self.embed_static(model, ids, offsets, out),
-            Network::Static(model) => self.embed_static(model, ids, offsets, out),
-        }
-    }
-
-    /// Returns the vectors of a text's own tokens out of those of all, which `rows` has: without prompt and special
-    /// tokens. `None` if they are not wanted, or the model makes none.
-    pub(crate) fn token_vectors(
-        &self,
-        ids: &[u32],
-        rows: TokenRows<'_>,
-        options: &EmbedOptions,
-    ) -> Option<TokenVectors> {
-        let late_interaction = self.late_interaction.as_ref().filter(|_| options.token_vectors)?;
-        let around = self.tokenize("", options).ok()?.ids;
-        let alike = |(own, other): &(&u32, &u32)| own == other;
-        let before = ids.iter().zip(&around).take_while(alike).count();
-        let rest = ids.iter().skip(before).rev().zip(around.iter().skip(before).rev());
-        let end = ids.len() - rest.take_while(alike).count();
-        let own = rows.rows.get(before * rows.stride..end * rows.stride)?;
-        Some(late_interaction.token_vectors(own, rows.stride))
-    }
-
-    /// Prepares the embedding of one text by several threads; `None` if there are not several, or the model gains
-    /// nothing by it.
-    pub(crate) fn work_group(&self, ids: &[u32], threads: usize) -> Option<Result<WorkGroup, EmbedError>> {
-        match &self.network {
-            Network::Encoder(encoder, pooling, _) if threads > 1 => {
-                Some(WorkGroup::new(encoder, ids.to_vec(), *pooling, threads))
-            }
-            _ => None,
-        }
-    }
-
-    fn embed_static(
-        &self,
-        model: &StaticModel,
-        ids: &[u32],
-        offsets: &[usize],
-        out: &mut [f32],
-    ) -> Result<(), EmbedError> {
-        let texts = offsets.len().saturating_sub(1);
-        let shape = |reason| EmbedError::Shape { texts, reason };
-        for (text, (range, out)) in offsets.windows(2).zip(out.chunks_exact_mut(self.dims())).enumerate() {
-            let [start, end] = *range else { continue };
-            let ids = ids.get(start..end).ok_or(shape("an offset lies outside the ids"))?;
-            model.embed(ids, out).map_err(|error| match error {
-                StaticError::Id { id } => EmbedError::Vocabulary {
-                    text,
-                    id,
-                    vocabulary: model.tokenizer().id_bound(false) as usize,
-                },
-                StaticError::Dims { .. } => shape("the output is not [texts, dims]"),
-                StaticError::NotFinite => EmbedError::NotFinite { text },
-            })?;
-        }
-        Ok(())
+        self.embed_followed(ids, offsets, scratch, out, &mut ())
     }
 
     /// Returns whether the model is an encoder: encoders want their special tokens, static models know none.

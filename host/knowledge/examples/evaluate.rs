@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bulkhead_inference::encoder::Dtype;
-use bulkhead_inference::engine::{Engine, EngineOptions, Request};
+use bulkhead_inference::engine::{Caller, Engine, EngineOptions, Request};
 use bulkhead_inference::model::{EmbedOptions, LoadOptions, Model};
 use bulkhead_knowledge::evaluation::{Run, questions};
 use bulkhead_knowledge::{
@@ -50,7 +50,8 @@ impl Embedder for Prompted {
             let prompt = self.prompt.as_deref().map(Arc::from);
             let options = EmbedOptions { prompt, token_vectors: true, ..EmbedOptions::default() };
             let texts = texts.into_iter().map(Into::into).collect();
-            let request = Request { texts, options, deadline: Instant::now() + Duration::from_secs(600) };
+            let deadline = Instant::now() + Duration::from_secs(600);
+            let request = Request { texts, options, deadline, caller: Caller::HOST };
             let pending = self.engine.embed(&self.model, request).map_err(|error| error.to_string())?;
             let embedded = pending.await.map_err(|error| error.to_string())?;
             let mut tokens = embedded.token_vectors.into_iter();

@@ -15,7 +15,7 @@ pub mod nn;
 use std::{path::Path, sync::Arc, time::Instant};
 
 use bulkhead_inference::{
-    engine::{Embedded, Engine, EngineOptions, Input, Request, Stats},
+    engine::{Caller, Embedded, Engine, EngineOptions, Input, Request, Shares, Stats},
     error::LoadError,
     head::Head,
     model::{EmbedOptions, Model, TextError},
@@ -124,7 +124,11 @@ impl Inference {
             })
             .collect();
         names::check_prompts(&settings.default_prompts, &prompts, &absent)?;
-        let engine = EngineOptions { threads: settings.threads, queue_texts: settings.queue_texts };
+        let engine = EngineOptions {
+            threads: settings.threads,
+            queue_texts: settings.queue_texts,
+            shares: Shares::default(),
+        };
         let models: Vec<Arc<ServedModel>> = present
             .into_iter()
             .zip(path_names)
@@ -270,7 +274,7 @@ impl Inference {
         deadline: Instant,
     ) -> Result<Embedded, InferenceError> {
         let options = model.options(parameters)?;
-        let request = Request { texts, options, deadline };
+        let request = Request { texts, options, deadline, caller: Caller::HOST };
         let pending = self.engine.embed(&model.model, request).map_err(InferenceError::from)?;
         let answer = tokio::time::timeout_at(deadline.into(), pending).await;
         let embedded = answer.map_err(|_| InferenceError::Deadline)?.map_err(InferenceError::from)?;
@@ -289,7 +293,8 @@ impl Inference {
         deadline: Instant,
         work: impl Fn(&str) -> Result<T, TextError> + Send + Sync + 'static,
     ) -> Result<Vec<T>, InferenceError> {
-        let pending = self.engine.map_texts(texts, deadline, work).map_err(InferenceError::from)?;
+        let pending =
+            self.engine.map_texts(Caller::HOST, texts, deadline, work).map_err(InferenceError::from)?;
         let answer = tokio::time::timeout_at(deadline.into(), pending).await;
         answer.map_err(|_| InferenceError::Deadline)?.map_err(InferenceError::from)
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::packed::{self, Layer, Linear};
-use super::{Dtype, Encoder, TokenRows, Visit, unit};
+use super::{BatchHooks, Dtype, Encoder, TokenRows, unit};
 use crate::pooling::Pooling;
 use bulkhead_kernels::panels::{BytesMut, ROW_PAD, RowsI8, pad_inner};
 use bulkhead_kernels::{AttentionScratch, Finish, Heads, Norm};
@@ -110,7 +110,7 @@ impl Encoder {
         pooling: Pooling,
         scratch: &mut Scratch,
         out: &mut [f32],
-        visit: &mut Visit<'_>,
+        hooks: &mut dyn BatchHooks,
     ) {
         let layout = self.packed.layout();
         let width = layout.hidden;
@@ -131,14 +131,16 @@ impl Encoder {
                 let texts = unit(rest, ATTENTION_TOKENS);
                 self.attention(layer, first, rest.get(..=texts).unwrap_or_default(), hidden, bytes, block);
                 rest = rest.get(texts..).unwrap_or_default();
+                hooks.pause();
             }
             self.feed(layer, hidden, bytes, block);
+            hooks.pause();
         }
         let texts = offsets.iter().zip(offsets.iter().skip(1)).zip(out.chunks_exact_mut(self.dims()));
         for (text, ((from, to), out)) in texts.enumerate() {
             let rows = hidden.get((from - first) * width..(to - first) * width).unwrap_or_default();
             pooling.pool(rows, width, out);
-            visit(text, TokenRows { rows, stride: width });
+            hooks.see(text, TokenRows { rows, stride: width });
         }
     }
 

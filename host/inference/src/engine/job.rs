@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-use super::{Embedded, Failure, Request};
+use super::{Embedded, Failure, Request, StartTime};
 use crate::late_interaction::TokenVectors;
 use crate::model::{Model, TextError};
 
@@ -16,13 +16,15 @@ pub(super) struct Job {
     pub(super) model: Arc<Model>,
     pub(super) request: Request,
     submitted: Instant,
+    start: StartTime,
     progress: Mutex<Progress>,
 }
 
 struct Progress {
     sender: Option<oneshot::Sender<Result<Embedded, Failure>>>,
     embedded: Embedded,
-    started: bool,
+    /// The engine's turns when it was admitted.
+    admitted: u64,
     /// Texts without a vector yet.
     remaining: usize,
     /// All texts before this one have been tokenised.
@@ -45,42 +47,56 @@ impl Job {
         model: Arc<Model>,
         request: Request,
         sender: oneshot::Sender<Result<Embedded, Failure>>,
+        start: StartTime,
     ) -> Arc<Self> {
         let (texts, dims) = (request.texts.len(), request.options.dimensions.unwrap_or(model.dims()));
         let embedded = Embedded { vectors: vec![0.0; texts * dims], dims, ..Embedded::default() };
         let progress = Progress {
             sender: Some(sender),
             embedded,
-            started: false,
+            admitted: 0,
             remaining: texts,
             tokenized: 0,
             ahead: BTreeMap::new(),
             refused: None,
         };
-        let job = Self { model, request, submitted: Instant::now(), progress: Mutex::new(progress) };
+        let submitted = Instant::now();
+        let job = Self { model, request, submitted, start, progress: Mutex::new(progress) };
         if texts == 0 {
             job.finish(Ok(()));
         }
         Arc::new(job)
     }
 
-    /// Returns whether the caller still waits for the answer; fails a job whose deadline is over.
+    /// Returns whether the caller still waits for the answer; fails a job that has not started by its deadline.
     pub(super) fn is_live(&self) -> bool {
-        if Instant::now() >= self.request.deadline {
+        if self.start.get().is_none() && Instant::now() >= self.request.deadline {
             self.fail(Failure::Deadline);
         }
         let progress = self.lock();
         progress.sender.as_ref().is_some_and(|sender| !sender.is_closed())
     }
 
-    /// Records that a thread has taken up a piece of the job; false if a text before it has been refused.
-    pub(super) fn started(&self, piece: &Range<usize>) -> bool {
-        let mut progress = self.lock();
-        if !progress.started {
-            progress.started = true;
-            progress.embedded.queued = self.submitted.elapsed();
+    /// Records after how many turns of the engine the job was admitted.
+    pub(super) fn admitted(&self, turns: u64) {
+        self.lock().admitted = turns;
+    }
+
+    /// Records after how many turns of the engine the first of the job's own begins, which gives vectors; later ones
+    /// change nothing.
+    pub(super) fn started(&self, turns: u64) {
+        let now = Instant::now();
+        if self.start.set(now).is_ok() {
+            let mut progress = self.lock();
+            let waited = now.saturating_duration_since(self.submitted);
+            progress.embedded.queued = waited.saturating_sub(progress.embedded.tokenizing);
+            progress.embedded.queued_turns = turns.saturating_sub(progress.admitted);
         }
-        progress.refused.as_ref().is_none_or(|refused| refused.index > piece.start)
+    }
+
+    /// Returns whether a piece is still wanted: no text before it has been refused.
+    pub(super) fn wants(&self, piece: &Range<usize>) -> bool {
+        self.lock().refused.as_ref().is_none_or(|refused| refused.index > piece.start)
     }
 
     /// Records that a piece has been tokenised.

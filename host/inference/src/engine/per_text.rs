@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use tokio::sync::oneshot;
 
-use super::Failure;
+use super::{Failure, StartTime};
 use crate::model::TextError;
 
 /// A request whose texts are worked on one by one.
@@ -23,6 +23,7 @@ pub(super) struct TextList<T, F> {
     texts: Vec<String>,
     deadline: Instant,
     work: F,
+    start: StartTime,
     progress: Mutex<Progress<T>>,
 }
 
@@ -39,10 +40,11 @@ impl<T, F> TextList<T, F> {
         deadline: Instant,
         work: F,
         sender: oneshot::Sender<Result<Vec<T>, Failure>>,
+        start: StartTime,
     ) -> Self {
         let made = texts.iter().map(|_| None).collect();
         let progress = Progress { sender: Some(sender), made, remaining: texts.len() };
-        Self { texts, deadline, work, progress: Mutex::new(progress) }
+        Self { texts, deadline, work, start, progress: Mutex::new(progress) }
     }
 
     fn finish(&self, answer: impl FnOnce(&mut Progress<T>) -> Result<Vec<T>, Failure>) {
@@ -60,7 +62,7 @@ where
     F: Fn(&str) -> Result<T, TextError> + Send + Sync,
 {
     fn is_live(&self) -> bool {
-        if Instant::now() >= self.deadline {
+        if self.start.get().is_none() && Instant::now() >= self.deadline {
             self.fail(Failure::Deadline);
         }
         let progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
@@ -69,6 +71,8 @@ where
 
     fn work(&self, index: usize) {
         let Some(text) = self.texts.get(index) else { return };
+        // Later texts change nothing.
+        let _ = self.start.set(Instant::now());
         let made = match (self.work)(text) {
             Ok(made) => made,
             Err(error) => return self.fail(Failure::Text { index, error }),

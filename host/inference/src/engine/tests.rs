@@ -11,7 +11,7 @@ use crate::model::Scratch;
 use crate::model::tests::{encoder, faulty, huge, toy, word_by_word};
 
 fn engine(threads: usize, queue_texts: usize) -> Engine {
-    Engine::start(EngineOptions { threads, queue_texts }).unwrap()
+    Engine::start(EngineOptions { threads, queue_texts, ..EngineOptions::default() }).unwrap()
 }
 
 fn request(texts: &[&str]) -> Request {
@@ -19,6 +19,7 @@ fn request(texts: &[&str]) -> Request {
         texts: texts.iter().map(|text| Input::Text((*text).to_owned())).collect(),
         options: EmbedOptions::default(),
         deadline: Instant::now() + Duration::from_secs(60),
+        caller: Caller::HOST,
     }
 }
 
@@ -242,7 +243,8 @@ fn ids_are_embedded_as_they_are() {
     let ids = model.tokenize("hello world", &options).unwrap().ids;
     let embed = |texts: Vec<Input>| {
         let deadline = Instant::now() + Duration::from_secs(60);
-        engine.embed(&model, Request { texts, options: EmbedOptions::default(), deadline }).unwrap().wait()
+        let options = EmbedOptions::default();
+        engine.embed(&model, Request { texts, options, deadline, caller: Caller::HOST }).unwrap().wait()
     };
     let both = embed(vec![Input::Ids(ids.clone()), Input::Text("hello world".to_owned())]).unwrap();
     let (one, other) = both.vectors.split_at(both.dims);
@@ -258,6 +260,62 @@ fn ids_are_embedded_as_they_are() {
     }
 }
 
+/// The deadline is that of the first turn: what has begun goes on.
+#[test]
+fn begun_request_outlives_its_deadline() {
+    let engine = engine(1, 100);
+    let deadline = Instant::now() + Duration::from_secs(1);
+    let (begun, held) = held(&engine, 2, deadline);
+    held.wait_until_begun(1);
+    let waiting =
+        engine.map_texts(Caller::HOST, vec!["a".into(); 3], deadline, |text| Ok(text.len())).unwrap();
+    assert!(begun.started().is_some() && waiting.started().is_none());
+    while Instant::now() < deadline {
+        std::thread::yield_now();
+    }
+    held.release.send(()).unwrap();
+    held.release.send(()).unwrap();
+    assert_eq!(begun.wait(), Ok(vec![0, 1]));
+    assert_eq!(waiting.wait(), Err(Failure::Deadline));
+}
+
+/// A static model has threads of its own: it answers while those of encoders are busy.
+#[test]
+fn static_model_passes_an_encoder() {
+    let (engine, slow, quick) = (engine(1, 1_000_000), Arc::new(encoder()), Arc::new(toy()));
+    let long = "unbelievable worlds ".repeat(30);
+    let much = engine.embed(&slow, request(&vec![long.as_str(); 2000])).unwrap();
+    for _ in 0..20 {
+        let embedded = engine.embed(&quick, request(&["hello"])).unwrap().wait().unwrap();
+        assert_eq!((embedded.vectors[0], embedded.queued_turns), (4.0, 0));
+    }
+    drop(much);
+}
+
+/// Whatever comes in between: a vector is its text's alone.
+#[test]
+fn yielding_batches_change_no_bit() {
+    let (engine, model) = (engine(1, 1_000_000), Arc::new(encoder()));
+    let long = "unbelievable worlds und die strassenbahn ".repeat(8);
+    let texts = vec![long.as_str(); 300];
+    let embed = |id: u64, texts: &[&str]| {
+        let caller = Caller { kind: CallerKind::Key, id, weight: 1 };
+        engine.embed(&model, Request { caller, ..request(texts) }).unwrap()
+    };
+    let alone = embed(1, &["hello world"]).wait().unwrap().vectors;
+    let much = [embed(2, &texts), embed(3, &texts)];
+    for _ in 0..30 {
+        let short = embed(1, &["hello world"]).wait().unwrap();
+        assert!(short.vectors == alone);
+        assert!(short.queued_turns <= 8, "{} turns before it", short.queued_turns);
+    }
+    for much in much {
+        let vectors = much.wait().unwrap().vectors;
+        let (first, rest) = vectors.split_at(model.dims());
+        assert!(rest.chunks_exact(model.dims()).all(|vector| vector == first));
+    }
+}
+
 /// Queues texts that each wait for a signal, and counts how many have started.
 fn held(engine: &Engine, texts: usize, deadline: Instant) -> (Pending<Vec<usize>>, Held) {
     let (release, released) = mpsc::channel::<()>();
@@ -269,7 +327,7 @@ fn held(engine: &Engine, texts: usize, deadline: Instant) -> (Pending<Vec<usize>
         Ok(text.len())
     };
     let texts = (0..texts).map(|number| "a".repeat(number)).collect();
-    (engine.map_texts(texts, deadline, work).unwrap(), Held { release, begun })
+    (engine.map_texts(Caller::HOST, texts, deadline, work).unwrap(), Held { release, begun })
 }
 
 struct Held {
@@ -299,19 +357,20 @@ fn later() -> Instant {
 fn each_text_gives_its_own_result() {
     let engine = engine(3, 100);
     let texts = (0..50).map(|number| "a".repeat(number)).collect();
-    let lengths = engine.map_texts(texts, later(), |text| Ok(text.len())).unwrap().wait();
+    let lengths = engine.map_texts(Caller::HOST, texts, later(), |text| Ok(text.len())).unwrap().wait();
     assert_eq!(lengths, Ok((0..50).collect()));
     assert_eq!(engine.stats().waiting_texts, 0);
-    let failed = engine.map_texts(vec!["a".into(), "b".into()], later(), |text| match text {
+    let failed = engine.map_texts(Caller::HOST, vec!["a".into(), "b".into()], later(), |text| match text {
         "b" => Err(TextError::Empty),
         _ => Ok(()),
     });
     assert_eq!(failed.unwrap().wait(), Err(Failure::Text { index: 1, error: TextError::Empty }));
-    let panics =
-        engine.map_texts(vec!["a".into()], later(), |_| -> Result<(), TextError> { panic!("poison") });
+    let panics = engine.map_texts(Caller::HOST, vec!["a".into()], later(), |_| -> Result<(), TextError> {
+        panic!("poison")
+    });
     assert!(matches!(panics.unwrap().wait(), Err(Failure::Internal(_))));
     assert_eq!(
-        engine.map_texts(vec!["a".into()], later(), |text| Ok(text.len())).unwrap().wait(),
+        engine.map_texts(Caller::HOST, vec!["a".into()], later(), |text| Ok(text.len())).unwrap().wait(),
         Ok(vec![1])
     );
 }
@@ -321,10 +380,11 @@ fn texts_of_both_kinds_share_one_queue() {
     let (engine, model) = (engine(1, 4), Arc::new(toy()));
     let (first, busy) = held(&engine, 1, later());
     busy.wait_until_begun(1);
-    let waiting = engine.map_texts(vec!["a".into(); 4], later(), |text| Ok(text.len())).unwrap();
-    let refused = engine.map_texts(vec!["a".into()], later(), |text| Ok(text.len()));
-    assert!(matches!(refused, Err(Failure::Overloaded { waiting: 4 })));
-    assert!(matches!(engine.embed(&model, request(&["hello"])), Err(Failure::Overloaded { waiting: 4 })));
+    let waiting =
+        engine.map_texts(Caller::HOST, vec!["a".into(); 4], later(), |text| Ok(text.len())).unwrap();
+    let refused = engine.map_texts(Caller::HOST, vec!["a".into()], later(), |text| Ok(text.len()));
+    assert!(matches!(refused, Err(Failure::Overloaded { waiting: 4, .. })));
+    assert!(matches!(engine.embed(&model, request(&["hello"])), Err(Failure::Overloaded { waiting: 4, .. })));
     busy.release.send(()).unwrap();
     assert_eq!((first.wait(), waiting.wait()), (Ok(vec![0]), Ok(vec![1; 4])));
 }
@@ -335,15 +395,15 @@ fn long_texts_take_places_by_size() {
     let (first, busy) = held(&engine, 1, later());
     busy.wait_until_begun(1);
     let each = |bytes: &[usize]| {
-        engine
-            .map_texts(bytes.iter().map(|bytes| "a".repeat(*bytes)).collect(), later(), |text| Ok(text.len()))
+        let texts = bytes.iter().map(|bytes| "a".repeat(*bytes)).collect();
+        engine.map_texts(Caller::HOST, texts, later(), |text| Ok(text.len()))
     };
     let mut waiting = Vec::new();
     for (bytes, places) in [(&[4096][..], 1), (&[4097, 1], 4), (&[9 * 4096 + 1], 14)] {
         waiting.push(each(bytes).unwrap());
         assert_eq!(engine.stats().waiting_texts, places, "{bytes:?}");
     }
-    assert!(matches!(each(&[2 * 4096 + 1]), Err(Failure::Overloaded { waiting: 14 })));
+    assert!(matches!(each(&[2 * 4096 + 1]), Err(Failure::Overloaded { waiting: 14, .. })));
     waiting.push(each(&[2 * 4096]).unwrap());
     // Texts whose callers have left make room for others.
     drop(waiting.remove(2));
@@ -363,7 +423,7 @@ fn texts_of_dropped_requests_never_start() {
     held_up.wait_until_begun(1);
     drop(left);
     let (late, too_late) = held(&engine, 10, Instant::now());
-    let next = engine.map_texts(vec!["a".into()], later(), |text| Ok(text.len())).unwrap();
+    let next = engine.map_texts(Caller::HOST, vec!["a".into()], later(), |text| Ok(text.len())).unwrap();
     held_up.release.send(()).unwrap();
     assert_eq!(next.wait(), Ok(vec![1]));
     assert_eq!(late.wait(), Err(Failure::Deadline));

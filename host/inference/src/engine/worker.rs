@@ -3,60 +3,86 @@
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::job::Job;
-use super::queue::{Queue, Task, TokenizedText};
+use super::queue::{Batch, Queue, RunningBatch, Task};
+use super::work::TokenizedText;
 use super::{Failure, Input};
 use crate::error::EmbedError;
-use crate::model::{Scratch, TokenRows};
+use crate::late_interaction::TokenVectors;
+use crate::model::{BatchHooks, Model, Scratch, TokenRows};
+
+/// Batches of one thread that have begun: one in between may yield to another once more.
+const DEPTH: usize = 3;
 
 /// Works until the engine stops.
 pub(super) fn run(queue: &Queue) {
-    let mut scratch = Scratch::default();
+    let mut scratch: [Scratch; DEPTH] = Default::default();
     while let Some(task) = queue.next() {
-        match task {
-            Task::Tokenize(job, piece) => {
-                let worked = guarded(&mut scratch, |scratch| tokenize(queue, &job, piece, scratch));
-                if let Err(failure) = worked {
-                    job.fail(failure);
-                }
-            }
-            Task::PerText(job, text) => {
-                if let Err(failure) = guarded(&mut scratch, |_| job.work(text)) {
-                    job.fail(failure);
-                }
-            }
-            Task::Embed(texts, idle) => {
-                embed(queue, texts, idle, &mut scratch);
-                queue.is_free();
-            }
-            // A failure here fails the thread that asked for help too, which reports it.
-            Task::Help(group) => drop(guarded(&mut scratch, |scratch| group.help(scratch))),
+        let embeds = matches!(task, Task::Embed(_));
+        perform(queue, task, &mut scratch);
+        if embeds {
+            queue.is_free();
         }
     }
 }
 
+/// Performs one task; batches that begin within others have the scratch space behind the first.
+fn perform(queue: &Queue, task: Task, scratch: &mut [Scratch]) {
+    match task {
+        Task::Tokenize(job, piece, place) => {
+            let worked = guarded(scratch, |scratch| tokenize(queue, &job, piece, scratch));
+            let texts = worked.unwrap_or_else(|failure| {
+                job.fail(failure);
+                Vec::new()
+            });
+            if job.model.batches() {
+                queue.give_back(&place, texts);
+            }
+        }
+        Task::PerText(job, text) => {
+            if let Err(failure) = guarded(scratch, |_| job.work(text)) {
+                job.fail(failure);
+            }
+        }
+        Task::Embed(Batch { texts, helpers, running }) => {
+            embed(queue, texts, helpers, Some(running), scratch);
+        }
+        // A failure here fails the thread that asked for help too, which reports it.
+        Task::Help(group) => drop(guarded(scratch, |scratch| {
+            if let Some(scratch) = scratch.first_mut() {
+                group.help(scratch);
+            }
+        })),
+    }
+}
+
 /// Turns a panic into a failure, and throws away the scratch space that it left in whatever state.
-fn guarded<T>(scratch: &mut Scratch, work: impl FnOnce(&mut Scratch) -> T) -> Result<T, Failure> {
-    catch_unwind(AssertUnwindSafe(|| work(scratch))).map_err(|panic| {
-        *scratch = Scratch::default();
+fn guarded<T>(scratch: &mut [Scratch], work: impl FnOnce(&mut [Scratch]) -> T) -> Result<T, Failure> {
+    catch_unwind(AssertUnwindSafe(|| work(&mut *scratch))).map_err(|panic| {
+        scratch.fill_with(Scratch::default);
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
         Failure::Internal(format!("a panic: {}", text.unwrap_or("no message")))
     })
 }
 
-/// Turns a piece of a job into ids. A model that needs no batches embeds it on the spot.
-fn tokenize(queue: &Queue, job: &Arc<Job>, piece: Range<usize>, scratch: &mut Scratch) {
-    if !job.started(&piece) {
-        return;
+/// Turns a piece of a job into ids, and returns its texts. A model that needs no batches embeds them on the spot.
+fn tokenize(
+    queue: &Queue,
+    job: &Arc<Job>,
+    piece: Range<usize>,
+    scratch: &mut [Scratch],
+) -> Vec<TokenizedText> {
+    if !job.wants(&piece) {
+        return Vec::new();
     }
     let started = Instant::now();
     let mut ready = Vec::with_capacity(piece.len());
     let (mut tokens, mut truncated) = (0, 0);
     for index in piece.clone() {
-        let Some(text) = job.request.texts.get(index) else { return };
+        let Some(text) = job.request.texts.get(index) else { return Vec::new() };
         let tokenized = match text {
             Input::Text(text) => job.model.tokenize(text, &job.request.options),
             Input::Ids(ids) => job.model.take_ids(ids),
@@ -67,21 +93,30 @@ fn tokenize(queue: &Queue, job: &Arc<Job>, piece: Range<usize>, scratch: &mut Sc
                 truncated += usize::from(tokenized.truncated);
                 ready.push(TokenizedText { job: Arc::clone(job), index, ids: tokenized.ids });
             }
-            Err(error) => return job.refused(piece, index, error),
+            Err(error) => {
+                job.refused(piece, index, error);
+                return Vec::new();
+            }
         }
     }
     job.tokenized(piece, tokens, truncated, started.elapsed());
-    if job.model.batches() {
-        queue.push_ready(ready);
-    } else {
-        embed(queue, ready, 0, scratch);
+    if !job.model.batches() {
+        embed(queue, std::mem::take(&mut ready), 0, None, scratch);
+        job.model.record_speed(tokens, started.elapsed());
     }
+    ready
 }
 
 /// Embeds texts of one model, a single one with the help of so many idle threads. If a batch of several requests
 /// fails, each request is tried separately, so that one cannot fail the others.
-fn embed(queue: &Queue, texts: Vec<TokenizedText>, idle: usize, scratch: &mut Scratch) {
-    let outcome = guarded(scratch, |scratch| batch(queue, &texts, idle, scratch)).flatten();
+fn embed(
+    queue: &Queue,
+    texts: Vec<TokenizedText>,
+    helpers: usize,
+    running: Option<RunningBatch>,
+    scratch: &mut [Scratch],
+) {
+    let outcome = guarded(scratch, |scratch| batch(queue, &texts, helpers, running, scratch)).flatten();
     let Err(failure) = outcome else { return };
     let mut jobs: Vec<Vec<TokenizedText>> = Vec::new();
     for text in texts {
@@ -92,12 +127,18 @@ fn embed(queue: &Queue, texts: Vec<TokenizedText>, idle: usize, scratch: &mut Sc
     }
     match jobs.as_slice() {
         [only] => only.iter().take(1).for_each(|text| text.job.fail(failure.clone())),
-        _ => jobs.into_iter().for_each(|job| embed(queue, job, 0, scratch)),
+        _ => jobs.into_iter().for_each(|job| embed(queue, job, 0, running, scratch)),
     }
 }
 
-fn batch(queue: &Queue, texts: &[TokenizedText], idle: usize, scratch: &mut Scratch) -> Result<(), Failure> {
-    let Some(first) = texts.first() else { return Ok(()) };
+fn batch(
+    queue: &Queue,
+    texts: &[TokenizedText],
+    helpers: usize,
+    running: Option<RunningBatch>,
+    scratch: &mut [Scratch],
+) -> Result<(), Failure> {
+    let (Some(first), [own, behind @ ..]) = (texts.first(), scratch) else { return Ok(()) };
     let model = &first.job.model;
     let mut offsets = Vec::with_capacity(texts.len() + 1);
     let mut ids = Vec::with_capacity(texts.iter().map(|text| text.ids.len()).sum());
@@ -108,23 +149,27 @@ fn batch(queue: &Queue, texts: &[TokenizedText], idle: usize, scratch: &mut Scra
     }
     let started = Instant::now();
     let mut vectors = vec![0.0; texts.len() * model.dims()];
-    let mut token_vectors = vec![None; texts.len()];
-    let visit = &mut |index: usize, rows: TokenRows<'_>| {
-        if let (Some(text), Some(found)) = (texts.get(index), token_vectors.get_mut(index)) {
-            *found = model.token_vectors(&text.ids, rows, &text.job.request.options);
-        }
-    };
+    let token_vectors = vec![None; texts.len()];
+    let mut hooks =
+        RunningHooks { queue, model, texts, token_vectors, running, behind, elsewhere: Duration::ZERO };
     let internal = |error: EmbedError| Failure::Internal(error.to_string());
-    match model.work_group(&ids, idle + 1).filter(|_| texts.len() == 1) {
+    match model.work_group(&ids, helpers + 1).filter(|_| texts.len() == 1) {
         Some(group) => {
             let group = Arc::new(group.map_err(internal)?);
-            queue.help(&group, idle.min(group.helpers()));
-            vectors = group.run(scratch, visit).map_err(internal)?;
+            queue.help(&group, helpers.min(group.helpers()));
+            let visit = &mut |text: usize, rows: TokenRows<'_>| hooks.see(text, rows);
+            vectors = group.run(own, visit).map_err(internal)?;
         }
-        None => model.embed_tokens(&ids, &offsets, scratch, &mut vectors, visit).map_err(internal)?,
+        None => model.embed_followed(&ids, &offsets, own, &mut vectors, &mut hooks).map_err(internal)?,
     }
-    let per_token = started.elapsed() / u32::try_from(ids.len()).unwrap_or(u32::MAX).max(1);
+    let RunningHooks { token_vectors, elsewhere, .. } = hooks;
+    let time = started.elapsed().saturating_sub(elsewhere);
     queue.embedded(texts.len(), ids.len());
+    if model.batches() {
+        let threads = u32::try_from(helpers + 1).unwrap_or(u32::MAX);
+        model.record_speed(ids.len(), time.saturating_mul(threads));
+    }
+    let per_token = time / u32::try_from(ids.len()).unwrap_or(u32::MAX).max(1);
     let vectors = vectors.chunks_exact_mut(model.dims().max(1));
     for ((text, vector), token_vectors) in texts.iter().zip(vectors).zip(token_vectors) {
         text.job.spent(per_token * u32::try_from(text.ids.len()).unwrap_or(u32::MAX));
@@ -132,4 +177,40 @@ fn batch(queue: &Queue, texts: &[TokenizedText], idle: usize, scratch: &mut Scra
         text.job.vector(text.index, vector, token_vectors);
     }
     Ok(())
+}
+
+/// Collects the token vectors of a batch, and lets other work come in between.
+struct RunningHooks<'b> {
+    queue: &'b Queue,
+    model: &'b Model,
+    texts: &'b [TokenizedText],
+    token_vectors: Vec<Option<TokenVectors>>,
+    /// The batch; `None` if nothing may come in between.
+    running: Option<RunningBatch>,
+    /// Scratch space for batches in between.
+    behind: &'b mut [Scratch],
+    /// The time that these took.
+    elsewhere: Duration,
+}
+
+impl BatchHooks for RunningHooks<'_> {
+    fn see(&mut self, text: usize, rows: TokenRows<'_>) {
+        if let (Some(of), Some(found)) = (self.texts.get(text), self.token_vectors.get_mut(text)) {
+            *found = self.model.token_vectors(&of.ids, rows, &of.job.request.options);
+        }
+    }
+
+    /// Takes turns of others until one of them was a batch.
+    fn pause(&mut self) {
+        let Some(running) = self.running.filter(|_| !self.behind.is_empty()) else { return };
+        let since = Instant::now();
+        while let Some(task) = self.queue.next_between(&running) {
+            let embeds = matches!(task, Task::Embed(_));
+            perform(self.queue, task, self.behind);
+            if embeds {
+                break;
+            }
+        }
+        self.elsewhere += since.elapsed();
+    }
 }

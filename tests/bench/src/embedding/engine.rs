@@ -9,7 +9,7 @@ use std::{
 use bulkhead_inference::{
     catalog::known,
     encoder::{Dtype, Encoder, EncoderOptions},
-    engine::{Engine, EngineOptions, Input, Request},
+    engine::{Caller, Engine, EngineOptions, Input, Request},
     kernels::{Kernel, peak},
     model::{EmbedOptions, LoadOptions, Model},
 };
@@ -132,6 +132,7 @@ fn embed(engine: &Engine, model: &Arc<Model>, batches: &[Vec<String>]) -> Vec<f3
             texts: texts.iter().cloned().map(Input::Text).collect(),
             options: EmbedOptions::default(),
             deadline,
+            caller: Caller::HOST,
         };
         vectors.extend(engine.embed(model, request).unwrap().wait().unwrap().vectors);
     }

@@ -10,7 +10,7 @@ use std::{
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bulkhead_inference::{
     catalog::known,
-    engine::{Engine, EngineOptions, Input, Request},
+    engine::{Caller, Engine, EngineOptions, Input, Request},
     model::{EmbedOptions, LoadOptions, Model, Scratch},
 };
 use bulkhead_tests::pulled::{TOKENLEARN, pulled};
@@ -108,6 +108,7 @@ fn over_threads(engine: &Engine, model: &Arc<Model>, texts: &[String]) -> Vec<f3
         texts: texts.iter().cloned().map(Input::Text).collect(),
         options: EmbedOptions::default(),
         deadline,
+        caller: Caller::HOST,
     };
     engine.embed(model, request).unwrap().wait().unwrap().vectors
 }

@@ -10,7 +10,7 @@ use std::{
 use bulkhead_inference::{
     catalog::{KnownModel, known},
     encoder::Dtype,
-    engine::{Embedded, Engine, EngineOptions, Input, Request},
+    engine::{Caller, Embedded, Engine, EngineOptions, Input, Request},
     kernels::Kernel,
     model::{EmbedOptions, LoadOptions, Model},
 };
@@ -125,7 +125,8 @@ fn embed(model: &Arc<Model>, texts: &[&String], many: usize) -> Embedded {
     for texts in texts.chunks(many) {
         let texts = texts.iter().map(|text| Input::Text((*text).clone())).collect();
         let deadline = Instant::now() + PATIENCE;
-        let request = Request { texts, options: EmbedOptions::default(), deadline };
+        let options = EmbedOptions::default();
+        let request = Request { texts, options, deadline, caller: Caller::HOST };
         let embedded = ENGINE.embed(model, request).unwrap().wait().unwrap();
         all.vectors.extend(embedded.vectors);
         all.tokens += embedded.tokens;

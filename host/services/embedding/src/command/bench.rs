@@ -7,7 +7,7 @@ use std::{
 
 use bulkhead_cli::output;
 use bulkhead_inference::{
-    engine::{Engine, EngineOptions, Input, Request},
+    engine::{Caller, Engine, EngineOptions, Input, Request},
     model::{EmbedOptions, Model},
 };
 
@@ -56,6 +56,7 @@ pub(super) fn run(model: Model, threads: usize) -> anyhow::Result<()> {
                     texts: texts.iter().cloned().map(Input::Text).collect(),
                     options: EmbedOptions::default(),
                     deadline,
+                    caller: Caller::HOST,
                 };
                 tokens += engine.embed(&model, request)?.wait()?.tokens;
                 count += batch;
