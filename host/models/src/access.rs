@@ -3,18 +3,19 @@
 mod token_bucket;
 
 use std::{
+    hash::{DefaultHasher, Hash as _, Hasher as _},
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use bulkhead_config::slots::{Slot as SlotSettings, SlotId};
-use bulkhead_inference::engine::Embedded;
+use bulkhead_inference::engine::{Caller, CallerKind, Embedded};
 use bulkhead_telemetry::quoted;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use self::token_bucket::TokenBucket;
+pub use self::token_bucket::TokenBucket;
 use super::{
-    EmbedParameters, Inference, InferenceError, NamedHead, NamedOnnx, ServedModel,
+    CallTerms, EmbedParameters, Inference, InferenceError, NamedHead, NamedOnnx, ServedModel,
     metrics::{InferenceUsage, RejectionReason, SlotInferenceMetrics},
 };
 
@@ -49,6 +50,8 @@ pub struct SlotModelAccess {
     allowed: Option<Vec<String>>,
     calls: Arc<Semaphore>,
     tokens: TokenBucket,
+    /// The slot in the engine's queue.
+    caller: Caller,
     /// The longest wait for vectors: the deadline of a call.
     deadline: Duration,
     metrics: SlotInferenceMetrics,
@@ -90,6 +93,7 @@ impl SlotModelAccess {
             allowed: settings.models.clone(),
             calls: Arc::new(Semaphore::new(settings.limits.inference_calls)),
             tokens: TokenBucket::new(settings.limits.inference_tokens_per_second),
+            caller: caller_of(settings.id()),
             deadline: settings.limits.deadline,
             metrics,
         };
@@ -209,7 +213,7 @@ impl SlotModelAccess {
         parameters: &EmbedParameters,
     ) -> Result<Embedded, InferenceError> {
         let inference = self.inference()?;
-        let work = async |deadline| inference.embed(model, texts, parameters, deadline).await;
+        let work = async |terms| inference.embed(model, texts, parameters, terms).await;
         self.run_recorded(model, work).await
     }
 
@@ -223,23 +227,23 @@ impl SlotModelAccess {
         ids: Vec<Vec<u32>>,
     ) -> Result<Embedded, InferenceError> {
         let inference = self.inference()?;
-        self.run_recorded(model, async |deadline| inference.embed_ids(model, ids, deadline).await).await
+        self.run_recorded(model, async |terms| inference.embed_ids(model, ids, terms).await).await
     }
 
     /// Runs `work` under the slot's quotas and records its usage or rejection.
     async fn run_recorded(
         &self,
         model: &ServedModel,
-        work: impl AsyncFnOnce(Instant) -> Result<Embedded, InferenceError>,
+        work: impl AsyncFnOnce(CallTerms) -> Result<Embedded, InferenceError>,
     ) -> Result<Embedded, InferenceError> {
         let embedded = self.within_quota(work).await;
         match &embedded {
             Ok(embedded) => self.metrics.record_usage(&model.id, &InferenceUsage::of(embedded)),
             Err(error) => self.metrics.record_rejection(match error {
                 InferenceError::Quota { .. } => RejectionReason::TokensPerSecond,
-                InferenceError::Invalid(_) => RejectionReason::Invalid,
-                InferenceError::Overloaded
-                | InferenceError::Deadline
+                InferenceError::Invalid(_) | InferenceError::TooLarge { .. } => RejectionReason::Invalid,
+                InferenceError::Overloaded { .. }
+                | InferenceError::Deadline { .. }
                 | InferenceError::Stopped
                 | InferenceError::Internal => RejectionReason::Unavailable,
             }),
@@ -250,12 +254,12 @@ impl SlotModelAccess {
     /// Runs `work` under the slot's quotas.
     async fn within_quota(
         &self,
-        work: impl AsyncFnOnce(Instant) -> Result<Embedded, InferenceError>,
+        work: impl AsyncFnOnce(CallTerms) -> Result<Embedded, InferenceError>,
     ) -> Result<Embedded, InferenceError> {
         let deadline = Instant::now() + self.deadline;
         let _permit = self.permit(deadline).await?;
         self.tokens.admit().map_err(|retry_after| InferenceError::Quota { retry_after })?;
-        let embedded = work(deadline).await?;
+        let embedded = work(CallTerms::until(self.caller, deadline)).await?;
         self.tokens.spend(embedded.tokens);
         Ok(embedded)
     }
@@ -268,7 +272,7 @@ impl SlotModelAccess {
     async fn permit(&self, deadline: Instant) -> Result<OwnedSemaphorePermit, InferenceError> {
         let permit = Arc::clone(&self.calls).acquire_owned();
         let permit = tokio::time::timeout_at(deadline.into(), permit).await;
-        permit.map_err(|_| InferenceError::Deadline)?.map_err(|_| InferenceError::Stopped)
+        permit.map_err(|_| InferenceError::Deadline { retry_after: 1 })?.map_err(|_| InferenceError::Stopped)
     }
 
     /// Runs `work` on a blocking thread. It holds a permit of the slot until it ends, even when the guest has left.
@@ -286,6 +290,13 @@ impl SlotModelAccess {
         });
         worked.await.map_err(|_| InferenceError::Internal)
     }
+}
+
+/// Returns a slot in the engine's queue. All slots have one weight.
+fn caller_of(slot: SlotId) -> Caller {
+    let mut hasher = DefaultHasher::new();
+    slot.as_str().hash(&mut hasher);
+    Caller { kind: CallerKind::Slot, id: hasher.finish(), weight: 1 }
 }
 
 /// Returns the loaded graph of a name.

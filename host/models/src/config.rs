@@ -1,5 +1,7 @@
 //! `[embedding]`: models, their names, and what a request may cost.
 
+mod callers;
+
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use axum::http::HeaderValue;
@@ -11,6 +13,8 @@ use bulkhead_config::{
 };
 use bulkhead_inference::{encoder::Dtype, kernels::Kernel};
 
+pub use self::callers::{EmbeddingKey, EmbeddingShares};
+
 /// The default models: one for about a hundred languages, and one that embeds English in microseconds.
 pub const MODELS: [&str; 2] = ["intfloat/multilingual-e5-small", "minishlab/potion-base-8M"];
 /// The default of the replaced server.
@@ -19,8 +23,10 @@ const MODEL_OWNER: &str = "minishlab";
 const MAX_BATCH_SIZE: usize = 256;
 /// Bytes for the largest batch of whole documents; held in memory.
 pub const BODY_BYTES: usize = 32 << 20;
-/// The default of the replaced server, for waiting and computing.
+/// The default of the replaced server.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+/// Enough for the largest request on a slow machine.
+const WORK_TIME: Duration = Duration::from_secs(300);
 /// Seconds of work, not minutes: no caller waits longer.
 const QUEUE_TEXTS: usize = 8192;
 
@@ -57,12 +63,18 @@ pub struct EmbeddingSettings {
     pub max_batch_size: usize,
     /// Most tokens of a text; absent: the model's own limit.
     pub max_input_length: Option<usize>,
-    /// Bearer keys; empty: everybody may call.
+    /// Bearer keys without a name; without these and `keys` everybody may call.
     pub api_keys: Vec<Secret>,
+    /// Callers with a name and a key.
+    pub keys: Vec<EmbeddingKey>,
+    /// What kinds of callers get while others wait too.
+    pub shares: EmbeddingShares,
     /// Origins of pages that may call from a browser; `*`: all; empty: only the host's own pages.
     pub cors_origins: Vec<HeaderValue>,
-    /// Timeout of a request, for waiting and computing.
+    /// Time that a request may wait for its first turn.
     pub request_timeout: Duration,
+    /// Time that a request may take from its first turn on.
+    pub work_time: Duration,
     /// Largest request body, bytes.
     pub body_bytes: usize,
 }
@@ -70,7 +82,7 @@ pub struct EmbeddingSettings {
 impl ServiceTable for EmbeddingSettings {
     const NAME: &'static str = "embedding";
     const CHOSEN_NAMES: &'static [&'static str] =
-        &["embedding.default_prompts", "embedding.heads", "embedding.graphs"];
+        &["embedding.default_prompts", "embedding.heads", "embedding.graphs", "embedding.keys"];
 
     fn read(reader: &mut Reader, _: &mut Context<'_>) -> Self {
         const DTYPES: [(&str, Dtype); 2] = [("int8", Dtype::Int8), ("float32", Dtype::Float32)];
@@ -114,15 +126,20 @@ impl ServiceTable for EmbeddingSettings {
                 .key("max_input_length", "Most tokens of a text")
                 .default_text("the model's own")
                 .optional_integer(1..=1_000_000),
-            api_keys: read_keys(r),
+            api_keys: read_api_keys(r),
+            keys: callers::read_keys(r),
+            shares: callers::read_shares(r),
             cors_origins: r
                 .key("cors_origins", "Origins of pages that may call from a browser (CORS); `*` for all")
                 .default_text("none")
                 .list("origins", origin)
                 .unwrap_or_default(),
             request_timeout: r
-                .key("request_timeout_seconds", "Time for waiting and computing")
+                .key("request_timeout_seconds", "Time that a request may wait for its first turn; then 429")
                 .seconds(1..=86_400, REQUEST_TIMEOUT),
+            work_time: r
+                .key("work_seconds", "Time that a request may take from its first turn on")
+                .seconds(1..=86_400, WORK_TIME),
             body_bytes: r
                 .key("body_bytes", "Largest request body")
                 .unit("bytes")
@@ -150,7 +167,7 @@ fn read_models(r: &mut Reader) -> Vec<String> {
 }
 
 /// Reads the keys; a file may hold several, one per line.
-fn read_keys(r: &mut Reader) -> Vec<Secret> {
+fn read_api_keys(r: &mut Reader) -> Vec<Secret> {
     let keys = r.key("api_keys", "Bearer keys of the embedding service; none: everybody may call").secrets(1);
     let lines = keys.iter().flat_map(|key| key.expose().lines()).map(str::trim);
     lines.filter(|key| !key.is_empty()).map(Secret::new).collect()

@@ -12,9 +12,6 @@ use bulkhead_runtime::capabilities::{
 use crate::call::{ModelCall, ModelCallData};
 use crate::{EmbedParameters, InferenceError, ModelAccessError, ServedModel, SlotModelAccess};
 
-/// Seconds after which a caller may retry after an overload.
-const RETRY_AFTER: u32 = 1;
-
 /// `bulkhead:host/embeddings`, over the slot's [`SlotModelAccess`].
 #[derive(Clone, Copy, Debug)]
 pub struct EmbeddingsCapability;
@@ -48,9 +45,12 @@ impl From<InferenceError> for Error {
     fn from(error: InferenceError) -> Self {
         match error {
             InferenceError::Invalid(reason) => Self::Invalid(reason),
-            InferenceError::Overloaded => Self::Busy(RETRY_AFTER),
-            InferenceError::Quota { retry_after } => Self::Busy(retry_after),
-            error @ (InferenceError::Deadline | InferenceError::Stopped | InferenceError::Internal) => {
+            InferenceError::Overloaded { retry_after } | InferenceError::Quota { retry_after } => {
+                Self::Busy(retry_after)
+            }
+            error @ InferenceError::TooLarge { .. } => Self::Invalid(error.to_string()),
+            error
+            @ (InferenceError::Deadline { .. } | InferenceError::Stopped | InferenceError::Internal) => {
                 Self::Failed(error.to_string())
             }
         }

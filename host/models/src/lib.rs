@@ -11,29 +11,28 @@ mod model;
 mod model_ref;
 mod names;
 pub mod nn;
+mod requests;
+mod wait;
 
-use std::{path::Path, sync::Arc, time::Instant};
+use std::{path::Path, sync::Arc};
 
 use bulkhead_inference::{
-    engine::{Caller, Embedded, Engine, EngineOptions, Input, Request, Shares, Stats},
+    engine::{Engine, EngineOptions, Shares, Stats},
     error::LoadError,
     head::Head,
-    model::{EmbedOptions, Model, TextError},
+    model::{EmbedOptions, Model},
 };
 
 pub use self::{
-    access::{ModelAccessError, NamedGraph, SlotModelAccess},
+    access::{ModelAccessError, NamedGraph, SlotModelAccess, TokenBucket},
     graphs::{GraphError, NamedHead, NamedOnnx},
     load_hooks::{LoadHookError, LoadHooks},
     model::{EmbedParameters, InferenceError, ServedModel},
     model_ref::{load_options, models_dir, packed_dir},
     names::NameError,
+    wait::CallTerms,
 };
-use self::{
-    config::EmbeddingSettings,
-    metrics::{InferenceMetrics, InferenceUsage},
-    model_ref::ModelRef,
-};
+use self::{config::EmbeddingSettings, metrics::InferenceMetrics, model_ref::ModelRef};
 
 /// Why inference cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -127,7 +126,10 @@ impl Inference {
         let engine = EngineOptions {
             threads: settings.threads,
             queue_texts: settings.queue_texts,
-            shares: Shares::default(),
+            shares: Shares {
+                slots: settings.shares.slots,
+                anonymous: settings.shares.anonymous.unwrap_or(Shares::default().anonymous),
+            },
         };
         let models: Vec<Arc<ServedModel>> = present
             .into_iter()
@@ -234,93 +236,6 @@ impl Inference {
     /// Returns the statistics of the engine.
     pub fn stats(&self) -> Stats {
         self.engine.stats()
-    }
-
-    /// Embeds `texts` with `model`. Dropping the future withdraws them.
-    ///
-    /// # Errors
-    /// See [`InferenceError`].
-    pub async fn embed(
-        &self,
-        model: &ServedModel,
-        texts: Vec<String>,
-        parameters: &EmbedParameters,
-        deadline: Instant,
-    ) -> Result<Embedded, InferenceError> {
-        self.check_texts(&texts)?;
-        self.run(model, texts.into_iter().map(Input::Text).collect(), parameters, deadline).await
-    }
-
-    /// Embeds token ids that the caller made.
-    ///
-    /// # Errors
-    /// See [`InferenceError`].
-    pub(crate) async fn embed_ids(
-        &self,
-        model: &ServedModel,
-        ids: Vec<Vec<u32>>,
-        deadline: Instant,
-    ) -> Result<Embedded, InferenceError> {
-        self.check_count(ids.len())?;
-        self.run(model, ids.into_iter().map(Input::Ids).collect(), &EmbedParameters::default(), deadline)
-            .await
-    }
-
-    async fn run(
-        &self,
-        model: &ServedModel,
-        texts: Vec<Input>,
-        parameters: &EmbedParameters,
-        deadline: Instant,
-    ) -> Result<Embedded, InferenceError> {
-        let options = model.options(parameters)?;
-        let request = Request { texts, options, deadline, caller: Caller::HOST };
-        let pending = self.engine.embed(&model.model, request).map_err(InferenceError::from)?;
-        let answer = tokio::time::timeout_at(deadline.into(), pending).await;
-        let embedded = answer.map_err(|_| InferenceError::Deadline)?.map_err(InferenceError::from)?;
-        self.metrics.record_embedding(&model.id, &InferenceUsage::of(&embedded));
-        Ok(embedded)
-    }
-
-    /// Runs `work` on each of `texts` in the inference threads, and returns its results. The texts share the queue with those
-    /// that are embedded; dropping the future withdraws those that no thread has taken.
-    ///
-    /// # Errors
-    /// See [`InferenceError`].
-    pub async fn each<T: Send + 'static>(
-        &self,
-        texts: Vec<String>,
-        deadline: Instant,
-        work: impl Fn(&str) -> Result<T, TextError> + Send + Sync + 'static,
-    ) -> Result<Vec<T>, InferenceError> {
-        let pending =
-            self.engine.map_texts(Caller::HOST, texts, deadline, work).map_err(InferenceError::from)?;
-        let answer = tokio::time::timeout_at(deadline.into(), pending).await;
-        answer.map_err(|_| InferenceError::Deadline)?.map_err(InferenceError::from)
-    }
-
-    /// Checks the number of the texts, and that none is empty.
-    ///
-    /// # Errors
-    /// When there are no texts, too many, or one is empty.
-    pub fn check_texts(&self, texts: &[String]) -> Result<(), InferenceError> {
-        self.check_count(texts.len())?;
-        match texts.iter().position(String::is_empty) {
-            Some(index) => Err(InferenceError::Invalid(format!("input {index} is an empty string"))),
-            None => Ok(()),
-        }
-    }
-
-    fn check_count(&self, count: usize) -> Result<(), InferenceError> {
-        let limit = self.max_batch_size;
-        if count == 0 {
-            return Err(InferenceError::Invalid("the list of inputs is empty".to_owned()));
-        }
-        if count > limit {
-            let fault = format!("{count} inputs are more than the maximum batch size of {limit}");
-            return Err(InferenceError::Invalid(fault));
-        }
-        Ok(())
     }
 }
 

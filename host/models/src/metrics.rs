@@ -4,7 +4,7 @@
 use std::{fmt, time::Duration};
 
 use bulkhead_config::slots::SlotId;
-use bulkhead_inference::engine::Embedded;
+use bulkhead_inference::engine::{CallerKind, Embedded, Stats};
 use bulkhead_telemetry::{
     MetricSet,
     bounds::TIMES,
@@ -37,7 +37,19 @@ families! {
         "Time of a request's share of batches.";
     EMBEDDING_WAITING: Kind::Gauge, "embedding_waiting_texts" [] "",
         "Texts waiting for an inference thread.";
+
+    EMBEDDING_CALLER_WAITING: Kind::Gauge, "embedding_caller_waiting_texts" ["caller"] "",
+        "Texts of slots, keys and anonymous callers waiting for an inference thread.";
+    EMBEDDING_CALLER_QUEUE: Kind::Histogram(TIMES), "embedding_caller_queue_seconds" ["caller"] "seconds",
+        "Time until the first turn of a request that gives vectors.";
+    EMBEDDING_CALLER_TURNS: Kind::Histogram(TURNS), "embedding_caller_queue_turns" ["caller"] "",
+        "Turns of inference threads that began while a request waited for its first.";
+    EMBEDDING_CALLER_REFUSED: Kind::Counter, "embedding_caller_refused_total" ["caller", "reason"] "",
+        "Embedding requests that were refused, because of the queue, the deadline, their size, or the key's quota.";
 }
+
+/// Bounds for turns.
+const TURNS: &[f64] = &[0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 1024.0];
 
 /// The resources that a request used.
 #[derive(Clone, Copy, Debug, Default)]
@@ -96,6 +108,32 @@ impl RejectionReason {
     }
 }
 
+/// Why an embedding request was refused that was valid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EmbeddingRefusal {
+    /// The queue has no room.
+    Queue,
+    /// No turn came before the deadline.
+    Deadline,
+    /// An idle host could not embed it in its time.
+    TooLarge,
+    /// The key has used its tokens of this second.
+    TokensPerSecond,
+}
+
+impl EmbeddingRefusal {
+    const ALL: [Self; 4] = [Self::Queue, Self::Deadline, Self::TooLarge, Self::TokensPerSecond];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Queue => "queue",
+            Self::Deadline => "deadline",
+            Self::TooLarge => "too-large",
+            Self::TokensPerSecond => "tokens-per-second",
+        }
+    }
+}
+
 /// Metrics of inference by model, and of its use by guests by slot.
 pub struct InferenceMetrics {
     slot_tokens: Series<IntCounter, 2>,
@@ -108,8 +146,11 @@ pub struct InferenceMetrics {
     queue: Series<Histogram, 1>,
     tokenize: Series<Histogram, 1>,
     inference: Series<Histogram, 1>,
-    /// Texts waiting for an inference thread.
-    pub waiting: Gauge,
+    waiting: Gauge,
+    caller_waiting: Series<Gauge, 1>,
+    caller_queue: Series<Histogram, 1>,
+    caller_turns: Series<Histogram, 1>,
+    caller_refused: Series<IntCounter, 2>,
 }
 
 impl fmt::Debug for InferenceMetrics {
@@ -122,7 +163,7 @@ impl MetricSet for InferenceMetrics {
     const FAMILIES: &'static [&'static Family] = ALL;
 
     fn register(registry: &Registry) -> Result<Self> {
-        Ok(Self {
+        let metrics = Self {
             slot_tokens: Series::register(&INFERENCE_TOKENS, registry)?,
             slot_queue: Series::register(&INFERENCE_QUEUE, registry)?,
             slot_compute: Series::register(&INFERENCE_COMPUTE, registry)?,
@@ -134,7 +175,20 @@ impl MetricSet for InferenceMetrics {
             tokenize: Series::register(&EMBEDDING_TOKENIZE, registry)?,
             inference: Series::register(&EMBEDDING_INFERENCE, registry)?,
             waiting: Series::<Gauge, 0>::register(&EMBEDDING_WAITING, registry)?.get([]),
-        })
+            caller_waiting: Series::register(&EMBEDDING_CALLER_WAITING, registry)?,
+            caller_queue: Series::register(&EMBEDDING_CALLER_QUEUE, registry)?,
+            caller_turns: Series::register(&EMBEDDING_CALLER_TURNS, registry)?,
+            caller_refused: Series::register(&EMBEDDING_CALLER_REFUSED, registry)?,
+        };
+        for caller in CallerKind::ALL.map(CallerKind::as_str) {
+            metrics.caller_waiting.get([caller]);
+            metrics.caller_queue.get([caller]);
+            metrics.caller_turns.get([caller]);
+            for reason in EmbeddingRefusal::ALL {
+                metrics.caller_refused.get([caller, reason.as_str()]);
+            }
+        }
+        Ok(metrics)
     }
 
     fn slot_series(&self) -> Vec<&dyn SlotSeries> {
@@ -166,6 +220,25 @@ impl InferenceMetrics {
         for times in [&self.queue, &self.tokenize, &self.inference] {
             times.get([model]);
         }
+    }
+
+    /// Sets the gauges of what waits.
+    pub fn set_waiting(&self, stats: &Stats) {
+        self.waiting.set(stats.waiting_texts as f64);
+        for kind in CallerKind::ALL {
+            self.caller_waiting.get([kind.as_str()]).set(*stats.waiting_by_kind.get(kind) as f64);
+        }
+    }
+
+    /// Counts how long a request of a kind of caller waited.
+    pub(crate) fn record_wait(&self, kind: CallerKind, embedded: &Embedded) {
+        self.caller_queue.get([kind.as_str()]).observe(embedded.queued.as_secs_f64());
+        self.caller_turns.get([kind.as_str()]).observe(embedded.queued_turns as f64);
+    }
+
+    /// Counts a request of a kind of caller that was refused.
+    pub(crate) fn record_refusal(&self, kind: CallerKind, why: EmbeddingRefusal) {
+        self.caller_refused.get([kind.as_str(), why.as_str()]).inc();
     }
 
     /// Counts the resources that embedding a request used.

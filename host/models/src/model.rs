@@ -1,6 +1,6 @@
 //! A loaded model under its names, and the parameters of a call.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bulkhead_inference::{
     engine::Failure,
@@ -12,6 +12,8 @@ use super::model_ref::ModelRef;
 
 /// Fewest characters of a weights digest that name a revision.
 const REVISION_CHARS: usize = 8;
+/// The longest time after which a caller is asked to try again, seconds.
+const LONGEST_RETRY: u64 = 3600;
 
 /// A model that is served.
 pub struct ServedModel {
@@ -49,8 +51,23 @@ pub enum InferenceError {
     #[error("{0}")]
     Invalid(String),
     /// Too many texts wait.
-    #[error("too many texts are waiting; ask again")]
-    Overloaded,
+    #[error("too many texts are waiting; ask again in {retry_after} s")]
+    Overloaded {
+        /// Seconds until the caller may retry, by the measured speed.
+        retry_after: u32,
+    },
+    /// An idle host could not embed so much in its time.
+    #[error(
+        "this host embeds about {tokens} tokens in the {seconds} s of embedding.work_seconds; send at most {texts} such texts"
+    )]
+    TooLarge {
+        /// Texts like these that fit.
+        texts: usize,
+        /// Tokens that fit.
+        tokens: usize,
+        /// The time.
+        seconds: u64,
+    },
     /// The slot has used its tokens of this second.
     #[error("the tokens of this second are used up; ask again in {retry_after} s")]
     Quota {
@@ -59,7 +76,10 @@ pub enum InferenceError {
     },
     /// The deadline has passed.
     #[error("the deadline has passed")]
-    Deadline,
+    Deadline {
+        /// Seconds until the caller may retry, by the measured speed.
+        retry_after: u32,
+    },
     /// The host is stopping.
     #[error("the host is stopping")]
     Stopped,
@@ -140,14 +160,32 @@ impl ServedModel {
 impl From<Failure> for InferenceError {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Overloaded { .. } => Self::Overloaded,
-            Failure::Deadline => Self::Deadline,
+            Failure::Overloaded { backlog, .. } => Self::Overloaded { retry_after: retry_after(backlog) },
+            Failure::Deadline => Self::Deadline { retry_after: retry_after(Duration::ZERO) },
             Failure::Stopped => Self::Stopped,
             Failure::Text { index, error } => Self::Invalid(format!("input {index}: {error}")),
             Failure::Internal(reason) => {
                 tracing::error!(reason, "inference failed");
                 Self::Internal
             }
+        }
+    }
+}
+
+/// Returns the whole seconds after which a caller may ask again: the time that the queue needs, at least one.
+pub(super) fn retry_after(backlog: Duration) -> u32 {
+    let seconds = backlog.as_secs().saturating_add(1).min(LONGEST_RETRY);
+    u32::try_from(seconds).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retry_follows_the_backlog() {
+        for (millis, seconds) in [(0, 1), (999, 1), (1000, 2), (59_500, 60), (u64::MAX, 3600)] {
+            assert_eq!(retry_after(Duration::from_millis(millis)), seconds, "{millis}");
         }
     }
 }

@@ -167,9 +167,9 @@ impl From<ModelAccessError> for NnError {
 impl From<InferenceError> for NnError {
     fn from(error: InferenceError) -> Self {
         let code = match error {
-            InferenceError::Invalid(_) => ErrorCode::InvalidArgument,
-            InferenceError::Deadline => ErrorCode::Timeout,
-            InferenceError::Overloaded
+            InferenceError::Invalid(_) | InferenceError::TooLarge { .. } => ErrorCode::InvalidArgument,
+            InferenceError::Deadline { .. } => ErrorCode::Timeout,
+            InferenceError::Overloaded { .. }
             | InferenceError::Quota { .. }
             | InferenceError::Stopped
             | InferenceError::Internal => ErrorCode::RuntimeError,

@@ -8,7 +8,7 @@ use std::{
 
 /// A bucket that holds one second's tokens.
 #[derive(Debug)]
-pub(super) struct TokenBucket {
+pub struct TokenBucket {
     per_second: f64,
     state: Mutex<BucketState>,
 }
@@ -20,13 +20,17 @@ struct BucketState {
 }
 
 impl TokenBucket {
-    pub(super) fn new(per_second: u32) -> Self {
+    /// Creates a full bucket.
+    pub fn new(per_second: u32) -> Self {
         let per_second = f64::from(per_second);
         Self { per_second, state: Mutex::new(BucketState { left: per_second, refilled_at: Instant::now() }) }
     }
 
-    /// Checks whether a call may begin; else returns the seconds until one may.
-    pub(super) fn admit(&self) -> Result<(), u32> {
+    /// Checks whether a call may begin.
+    ///
+    /// # Errors
+    /// The seconds until one may.
+    pub fn admit(&self) -> Result<(), u32> {
         self.admit_at(Instant::now())
     }
 
@@ -43,7 +47,7 @@ impl TokenBucket {
     }
 
     /// Takes the tokens that a call has used.
-    pub(super) fn spend(&self, tokens: usize) {
+    pub fn spend(&self, tokens: usize) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.left -= tokens as f64;
     }

@@ -24,19 +24,18 @@ use axum::{
 use bulkhead_config::server::Server;
 use bulkhead_http::{body::BodyLimits, docs, error::HostError, forwarded, path};
 use bulkhead_models::{ServedModel, config::EmbeddingSettings};
-use bulkhead_runtime::keys::ApiKeys;
 use bulkhead_telemetry::Metrics;
 use tokio::sync::Semaphore;
 
 use self::error::EmbeddingApiError;
-use crate::{EmbeddingService, metrics::EmbeddingMetrics};
+use crate::{EmbeddingService, callers::Callers, metrics::EmbeddingMetrics};
 
 /// The state of the routes.
 pub struct EmbeddingState {
     /// The service behind the routes.
     pub service: EmbeddingService,
-    /// Keys of callers; empty: everybody may call.
-    pub keys: ApiKeys,
+    /// Who may call.
+    pub callers: Callers,
     /// Limits of a request body.
     pub body_limits: BodyLimits,
     /// Prefix of every path: empty or `/something`.
@@ -65,7 +64,7 @@ impl EmbeddingState {
     ) -> Self {
         Self {
             service,
-            keys: ApiKeys::new(settings.api_keys.iter().map(|key| key.expose())),
+            callers: Callers::new(settings),
             body_limits: BodyLimits {
                 bytes: settings.body_bytes,
                 time: server.body_timeout,

@@ -1,6 +1,7 @@
-//! The embedding service: the loaded models with a timeout per request.
+//! The embedding service: the loaded models, its callers, and how long a request may take.
 
 pub mod alias;
+pub mod callers;
 mod command;
 mod flags;
 pub mod http;
@@ -16,25 +17,31 @@ use std::{
 };
 
 use bulkhead_inference::{engine::Embedded, tokenizer::Token};
-use bulkhead_models::{EmbedParameters, Inference, InferenceError, ServedModel};
+use bulkhead_models::{
+    CallTerms, EmbedParameters, Inference, InferenceError, ServedModel, metrics::EmbeddingRefusal,
+};
+
+use self::callers::RequestCaller;
 
 /// The maximum bytes of the texts of a `/tokenize` request: the response is up to seventy times as large, and a text blocks
 /// its thread until it is done.
 const TOKENIZE_BYTES: usize = 64 << 10;
 
-/// The embedding service: the models and the timeout of a request.
+/// The embedding service: the models and the times of a request.
 #[derive(Clone, Debug)]
 pub struct EmbeddingService {
     /// The models and their threads.
     pub inference: Arc<Inference>,
-    /// Timeout of a request, for waiting and computing.
+    /// How long a request may wait for its first turn.
     timeout: Duration,
+    /// How long it may take from there on.
+    work: Duration,
 }
 
 impl EmbeddingService {
-    /// Creates a service of `inference` with a `timeout` per request.
-    pub const fn new(inference: Arc<Inference>, timeout: Duration) -> Self {
-        Self { inference, timeout }
+    /// Creates a service of `inference`: requests may wait for the time `timeout`, and take the time `work` then.
+    pub const fn new(inference: Arc<Inference>, timeout: Duration, work: Duration) -> Self {
+        Self { inference, timeout, work }
     }
 
     /// Embeds `texts` with `model`.
@@ -43,11 +50,22 @@ impl EmbeddingService {
     /// See [`InferenceError`].
     pub async fn embed(
         &self,
+        caller: &RequestCaller,
         model: &ServedModel,
         texts: Vec<String>,
         parameters: &EmbedParameters,
     ) -> Result<Embedded, InferenceError> {
-        self.inference.embed(model, texts, parameters, Instant::now() + self.timeout).await
+        caller.admit().inspect_err(|_| {
+            self.inference.record_refusal(caller.caller.kind, EmbeddingRefusal::TokensPerSecond);
+        })?;
+        let embedded = self.inference.embed(model, texts, parameters, self.terms(caller)).await?;
+        caller.spend(embedded.tokens);
+        Ok(embedded)
+    }
+
+    /// Returns the terms of a request that begins now.
+    fn terms(&self, caller: &RequestCaller) -> CallTerms {
+        CallTerms { caller: caller.caller, deadline: Instant::now() + self.timeout, work: self.work }
     }
 
     /// Tokenises each of `texts` with its prompt, and converts the tokens with `show`.
@@ -56,6 +74,7 @@ impl EmbeddingService {
     /// See [`InferenceError`].
     pub async fn tokenize<T: Send + 'static>(
         &self,
+        caller: &RequestCaller,
         model: &ServedModel,
         texts: Vec<String>,
         special_tokens: bool,
@@ -79,6 +98,6 @@ impl EmbeddingService {
             let tokens = model.tokens(&text, special_tokens)?;
             Ok(show(&text, &tokens))
         };
-        self.inference.each(texts, Instant::now() + self.timeout, work).await
+        self.inference.each(texts, self.terms(caller), work).await
     }
 }

@@ -23,7 +23,7 @@ families! {
 }
 
 /// The families on the embedding service's own metrics page.
-pub static PAGE: [&Family; 10] = [
+pub static PAGE: [&Family; 14] = [
     &EMBEDDING_REQUESTS,
     &EMBEDDING_REQUEST_TIME,
     &EMBEDDING_ERRORS,
@@ -34,6 +34,10 @@ pub static PAGE: [&Family; 10] = [
     &models::EMBEDDING_TOKENIZE,
     &models::EMBEDDING_INFERENCE,
     &models::EMBEDDING_WAITING,
+    &models::EMBEDDING_CALLER_WAITING,
+    &models::EMBEDDING_CALLER_QUEUE,
+    &models::EMBEDDING_CALLER_TURNS,
+    &models::EMBEDDING_CALLER_REFUSED,
 ];
 
 /// Statuses whose series begin at 0, so that an alert sees the first error.

@@ -38,8 +38,8 @@ pub(super) async fn load(context: &ServiceContext) -> anyhow::Result<Option<Arc<
     }
     let waiting = Arc::downgrade(&inference);
     context.metrics.before_scrape(move |_| {
-        let texts = waiting.upgrade().map_or(0, |inference| inference.stats().waiting_texts);
-        figures.waiting.set(texts as f64);
+        let stats = waiting.upgrade().map(|inference| inference.stats());
+        figures.set_waiting(&stats.unwrap_or_default());
     });
     Ok(Some(inference))
 }

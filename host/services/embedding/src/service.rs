@@ -10,7 +10,6 @@ use bulkhead_models::{
 };
 use bulkhead_rollout::LiveKeys;
 use bulkhead_runtime::capabilities::{CapabilitySet, SlotResources};
-use bulkhead_runtime::keys::token_hash;
 use bulkhead_service::{
     CommandSpec, FlagsSpec, MetricRegistrar, PageEntry, PageForm, PageGuide, Service, ServiceContext,
     ServiceFuture, Started,
@@ -109,7 +108,7 @@ impl Service for EmbeddingPlugin {
 /// Starts the service and returns its routes.
 async fn build(context: &ServiceContext, inference: Arc<Inference>) -> anyhow::Result<Router> {
     let settings: &EmbeddingSettings = context.config.table()?;
-    let service = EmbeddingService::new(inference, settings.request_timeout);
+    let service = EmbeddingService::new(inference, settings.request_timeout, settings.work_time);
     let state = EmbeddingState::new(
         service,
         settings,
@@ -118,15 +117,18 @@ async fn build(context: &ServiceContext, inference: Arc<Inference>) -> anyhow::R
         Arc::clone(&context.metrics),
         context.metrics.set()?,
     );
-    let access = if state.keys.is_empty() { "open to everybody" } else { "guarded by keys" };
+    let access = if state.callers.need_key() { "guarded by keys" } else { "open to everybody" };
     tracing::info!(service = http::error::SERVICE, access, "service on");
-    let keys = state.keys.clone();
+    let callers = state.callers.clone();
     let reload = move |config: &Config| {
         if let Ok(embedding) = config.table::<EmbeddingSettings>() {
-            keys.replace(embedding.api_keys.iter().map(|key| token_hash(key.expose())));
+            callers.replace(embedding);
         }
     };
-    let live_keys = LiveKeys { keys: &["embedding.api_keys"], restart_keys: &["services.embedding.enabled"] };
+    let live_keys = LiveKeys {
+        keys: &["embedding.api_keys", "embedding.keys"],
+        restart_keys: &["services.embedding.enabled", "embedding.shares.anonymous"],
+    };
     context.reloader.subscribe(live_keys, Box::new(reload)).await;
     Ok(http::router(Arc::new(state)))
 }

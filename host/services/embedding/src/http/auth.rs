@@ -1,4 +1,4 @@
-//! Authenticates callers by `Authorization: Bearer`, except for health, metrics and documentation.
+//! Finds out who calls, by `Authorization: Bearer` or the client's address, except for health, metrics and documentation.
 
 use std::sync::Arc;
 
@@ -7,15 +7,18 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use bulkhead_http::bearer;
+use bulkhead_http::{bearer, forwarded::Client};
 
 use super::{EmbeddingState, error::EmbeddingApiError};
 
-/// Middleware: rejects requests without one of the keys.
-pub async fn admit(State(state): State<Arc<EmbeddingState>>, request: Request, next: Next) -> Response {
-    if state.keys.is_empty() || bearer::token(request.headers()).is_some_and(|token| state.keys.holds(token))
-    {
-        return next.run(request).await;
+/// Middleware: puts the caller into the request's extensions, or rejects the request.
+pub async fn admit(State(state): State<Arc<EmbeddingState>>, mut request: Request, next: Next) -> Response {
+    let address = request.extensions().get::<Client>().map(|client| client.address);
+    match state.callers.identify(bearer::token(request.headers()), address) {
+        Some(caller) => {
+            request.extensions_mut().insert(caller);
+            next.run(request).await
+        }
+        None => EmbeddingApiError::unauthorized().into_response(),
     }
-    EmbeddingApiError::unauthorized().into_response()
 }

@@ -15,7 +15,7 @@ use serde_json::json;
 /// The service's name in logs and metrics.
 pub const SERVICE: &str = "embedding";
 
-/// Seconds after which a client may retry after an overload or a timeout.
+/// Seconds after which a client may retry where nothing is known of when it will succeed.
 const RETRY_AFTER_SECONDS: u32 = 1;
 
 /// An error response.
@@ -118,17 +118,19 @@ impl From<InferenceError> for EmbeddingApiError {
     fn from(error: InferenceError) -> Self {
         match error {
             InferenceError::Invalid(reason) => Self::invalid(reason),
-            InferenceError::Overloaded => {
-                Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", error.to_string())
-                    .retry_after(RETRY_AFTER_SECONDS)
-            }
-            InferenceError::Quota { retry_after } => {
+            InferenceError::Overloaded { retry_after } | InferenceError::Quota { retry_after } => {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", error.to_string())
                     .retry_after(retry_after)
             }
-            InferenceError::Deadline => {
-                Self::unavailable("the request took longer than --request-timeout-seconds allows")
-                    .retry_after(RETRY_AFTER_SECONDS)
+            InferenceError::Deadline { retry_after } => {
+                let message = format!(
+                    "others were before this request for longer than embedding.request_timeout_seconds; ask again in \
+                     {retry_after} s"
+                );
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", message).retry_after(retry_after)
+            }
+            InferenceError::TooLarge { .. } => {
+                Self::new(StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", error.to_string())
             }
             InferenceError::Stopped => {
                 Self::unavailable("the host is stopping").retry_after(RETRY_AFTER_SECONDS)

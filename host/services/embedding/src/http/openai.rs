@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::{
-    Json,
+    Extension, Json,
     extract::{Path, State},
     response::Response,
 };
@@ -18,6 +18,7 @@ use super::{
     request::{JsonObject, OpenAiBody},
     tei::with_headers,
 };
+use crate::callers::RequestCaller;
 
 /// `created` of every model, as in the replaced server: model files do not hold the time.
 const CREATED: u64 = 1_686_935_002;
@@ -47,6 +48,7 @@ impl VectorEncoding {
 /// Answers `POST /v1/embeddings`.
 pub async fn embeddings(
     State(state): State<Arc<EmbeddingState>>,
+    Extension(caller): Extension<RequestCaller>,
     JsonObject(body): JsonObject<OpenAiBody>,
 ) -> Result<Response, EmbeddingApiError> {
     let encoding = check_body(&state, &body)?;
@@ -54,17 +56,18 @@ pub async fn embeddings(
         None => state.default_model()?,
         Some(id) => state.service.inference.by_id(id).ok_or_else(|| EmbeddingApiError::unknown_model(id))?,
     };
-    answer(&state, model, body, encoding).await
+    answer(&state, &caller, model, body, encoding).await
 }
 
 /// Answers `POST /tei/{model_id}/v1/embeddings`. The path names the model; `model` is ignored.
 pub async fn embeddings_with(
     State(state): State<Arc<EmbeddingState>>,
     Path(model_id): Path<String>,
+    Extension(caller): Extension<RequestCaller>,
     JsonObject(body): JsonObject<OpenAiBody>,
 ) -> Result<Response, EmbeddingApiError> {
     let encoding = check_body(&state, &body)?;
-    answer(&state, state.model_at(&model_id)?, body, encoding).await
+    answer(&state, &caller, state.model_at(&model_id)?, body, encoding).await
 }
 
 /// Checks the texts before the encoding, so that their errors are reported first.
@@ -76,6 +79,7 @@ fn check_body(state: &EmbeddingState, body: &OpenAiBody) -> Result<VectorEncodin
 /// Embeds the texts and answers their vectors.
 async fn answer(
     state: &EmbeddingState,
+    caller: &RequestCaller,
     model: &ServedModel,
     body: OpenAiBody,
     encoding: VectorEncoding,
@@ -85,7 +89,7 @@ async fn answer(
         dimensions: body.dimensions,
         ..EmbedParameters::default()
     };
-    let embedded = state.service.embed(model, body.input.0, &parameters).await?;
+    let embedded = state.service.embed(caller, model, body.input.0, &parameters).await?;
     let mut text = floats::buffer(embedded.vectors.len());
     text.extend_from_slice(br#"{"object":"list","data":["#);
     for (index, vector) in embedded.vectors.chunks_exact(embedded.dims).enumerate() {

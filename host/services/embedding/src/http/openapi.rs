@@ -10,7 +10,7 @@ use super::EmbeddingState;
 
 /// Answers the document.
 pub async fn document(State(state): State<Arc<EmbeddingState>>) -> Json<Value> {
-    Json(describe(&state.path_prefix, !state.keys.is_empty()))
+    Json(describe(&state.path_prefix, state.callers.need_key()))
 }
 
 /// Returns the document of a service below `prefix`; `guarded` when requests need a key.
@@ -108,11 +108,19 @@ fn responses() -> Value {
         ("401", "No key, or none that is accepted: unauthorized", "Error"),
         ("404", "No model of this name: not_found", "Error"),
         ("408", "The body did not arrive in time", "Error"),
-        ("413", "The body is too large", "Error"),
+        (
+            "413",
+            "The body is too large, or an idle host could not embed it in its time: payload_too_large",
+            "Error",
+        ),
         ("415", "The body is not declared as JSON", "Error"),
-        ("429", "Too many texts wait, see Retry-After: rate_limited", "Error"),
+        (
+            "429",
+            "Others are before it, or the key has used its tokens, see Retry-After: rate_limited",
+            "Error",
+        ),
         ("500", "Inference failed: internal_error", "Error"),
-        ("503", "The model is not loaded, or the request took too long: service_unavailable", "Error"),
+        ("503", "The model is not loaded, or the host stops: service_unavailable", "Error"),
     ])
 }
 

@@ -3,7 +3,7 @@
 use std::{convert::Infallible, sync::Arc};
 
 use axum::{
-    Json,
+    Extension, Json,
     body::{Body, Bytes},
     extract::{Path, RawQuery, State},
     http::{HeaderMap, HeaderName, HeaderValue, header},
@@ -27,6 +27,7 @@ use super::{
     observe::ModelLabel,
     request::{EmbedBody, JsonObject, TokenizeBody, TruncationDirection, reject_model_parameter},
 };
+use crate::callers::RequestCaller;
 
 /// The maximum bytes of all responses of `/tokenize` that clients have not yet read.
 pub const TOKENIZED_BYTES: usize = 64 << 20;
@@ -38,10 +39,11 @@ pub const X_TRUNCATED_INPUTS: HeaderName = HeaderName::from_static("x-truncated-
 pub async fn embed(
     State(state): State<Arc<EmbeddingState>>,
     RawQuery(query): RawQuery,
+    Extension(caller): Extension<RequestCaller>,
     JsonObject(body): JsonObject<EmbedBody>,
 ) -> Result<Response, EmbeddingApiError> {
     reject_model_parameter(query.as_deref())?;
-    answer(&state, state.default_model()?, body).await
+    answer(&state, &caller, state.default_model()?, body).await
 }
 
 /// Answers `POST /tei/{model_id}/embed` and `POST /tei/{model_id}`.
@@ -49,15 +51,17 @@ pub async fn embed_with(
     State(state): State<Arc<EmbeddingState>>,
     Path(model_id): Path<String>,
     RawQuery(query): RawQuery,
+    Extension(caller): Extension<RequestCaller>,
     JsonObject(body): JsonObject<EmbedBody>,
 ) -> Result<Response, EmbeddingApiError> {
     reject_model_parameter(query.as_deref())?;
-    answer(&state, state.model_at(&model_id)?, body).await
+    answer(&state, &caller, state.model_at(&model_id)?, body).await
 }
 
 /// Embeds the texts and answers their vectors.
 async fn answer(
     state: &EmbeddingState,
+    caller: &RequestCaller,
     model: &ServedModel,
     body: EmbedBody,
 ) -> Result<Response, EmbeddingApiError> {
@@ -73,7 +77,7 @@ async fn answer(
         dimensions: body.dimensions,
         token_vectors: false,
     };
-    let embedded = state.service.embed(model, body.inputs.0, &parameters).await?;
+    let embedded = state.service.embed(caller, model, body.inputs.0, &parameters).await?;
     let mut text = floats::buffer(embedded.vectors.len());
     text.push(b'[');
     for (index, vector) in embedded.vectors.chunks_exact(embedded.dims).enumerate() {
@@ -145,23 +149,26 @@ fn record(state: &EmbeddingState, model: &ServedModel) -> Value {
 /// Answers `POST /tokenize`.
 pub async fn tokenize(
     State(state): State<Arc<EmbeddingState>>,
+    Extension(caller): Extension<RequestCaller>,
     JsonObject(body): JsonObject<TokenizeBody>,
 ) -> Result<Response, EmbeddingApiError> {
-    tokens(&state, state.default_model()?, body).await
+    tokens(&state, &caller, state.default_model()?, body).await
 }
 
 /// Answers `POST /tei/{model_id}/tokenize`.
 pub async fn tokenize_with(
     State(state): State<Arc<EmbeddingState>>,
     Path(model_id): Path<String>,
+    Extension(caller): Extension<RequestCaller>,
     JsonObject(body): JsonObject<TokenizeBody>,
 ) -> Result<Response, EmbeddingApiError> {
-    tokens(&state, state.model_at(&model_id)?, body).await
+    tokens(&state, &caller, state.model_at(&model_id)?, body).await
 }
 
 /// Tokenises the texts and streams their tokens.
 async fn tokens(
     state: &EmbeddingState,
+    caller: &RequestCaller,
     model: &ServedModel,
     body: TokenizeBody,
 ) -> Result<Response, EmbeddingApiError> {
@@ -169,7 +176,7 @@ async fn tokens(
     // Serialising hundreds of thousands of tokens would block an async worker, so the inference thread does it.
     let write = |text: &str, tokens: &[Token]| serde_json::to_vec(&token_records(text, tokens));
     let prompt = body.prompt_name.as_deref();
-    let rows = state.service.tokenize(model, body.inputs.0, special, prompt, write).await?;
+    let rows = state.service.tokenize(caller, model, body.inputs.0, special, prompt, write).await?;
     let rows: Vec<Vec<u8>> =
         rows.into_iter().collect::<Result<_, _>>().map_err(|_| InferenceError::Internal)?;
     let headers = [

@@ -5,9 +5,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bulkhead_inference::engine::Embedded;
+use bulkhead_inference::engine::{Caller, Embedded};
 use bulkhead_knowledge::{Embedder, Embedding, Provenance, TokenVectors};
-use bulkhead_models::{EmbedParameters, Inference, ServedModel};
+use bulkhead_models::{CallTerms, EmbedParameters, Inference, ServedModel};
 use bulkhead_text::words::usual;
 use futures_util::future::BoxFuture;
 
@@ -57,8 +57,8 @@ impl PromptEmbedder {
         };
         let mut embeddings = Vec::with_capacity(texts.len());
         for batch in texts.chunks(self.inference.max_batch_size().max(1)) {
-            let deadline = Instant::now() + BATCH_TIMEOUT;
-            let embedded = self.inference.embed(&self.model, batch.to_vec(), &parameters, deadline).await;
+            let terms = CallTerms::until(Caller::HOST, Instant::now() + BATCH_TIMEOUT);
+            let embedded = self.inference.embed(&self.model, batch.to_vec(), &parameters, terms).await;
             let embedded = embedded.map_err(|error| error.to_string())?;
             embeddings.extend(self::embeddings(embedded));
         }
