@@ -3,6 +3,7 @@
 mod access;
 mod clients;
 mod errors;
+mod fairness;
 mod load;
 mod models;
 mod openai;

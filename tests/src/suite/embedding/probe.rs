@@ -1,6 +1,7 @@
 //! Models from inside a sandbox: the example component `embed-probe`, through `bulkhead:host/embeddings` and through
 //! `wasi:nn`.
 
+mod fairness;
 mod heads;
 mod onnx;
 mod refusals;
