@@ -1,6 +1,7 @@
 //! The embedding service beside ONNX Runtime and `model2vec-rs`, on the same models and texts.
 
 pub mod engine;
+pub mod fairness;
 pub mod http;
 mod onnx;
 pub mod start;

@@ -38,7 +38,7 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 type Measure = fn(&Options, &mut Report);
 
 /// Every measure by the name that selects it.
-const MEASURES: [(&str, Measure); 15] = [
+const MEASURES: [(&str, Measure); 16] = [
     ("http", http::measure),
     ("calls", calls::measure),
     ("parsers", parsers::measure),
@@ -54,6 +54,7 @@ const MEASURES: [(&str, Measure); 15] = [
     ("embedding-http", embedding::http::measure),
     ("embedding-static", embedding::static_models::measure),
     ("embedding-start", embedding::start::measure),
+    ("fairness", embedding::fairness::measure),
 ];
 
 fn main() -> ExitCode {

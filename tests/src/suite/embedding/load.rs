@@ -88,7 +88,7 @@ async fn begun_work_goes_on_and_waiting_work_is_429() {
     let config =
         "request_timeout_seconds = 1\nthreads = 1\nmax_batch_size = 1000000\nqueue_texts = 1000000\n";
     let service = Service::start(config).await;
-    let much = much_work();
+    let much = batch(40_000);
     let first = service.post("/embed", &much);
     let second = async {
         service.wait_for("embedding_waiting_texts", |texts| texts > 0.0).await;
