@@ -27,10 +27,10 @@ const TICKET: &str = "Die Straßenlaterne vor meinem Haus ist seit Dienstag dunk
 pub fn measure(options: &Options, report: &mut Report) {
     report.section("p99 in ms while four callers embed 256 texts a request", "alone", "beside");
     let [encoder, of_static] = [ENCODER, STATIC].map(|name| pulled(known(name).unwrap()));
-    let data = tempfile::tempdir().unwrap();
-    let config = data.path().join("fairness.toml");
+    let [data, files] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let config = files.path().join("fairness.toml");
     std::fs::write(&config, configuration(&encoder, &of_static)).unwrap();
-    let host = Host::start(&data.path().join("data"), &["--demo", "--config", config.to_str().unwrap()]);
+    let host = Host::start(data.path(), &["--demo", "--config", config.to_str().unwrap()]);
     let query = json!({ "inputs": ["Wo bekomme ich einen Reisepass?"], "prompt_name": "query" });
     let sentence = json!({ "inputs": ["Where can I get a passport?"] });
     for (name, path, body, expected, most) in [
@@ -95,7 +95,7 @@ fn beside(options: &Options, address: SocketAddr, ask: impl FnOnce() -> Done) ->
 /// A request of the holder of a key.
 fn long(key: &str, body: &Value) -> Vec<u8> {
     let plain = request("POST", "/embed", &body.to_string());
-    let head = b"POST /embed HTTP/1.1\r\n";
+    let head: &[u8] = b"POST /embed HTTP/1.1\r\n";
     let rest = plain.strip_prefix(head).unwrap();
     [head, format!("authorization: Bearer {key}\r\n").as_bytes(), rest].concat()
 }
