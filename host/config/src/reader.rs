@@ -12,6 +12,7 @@ pub use key::Key;
 
 use super::{
     problems::{Origin, Problem},
+    secret::Secret,
     tree::{Node, Table, Value},
 };
 
@@ -136,20 +137,49 @@ impl Reader {
         Some(nodes.into_iter().enumerate().map(row).collect())
     }
 
+    /// Reads a list of tables, in which text is short for a table with the key `short` alone; `None` when it is left out or
+    /// wrong.
+    pub fn rows_or_texts<T>(
+        &mut self,
+        name: &str,
+        short: &str,
+        read: impl FnMut(&mut Self) -> T,
+    ) -> Option<Vec<T>> {
+        if let Some(node) = self.scope.table.remove(name) {
+            self.scope.table.insert(name.to_owned(), parse::texts_to_tables(node, short));
+        }
+        self.rows(name, read)
+    }
+
     /// Reads a table of strings under chosen names.
     pub fn strings(&mut self, name: &'static str, doc: &'static str) -> BTreeMap<String, String> {
+        self.chosen(name, "text", doc, parse::text)
+    }
+
+    /// Reads a table of secrets under chosen names, each as text or `file:PATH`.
+    pub fn secrets(&mut self, name: &'static str, doc: &'static str) -> BTreeMap<String, Secret> {
+        self.chosen(name, "text or file:PATH", doc, |value| parse::secret(value).map(Secret::new))
+    }
+
+    fn chosen<T>(
+        &mut self,
+        name: &'static str,
+        unit: &str,
+        doc: &'static str,
+        parse: impl Fn(Value) -> Result<T, String>,
+    ) -> BTreeMap<String, T> {
         self.document(KeyDoc {
             path: join(&self.scope.label, &format!("{name}.KEY")),
             default: String::new(),
-            unit: "text".to_owned(),
+            unit: unit.to_owned(),
             doc,
         });
         self.table(name, |reader| {
             let mut out = BTreeMap::new();
             for (key, node) in mem::take(&mut reader.scope.table) {
                 reader.remember(&key, node.origin);
-                match parse::text(node.value) {
-                    Ok(text) => drop(out.insert(key, text)),
+                match parse(node.value) {
+                    Ok(value) => drop(out.insert(key, value)),
                     Err(text) => reader.problem(&key, text),
                 }
             }

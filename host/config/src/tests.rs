@@ -6,6 +6,7 @@ mod checks;
 mod layers;
 mod problems;
 mod registries;
+mod rows;
 mod tables;
 
 use super::{

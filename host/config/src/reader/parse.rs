@@ -63,6 +63,29 @@ pub(super) fn indexed(table: Table) -> Result<Vec<Node>, String> {
     Ok(nodes.into_iter().map(|(_, node)| node).collect())
 }
 
+/// Turns each text of a list into a table that has it under the key `short`.
+pub(super) fn texts_to_tables(Node { origin, value }: Node, short: &str) -> Node {
+    let table = |node: Node| match node.value {
+        Value::Text(_) | Value::String(_) => {
+            let origin = node.origin.clone();
+            Node { origin, value: Value::Table(Table::from([(short.to_owned(), node)])) }
+        }
+        _ => node,
+    };
+    let value = match value {
+        Value::List(nodes) => Value::List(nodes.into_iter().map(table).collect()),
+        Value::Table(nodes) => {
+            Value::Table(nodes.into_iter().map(|(index, node)| (index, table(node))).collect())
+        }
+        text @ (Value::Text(_) | Value::String(_)) => {
+            let nodes = items(text, &origin).unwrap_or_default();
+            Value::List(nodes.into_iter().map(table).collect())
+        }
+        other => other,
+    };
+    Node { origin, value }
+}
+
 /// Returns a secret, which may be in the file of `file:PATH`; error texts never show it.
 pub(super) fn secret(value: Value) -> Result<String, String> {
     let written = text(value)?;

@@ -8,22 +8,26 @@ use std::{
 use super::{names, root};
 
 /// Each crate of the platform, and the crates of this repository that it may use.
-pub const PLATFORM: [(&str, &[&str]); 11] = [
+pub const PLATFORM: [(&str, &[&str]); 12] = [
     ("os", &[]),
     ("database", &[]),
     ("config", &["os"]),
     ("telemetry", &["config"]),
     ("http", &["config", "os", "telemetry"]),
+    ("outgoing", &["config", "telemetry"]),
     ("runtime", &["config", "os", "telemetry"]),
-    ("rollout", &["config", "database", "os", "runtime", "telemetry"]),
+    ("rollout", &["config", "database", "os", "outgoing", "runtime", "telemetry"]),
     ("service", &["config", "http", "os", "rollout", "runtime", "telemetry"]),
     ("cli", &["config", "os", "rollout", "service"]),
     ("admin", &["config", "http", "os", "rollout", "runtime", "service", "telemetry"]),
     ("server", &["admin", "cli", "config", "http", "os", "rollout", "runtime", "service", "telemetry"]),
 ];
 /// Crates of others that a crate must not know.
-const FOREIGN: [(&str, &[&str]); 2] =
-    [("http", &["wasmtime", "wasmtime-wasi"]), ("runtime", &["axum", "hyper", "tower", "tower-http"])];
+const FOREIGN: [(&str, &[&str]); 3] = [
+    ("http", &["wasmtime", "wasmtime-wasi"]),
+    ("outgoing", &["wasmtime", "wasmtime-wasi"]),
+    ("runtime", &["axum", "hyper", "tower", "tower-http"]),
+];
 
 /// Crates under `components` that the host and the components share. Every other one belongs to components alone: a change
 /// of one, such as a word in a list, does not rebuild the host.
