@@ -49,6 +49,8 @@ pub struct Slot {
     /// Models and heads that its component may use, a model with `@` and the first characters of its weights' SHA-256
     /// to pin them; absent: the default model and heads over it.
     pub models: Option<Vec<String>>,
+    /// Stores of `wasi:keyvalue` that its component may open.
+    pub keyvalue: Vec<String>,
     /// Keep an instance for further calls instead of a new one for each: faster, but a call's data in memory stays for
     /// the next.
     pub reuse: bool,
@@ -71,6 +73,7 @@ impl Slot {
             limits: spec.limits.clone(),
             grants: Vec::new(),
             models: None,
+            keyvalue: Vec::new(),
             reuse: false,
             rollout: Rollout::DEFAULT,
             signatures: Signatures::DEFAULT,
@@ -107,6 +110,11 @@ impl Slot {
                 .key("models", "Models and heads that its component may use; MODEL@SHA256 pins the weights")
                 .default_text("the default model, and heads over it")
                 .list("model ids or aliases", |text| Ok(text.to_owned())),
+            keyvalue: r
+                .key("keyvalue", "Stores of [keyvalue.stores] that its component may open")
+                .default_text("none")
+                .list("names of stores", |text| Ok(text.to_owned()))
+                .unwrap_or_default(),
             reuse: r
                 .key("reuse", "Keep instances: faster, but a call can see what an earlier one left in memory")
                 .flag(false),

@@ -93,6 +93,7 @@ pub(super) fn settings() -> Slot {
         limits: Limits::DEFAULT,
         grants: Vec::new(),
         models: None,
+        keyvalue: Vec::new(),
         reuse: false,
         rollout: Rollout::DEFAULT,
         signatures: Signatures::DEFAULT,

@@ -1,8 +1,8 @@
 //! The recording of the host's answers to a live call, from which its shadow call is answered without changing anything.
 
 use std::{
-    any::Any,
-    collections::{HashMap, VecDeque},
+    any::{Any, TypeId},
+    collections::{BTreeMap, HashMap, VecDeque},
     fmt::{self, Debug, Display, Write as _},
     sync::{Arc, Mutex, PoisonError},
 };
@@ -20,6 +20,8 @@ pub type RequestKey = Option<[u8; 32]>;
 pub struct Recording {
     limit: usize,
     recorded: Mutex<Recorded>,
+    /// What the shadow call has written in place of the host, one value a type.
+    overlays: Mutex<BTreeMap<TypeId, Arc<dyn Any + Send + Sync>>>,
 }
 
 /// The contents of a recording.
@@ -39,7 +41,7 @@ impl Debug for Recorded {
 impl Recording {
     /// Returns an empty recording that takes at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        Self { limit, recorded: Mutex::default() }
+        Self { limit, recorded: Mutex::default(), overlays: Mutex::default() }
     }
 
     /// Returns whether the answers took more than the limit. Then none is kept, and there can be no shadow call.
@@ -60,6 +62,17 @@ impl Recording {
             return;
         }
         recorded.answers.entry(key).or_default().push_back(Box::new(answer.clone()));
+    }
+
+    /// Returns the shadow call's value of a type, which is made on first use.
+    fn overlay<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
+        let mut overlays = self.overlays.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = overlays.get(&TypeId::of::<T>()).cloned().and_then(|known| known.downcast().ok());
+        known.unwrap_or_else(|| {
+            let made = Arc::<T>::default();
+            overlays.insert(TypeId::of::<T>(), made.clone());
+            made
+        })
     }
 
     /// Takes the answer to the first request with this key that has not been replayed.
@@ -119,6 +132,15 @@ impl ShadowMode {
     /// Returns whether the call must not change anything.
     pub(super) const fn is_replay(&self) -> bool {
         matches!(self, Self::Replay(_))
+    }
+
+    /// Returns where a shadow call keeps the writes of one capability, which end with the call; `None` for a call that makes
+    /// its writes. `T` is a type of the capability's own.
+    pub fn overlay<T: Default + Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        match self {
+            Self::Replay(recording) => Some(recording.overlay()),
+            Self::Off | Self::Record(_) => None,
+        }
     }
 
     /// Returns the key of a request to the host.
@@ -190,7 +212,7 @@ impl ShadowMode {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::panic)]
+    #![allow(clippy::panic, clippy::unwrap_used)]
 
     use super::*;
 
@@ -245,6 +267,15 @@ mod tests {
         }
         let key = ShadowMode::Off.key(Unasked);
         assert_eq!(ShadowMode::Off.replay_or_write(key, || 0, async { 1 }).await, 1);
+    }
+
+    #[test]
+    fn overlay_is_one_of_its_shadow_call() {
+        let (live, shadow) = pair();
+        assert!(live.overlay::<Mutex<u32>>().is_none() && ShadowMode::Off.overlay::<Mutex<u32>>().is_none());
+        *shadow.overlay::<Mutex<u32>>().unwrap().lock().unwrap() = 7;
+        assert_eq!(*shadow.overlay::<Mutex<u32>>().unwrap().lock().unwrap(), 7);
+        assert_eq!(*pair().1.overlay::<Mutex<u32>>().unwrap().lock().unwrap(), 0);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::{
 use super::{names, root};
 
 /// Each crate of the platform, and the crates of this repository that it may use.
-pub const PLATFORM: [(&str, &[&str]); 12] = [
+pub const PLATFORM: [(&str, &[&str]); 13] = [
     ("os", &[]),
     ("database", &[]),
     ("config", &["os"]),
@@ -16,6 +16,7 @@ pub const PLATFORM: [(&str, &[&str]); 12] = [
     ("http", &["config", "os", "telemetry"]),
     ("outgoing", &["config", "telemetry"]),
     ("runtime", &["config", "os", "telemetry"]),
+    ("keyvalue", &["config", "database", "os", "runtime", "telemetry"]),
     ("rollout", &["config", "database", "os", "outgoing", "runtime", "telemetry"]),
     ("service", &["config", "http", "os", "rollout", "runtime", "telemetry"]),
     ("cli", &["config", "os", "rollout", "service"]),

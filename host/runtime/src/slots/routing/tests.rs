@@ -102,6 +102,7 @@ fn version() -> Arc<Version<Unrun>> {
         limits: Limits::DEFAULT,
         grants: Vec::new(),
         models: None,
+        keyvalue: Vec::new(),
         reuse: false,
         rollout: Rollout { circuit_failures: 3, ..Rollout::DEFAULT },
         signatures: Signatures::DEFAULT,

@@ -1,0 +1,135 @@
+//! The database that holds the stores: SQLite or PostgreSQL.
+
+mod postgres;
+mod sqlite;
+
+use std::{path::Path, time::Duration};
+
+use bulkhead_os::clock::HostClock;
+use tokio::time::timeout;
+
+use super::{
+    change::Change,
+    error::StoreFailure,
+    settings::{KeyValueDatabase, StoreSettings},
+};
+use postgres::PostgresStores;
+use sqlite::SqliteStores;
+
+/// Name of the file in the data folder.
+const FILE: &str = "keyvalue.sqlite";
+/// Longest wait of a call for an answer, the wait for a connection included.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(4);
+/// Most bytes of the values that one call is answered.
+const ANSWER_BYTES: usize = 8 << 20;
+/// Keys of a page.
+const PAGE: usize = 256;
+/// Values that one transaction deletes because they have expired.
+const EXPIRED: i64 = 1000;
+
+/// The keys of a page with their numbers.
+type NumberedKeys = Vec<(i64, Vec<u8>)>;
+
+/// The database.
+pub(crate) enum Database {
+    Sqlite(SqliteStores),
+    Postgres(PostgresStores),
+}
+
+/// Waits as long as a call may.
+async fn in_time<T>(answer: impl Future<Output = Result<T, StoreFailure>>) -> Result<T, StoreFailure> {
+    // The future of a query is kilobytes large.
+    timeout(ANSWER_TIMEOUT, Box::pin(answer)).await.unwrap_or(Err(StoreFailure::Late))
+}
+
+/// Counts the bytes of values until there are too many.
+fn count(left: usize, value: Option<&Vec<u8>>) -> Result<usize, StoreFailure> {
+    left.checked_sub(value.map_or(0, Vec::len)).ok_or_else(|| {
+        StoreFailure::Refused(format!("the values have more than {ANSWER_BYTES} bytes; ask for fewer keys"))
+    })
+}
+
+/// Returns the keys of a page, and where the next one begins.
+fn page(mut rows: NumberedKeys) -> (Vec<String>, Option<u64>) {
+    let has_more = rows.len() > PAGE;
+    rows.truncate(PAGE);
+    let last = rows.last().map(|(id, _)| id.cast_unsigned());
+    let keys = rows.into_iter().filter_map(|(_, key)| String::from_utf8(key).ok()).collect();
+    (keys, last.filter(|_| has_more))
+}
+
+impl Database {
+    /// Opens the database. A file must be writable; a server need not answer yet.
+    pub(crate) async fn open(
+        database: &KeyValueDatabase,
+        data_dir: &Path,
+        clock: HostClock,
+    ) -> Result<Self, StoreFailure> {
+        match database {
+            KeyValueDatabase::DataFolder => {
+                Ok(Self::Sqlite(SqliteStores::open(&data_dir.join(FILE), clock).await?))
+            }
+            KeyValueDatabase::Sqlite(path) => Ok(Self::Sqlite(SqliteStores::open(path, clock).await?)),
+            KeyValueDatabase::Postgres(url) => Ok(Self::Postgres(PostgresStores::new(url.expose())?)),
+        }
+    }
+
+    /// Returns the value of each key that exists.
+    pub(crate) async fn values(
+        &self,
+        store: &str,
+        keys: &[String],
+    ) -> Result<Vec<Option<Vec<u8>>>, StoreFailure> {
+        match self {
+            Self::Sqlite(stores) => in_time(stores.values(store, keys)).await,
+            Self::Postgres(stores) => in_time(stores.values(store, keys)).await,
+        }
+    }
+
+    pub(crate) async fn exists(&self, store: &str, key: &str) -> Result<bool, StoreFailure> {
+        match self {
+            Self::Sqlite(stores) => in_time(stores.exists(store, key)).await,
+            Self::Postgres(stores) => in_time(stores.exists(store, key)).await,
+        }
+    }
+
+    /// Returns the keys after the one with this number, and where the next page begins.
+    pub(crate) async fn page(
+        &self,
+        store: &str,
+        after: i64,
+    ) -> Result<(Vec<String>, Option<u64>), StoreFailure> {
+        let rows = match self {
+            Self::Sqlite(stores) => in_time(stores.page(store, after)).await,
+            Self::Postgres(stores) => in_time(stores.page(store, after)).await,
+        };
+        rows.map(page)
+    }
+
+    pub(crate) async fn write(
+        &self,
+        store: &str,
+        settings: &StoreSettings,
+        change: &Change,
+    ) -> Result<u64, StoreFailure> {
+        match self {
+            Self::Sqlite(stores) => in_time(stores.write(store, settings, change)).await,
+            Self::Postgres(stores) => in_time(stores.write(store, settings, change)).await,
+        }
+    }
+
+    /// Deletes expired values of a store, within a number of them, and returns how many.
+    pub(crate) async fn expire(&self, store: &str, settings: &StoreSettings) -> Result<u64, StoreFailure> {
+        match self {
+            Self::Sqlite(stores) => in_time(stores.expire(store, settings)).await,
+            Self::Postgres(stores) => in_time(stores.expire(store, settings)).await,
+        }
+    }
+
+    pub(crate) async fn close(&self) {
+        match self {
+            Self::Sqlite(stores) => stores.close().await,
+            Self::Postgres(stores) => stores.close().await,
+        }
+    }
+}
