@@ -9,6 +9,7 @@ mod conformance;
 mod embedding;
 mod fuzzed;
 mod hostile;
+mod keyvalue;
 mod ledger;
 mod operators;
 mod own_service;
