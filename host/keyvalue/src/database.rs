@@ -32,8 +32,8 @@ type NumberedKeys = Vec<(i64, Vec<u8>)>;
 
 /// The database.
 pub(crate) enum Database {
-    Sqlite(SqliteStores),
-    Postgres(PostgresStores),
+    Sqlite(Box<SqliteStores>),
+    Postgres(Box<PostgresStores>),
 }
 
 /// Waits as long as a call may.
@@ -67,10 +67,10 @@ impl Database {
     ) -> Result<Self, StoreFailure> {
         match database {
             KeyValueDatabase::DataFolder => {
-                Ok(Self::Sqlite(SqliteStores::open(&data_dir.join(FILE), clock).await?))
+                Ok(Self::Sqlite(SqliteStores::open(&data_dir.join(FILE), clock).await?.into()))
             }
-            KeyValueDatabase::Sqlite(path) => Ok(Self::Sqlite(SqliteStores::open(path, clock).await?)),
-            KeyValueDatabase::Postgres(url) => Ok(Self::Postgres(PostgresStores::new(url.expose())?)),
+            KeyValueDatabase::Sqlite(path) => Ok(Self::Sqlite(SqliteStores::open(path, clock).await?.into())),
+            KeyValueDatabase::Postgres(url) => Ok(Self::Postgres(PostgresStores::new(url.expose())?.into())),
         }
     }
 

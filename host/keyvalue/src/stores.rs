@@ -62,9 +62,8 @@ impl KeyValue {
     ) -> Result<Arc<Self>, KeyValueError> {
         let opened = Database::open(&settings.database, data_dir, clock).await;
         let database = opened.map_err(|failure| {
-            KeyValueError::Settings(format!(
-                "the database of the stores cannot be opened: {failure}; check keyvalue.database"
-            ))
+            let text = format!("the stores cannot be opened: {failure}; check keyvalue.database");
+            KeyValueError::Settings(text)
         })?;
         let settings = settings.clone();
         Ok(Arc::new_cyclic(|own| Self {

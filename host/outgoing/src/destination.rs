@@ -109,15 +109,19 @@ impl OriginPattern {
             return Err(wrong());
         }
         let origin = Destination::of(&uri).map_err(|_| wrong())?;
-        match (&origin.host, origin.address()) {
-            (_, Some(_)) if is_wildcard => Err("must name a host after *. and no address".to_owned()),
+        let fault = match (&origin.host, origin.address()) {
+            (_, Some(_)) if is_wildcard => Some("must name a host after *. and no address".to_owned()),
             (_, Some(address)) if address.is_unspecified() || address.is_multicast() => {
-                Err("must be the address of one machine".to_owned())
+                Some("must be the address of one machine".to_owned())
             }
             (Host::Domain(name), _) if is_wildcard && !name.contains('.') => {
-                Err(format!("would allow all of {name}; name at least two labels after *."))
+                Some(format!("would allow all of {name}; name at least two labels after *."))
             }
-            _ => Ok(Self { origin, is_wildcard }),
+            _ => None,
+        };
+        match fault {
+            Some(text) => Err(text),
+            None => Ok(Self { origin, is_wildcard }),
         }
     }
 

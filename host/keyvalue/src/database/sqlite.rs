@@ -138,7 +138,7 @@ impl SqliteStores {
         self.transact(store, settings, None).await
     }
 
-    /// Makes a change in a transaction, or deletes expired values where there is none.
+    /// Makes a change in a transaction, or deletes expired values without one.
     async fn transact(
         &self,
         store: &str,

@@ -58,7 +58,9 @@ impl NameLookup for Names {
             _ => found.pop(),
         });
         let found = found.map(|address| SocketAddr::new(address, port));
-        Box::pin(async move { found.map(|found| vec![found]).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound)) })
+        Box::pin(async move {
+            found.map(|found| vec![found]).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+        })
     }
 }
 
