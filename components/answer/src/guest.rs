@@ -19,13 +19,7 @@ mod bindings {
     #![allow(clippy::indexing_slicing, clippy::todo)]
 
     wit_bindgen::generate!({
-        // Dependencies first.
-        path: [
-            "../../wit/deps/logging",
-            "../../wit/deps/config",
-            "../../wit/host",
-            "../../wit/answer",
-        ],
+        path: "../../wit/answer",
         world: "bulkhead:answer/answer",
         generate_all,
     });

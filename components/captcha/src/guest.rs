@@ -18,16 +18,7 @@ mod bindings {
     #![allow(clippy::indexing_slicing, clippy::todo)]
 
     wit_bindgen::generate!({
-        // Dependencies first.
-        path: [
-            "../../wit/deps/io",
-            "../../wit/deps/clocks",
-            "../../wit/deps/random",
-            "../../wit/deps/logging",
-            "../../wit/deps/config",
-            "../../wit/host",
-            "../../wit/captcha",
-        ],
+        path: "../../wit/captcha",
         world: "bulkhead:captcha/captcha",
         generate_all,
     });

@@ -16,13 +16,7 @@ mod bindings {
 
     wit_bindgen::generate!({
         // Dependencies first.
-        path: [
-            "../../wit/deps/logging",
-            "../../wit/deps/config",
-            "../../wit/deps/nn",
-            "../../wit/host",
-            "wit",
-        ],
+        path: ["../../wit/deps/nn", "../../wit/host", "wit"],
         world: "example:embed-probe/embed-probe",
         generate_all,
     });

@@ -17,8 +17,7 @@ mod bindings {
     #![allow(clippy::indexing_slicing, clippy::todo)]
 
     wit_bindgen::generate!({
-        // Dependencies first.
-        path: ["../../wit/deps/logging", "../../wit/status"],
+        path: "../../wit/status",
         world: "bulkhead:status/status-with-findings",
         generate_all,
     });

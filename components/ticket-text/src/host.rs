@@ -21,8 +21,7 @@ mod bindings {
                 import bulkhead:host/guard@0.1.0;
             }
         ",
-        // Dependencies first.
-        path: ["../../wit/deps/logging", "../../wit/deps/config", "../../wit/host"],
+        path: "../../wit/host",
         world: "bulkhead:ticket-text/machines",
         generate_all,
     });

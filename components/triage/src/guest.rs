@@ -19,16 +19,7 @@ mod bindings {
     #![allow(clippy::indexing_slicing, clippy::todo)]
 
     wit_bindgen::generate!({
-        // Dependencies first.
-        path: [
-            "../../wit/deps/io",
-            "../../wit/deps/clocks",
-            "../../wit/deps/logging",
-            "../../wit/deps/config",
-            "../../wit/deps/nn",
-            "../../wit/host",
-            "../../wit/triage",
-        ],
+        path: "../../wit/triage",
         world: "bulkhead:triage/triage",
         generate_all,
     });

@@ -3,7 +3,7 @@
 #![allow(missing_docs)]
 
 wasmtime::component::bindgen!({
-    path: ["../../wit/deps/logging", "../../wit/deps/config", "../../wit/host"],
+    path: "../../wit/host",
     world: "bulkhead:host/all",
     imports: {
         default: trappable,

@@ -7,10 +7,7 @@ use wasmtime::{Store, component::InstancePre};
 #[allow(missing_docs)]
 mod bindings {
     wasmtime::component::bindgen!({
-        path: [
-            "../../../wit/deps/io", "../../../wit/deps/clocks", "../../../wit/deps/random", "../../../wit/deps/logging", "../../../wit/deps/config",
-            "../../../wit/host", "../../../wit/captcha",
-        ],
+        path: "../../../wit/captcha",
         world: "bulkhead:captcha/captcha",
         exports: { default: async },
         with: {

@@ -7,7 +7,7 @@ use wasmtime::{Store, component::InstancePre};
 #[allow(missing_docs)]
 mod bindings {
     wasmtime::component::bindgen!({
-        path: ["../../../wit/deps/logging", "../../../wit/status"],
+        path: "../../../wit/status",
         world: "bulkhead:status/status",
         exports: { default: async },
         with: {
@@ -28,7 +28,7 @@ mod optional {
                 export bulkhead:status/findings@0.1.1;
             }
         ",
-        path: ["../../../wit/deps/logging", "../../../wit/status"],
+        path: "../../../wit/status",
         world: "bulkhead:slot/found",
         exports: { default: async },
     });

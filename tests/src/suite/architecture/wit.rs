@@ -17,7 +17,7 @@ pub fn everything() -> Resolve {
         names(&folder).into_iter().map(move |name| folder.join(name)).filter(|path| path.is_dir())
     };
     let own = folders(wit.clone()).filter(|folder| !folder.ends_with("deps"));
-    let mut pending: Vec<PathBuf> = folders(wit.join("deps")).chain(own).collect();
+    let mut pending: Vec<PathBuf> = folders(wit.join("deps")).collect();
     let mut resolve = Resolve::default();
     // A package can be read after those that it uses.
     while !pending.is_empty() {
@@ -34,6 +34,12 @@ pub fn everything() -> Resolve {
         }
         assert!(later.len() < pending.len(), "{later:?} cannot be read: {problems:#?}");
         pending = later;
+    }
+    for folder in own {
+        // A package brings links to those that it uses.
+        let mut package = Resolve::default();
+        package.push_dir(&folder).unwrap_or_else(|error| panic!("{}: {error:#}", folder.display()));
+        resolve.merge(package).unwrap_or_else(|error| panic!("{}: {error:#}", folder.display()));
     }
     resolve
 }

@@ -16,10 +16,7 @@ pub mod bindings {
                 import bulkhead:captcha/pow@0.1.1;
             }
         ",
-        path: [
-            "../../../wit/deps/io", "../../../wit/deps/clocks", "../../../wit/deps/random", "../../../wit/deps/logging", "../../../wit/deps/config",
-            "../../../wit/host", "../../../wit/captcha",
-        ],
+        path: "../../../wit/captcha",
         world: "bulkhead:slot/offered",
         imports: { default: async | trappable },
     });

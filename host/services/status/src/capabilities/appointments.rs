@@ -19,7 +19,7 @@ pub mod bindings {
                 import bulkhead:status/appointments@0.1.1;
             }
         ",
-        path: ["../../../wit/deps/logging", "../../../wit/status"],
+        path: "../../../wit/status",
         world: "bulkhead:slot/offered",
         imports: { default: trappable },
     });

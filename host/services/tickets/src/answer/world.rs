@@ -7,7 +7,7 @@ use wasmtime::{Store, component::InstancePre};
 #[allow(missing_docs)]
 mod bindings {
     wasmtime::component::bindgen!({
-        path: ["../../../wit/deps/logging", "../../../wit/deps/config", "../../../wit/host", "../../../wit/answer"],
+        path: "../../../wit/answer",
         world: "bulkhead:answer/answer",
         exports: { default: async },
         with: {

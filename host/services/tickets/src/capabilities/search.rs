@@ -19,7 +19,7 @@ pub mod bindings {
                 import bulkhead:answer/search@0.1.1;
             }
         ",
-        path: ["../../../wit/deps/logging", "../../../wit/deps/config", "../../../wit/host", "../../../wit/answer"],
+        path: "../../../wit/answer",
         world: "bulkhead:slot/offered",
         imports: { default: async | trappable },
     });

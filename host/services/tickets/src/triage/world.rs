@@ -7,10 +7,7 @@ use wasmtime::{Store, component::InstancePre};
 #[allow(missing_docs)]
 mod bindings {
     wasmtime::component::bindgen!({
-        path: [
-            "../../../wit/deps/io", "../../../wit/deps/clocks", "../../../wit/deps/logging", "../../../wit/deps/config", "../../../wit/deps/nn",
-            "../../../wit/host", "../../../wit/triage",
-        ],
+        path: "../../../wit/triage",
         world: "bulkhead:triage/triage",
         exports: { default: async },
         with: {

@@ -5,10 +5,7 @@ use wasmtime::{Store, component::InstancePre};
 
 mod bindings {
     wasmtime::component::bindgen!({
-        path: [
-            "../wit/deps/logging", "../wit/deps/config", "../wit/deps/nn", "../wit/host",
-            "../components/embed-probe/wit",
-        ],
+        path: ["../wit/deps/nn", "../wit/host", "../components/embed-probe/wit"],
         world: "example:embed-probe/embed-probe",
         exports: { default: async },
         with: {
