@@ -18,6 +18,7 @@ const WORLD: &str = r"
         include bulkhead:captcha/captcha@0.1.1;
         import bulkhead:host/pow@0.1.0;
         import bulkhead:host/ledger@0.1.0;
+        import bulkhead:host/guard@0.1.0;
         import wasi:config/store@0.2.0-rc.1;
         import wasi:clocks/monotonic-clock@0.2.12;
         import wasi:io/poll@0.2.12;

@@ -44,7 +44,7 @@ pub struct Slot {
     pub component: ComponentSource,
     /// What a call may use.
     pub limits: Limits,
-    /// Interfaces beyond the slot's defaults that its component may import, such as `wasi:io/poll`.
+    /// Interfaces beyond the slot's defaults that its component may import, such as `bulkhead:host/llm`.
     pub grants: Vec<String>,
     /// Models and heads that its component may use, a model with `@` and the first characters of its weights' SHA-256
     /// to pin them; absent: the default model and heads over it.
@@ -102,7 +102,7 @@ impl Slot {
             limits: Limits::read(r, spec.limits),
             grants: r
                 .key("grants", "Interfaces beyond the slot's own that its component may import")
-                .list("interfaces such as wasi:io/poll", |text| {
+                .list("interfaces such as bulkhead:host/llm", |text| {
                     grants::parse(text, &host.interfaces, &host.stubs)
                 })
                 .unwrap_or_default(),

@@ -43,10 +43,12 @@ async fn missing_export() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ungranted_import_names_the_granting_line() {
-    let guest = Guest::call("(call $block (i32.const 0)) unreachable")
-        .with_imports(r#"(import "wasi:io/poll@0.2.12" "[method]pollable.block" (func $block (param i32)))"#);
+    let guest = Guest::call("(call $check (i32.const 0) (i32.const 0) (i32.const 16)) unreachable")
+        .with_imports(
+            r#"(import "bulkhead:host/guard@0.1.0" "check-prompt" (func $check (param i32 i32 i32)))"#,
+        );
     let refusal = refusal(guest.component()).await;
-    assert!(refusal.contains("slots.captcha.grants = [\"wasi:io/poll\"]"), "{refusal}");
+    assert!(refusal.contains("slots.captcha.grants = [\"bulkhead:host/guard\"]"), "{refusal}");
     assert!(refusal.contains("wasi:random/random@0.2.12"), "the refusal lists what is offered: {refusal}");
 }
 

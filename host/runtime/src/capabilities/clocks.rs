@@ -1,12 +1,20 @@
 //! `wasi:clocks`, and `wasi:io/poll` for waiting, from wasmtime-wasi.
 
-use wasmtime::component::HasSelf;
+use wasmtime::{
+    bail,
+    component::{HasData, HasSelf, Resource, ResourceTable},
+};
 use wasmtime_wasi::{
     clocks::{WasiClocks, WasiClocksCtxView},
     p2::bindings::clocks::{monotonic_clock, wall_clock},
 };
+use wasmtime_wasi_io::{bindings::wasi::io::poll, poll::DynPollable};
 
 use super::{Access::Read, Capabilities, Capability, Interface, StoreData};
+
+/// Most pollables of one `poll`. The host looks at each without yielding and charges the guest one tick for all, and a
+/// guest may name one pollable many times.
+const POLLED: usize = 1000;
 
 fn view(guest: &mut StoreData) -> WasiClocksCtxView<'_> {
     let capabilities = &mut guest.capabilities;
@@ -64,22 +72,46 @@ const MONOTONIC_CLOCK: Interface = Interface {
     add_to_linker: |instance| monotonic_clock::add_to_linker_instance::<_, WasiClocks>(instance, view),
 };
 
-/// Waiting, which a component must be granted: a call keeps its permit while it waits.
+/// Waiting, which the deadline of the call ends. Runtimes of languages import it whether their programs wait or not.
 const POLL: Interface = Interface {
     name: "wasi:io/poll",
     version: "0.2.12",
-    is_general: false,
+    is_general: true,
     functions: &[("[method]pollable.ready", Read), ("[method]pollable.block", Read), ("poll", Read)],
     add_to_linker: |instance| {
-        wasmtime_wasi_io::bindings::wasi::io::poll::add_to_linker_instance::<StoreData, Polls>(
-            instance,
-            |guest| &mut guest.capabilities.table,
-        )
+        poll::add_to_linker_instance::<_, CappedPoll>(instance, |guest| {
+            Pollables(&mut guest.capabilities.table)
+        })
     },
 };
 
-struct Polls;
+struct CappedPoll;
 
-impl wasmtime::component::HasData for Polls {
-    type Data<'a> = &'a mut wasmtime::component::ResourceTable;
+impl HasData for CappedPoll {
+    type Data<'a> = Pollables<'a>;
+}
+
+struct Pollables<'a>(&'a mut ResourceTable);
+
+impl poll::Host for Pollables<'_> {
+    async fn poll(&mut self, pollables: Vec<Resource<DynPollable>>) -> wasmtime::Result<Vec<u32>> {
+        if pollables.len() > POLLED {
+            bail!("{} pollables in one call, over the limit of {POLLED}", pollables.len());
+        }
+        <ResourceTable as poll::Host>::poll(self.0, pollables).await
+    }
+}
+
+impl poll::HostPollable for Pollables<'_> {
+    async fn ready(&mut self, pollable: Resource<DynPollable>) -> wasmtime::Result<bool> {
+        <ResourceTable as poll::HostPollable>::ready(self.0, pollable).await
+    }
+
+    async fn block(&mut self, pollable: Resource<DynPollable>) -> wasmtime::Result<()> {
+        <ResourceTable as poll::HostPollable>::block(self.0, pollable).await
+    }
+
+    fn drop(&mut self, pollable: Resource<DynPollable>) -> wasmtime::Result<()> {
+        <ResourceTable as poll::HostPollable>::drop(self.0, pollable)
+    }
 }

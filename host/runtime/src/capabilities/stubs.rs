@@ -148,7 +148,7 @@ mod tests {
             id: SlotId::new("slot"),
             service: "service",
             limits: &Limits::DEFAULT,
-            grants: &["wasi:io/poll", "bulkhead:host/keys"],
+            grants: &["bulkhead:host/keys"],
             uses_models: false,
             component: None,
         };

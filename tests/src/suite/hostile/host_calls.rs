@@ -10,6 +10,23 @@ const SUBSCRIBE: &str = r#"
     (import "wasi:clocks/monotonic-clock@0.2.12" "subscribe-duration" (func $subscribe (param i64) (result i32)))"#;
 const SPENT: &str = r#"(import "bulkhead:captcha/ledger@0.1.1" "spent" (func $spent (param i32 i32 i32)))"#;
 
+/// Waits, in one call, for `times` the same thing, which is ready at once.
+fn polling(times: usize) -> Guest {
+    Guest::call(&format!(
+        "(local $pollable i32) (local $at i32)
+        (local.set $pollable (call $subscribe (i64.const 0)))
+        (loop $again
+            (i32.store offset=131072 (local.get $at) (local.get $pollable))
+            (local.set $at (i32.add (local.get $at) (i32.const 4)))
+            (br_if $again (i32.lt_u (local.get $at) (i32.const 8192))))
+        (call $poll (i32.const 131072) (i32.const {times}) (i32.const 16))
+        i32.const 0"
+    ))
+    .with_imports(&format!(
+        r#"{SUBSCRIBE} (import "wasi:io/poll@0.2.12" "poll" (func $poll (param i32 i32 i32)))"#
+    ))
+}
+
 hostile_guests! {
     /// Waits in the host for ever.
     host_call_that_never_returns: ends(504, "deadline"),
@@ -17,19 +34,38 @@ hostile_guests! {
             .with_imports(&format!(
                 r#"{SUBSCRIBE} (import "wasi:io/poll@0.2.12" "[method]pollable.block" (func $block (param i32)))"#
             )),
-        with { "slots.captcha.deadline_ms": "300", "slots.captcha.grants": "wasi:io/poll" };
+        with { "slots.captcha.deadline_ms": "300" };
 
     /// Takes handles and never drops them.
     handles_never_dropped: ends(500, "memory-limit"),
         Guest::call("(loop $again (drop (call $subscribe (i64.const 1))) (br $again)) unreachable")
             .with_imports(SUBSCRIBE),
-        with { "slots.captcha.cpu_ms": "10000", "slots.captcha.grants": "wasi:io/poll" };
+        with { "slots.captcha.cpu_ms": "10000" };
 
     /// Uses a handle that it has never been given.
     invented_handle: ends(500, "trap"),
         Guest::call("(call $block (i32.const 7)) i32.const 0")
-            .with_imports(r#"(import "wasi:io/poll@0.2.12" "[method]pollable.block" (func $block (param i32)))"#),
-        with { "slots.captcha.grants": "wasi:io/poll" };
+            .with_imports(r#"(import "wasi:io/poll@0.2.12" "[method]pollable.block" (func $block (param i32)))"#);
+
+    /// Asks for ever whether something is ready that always is.
+    endless_ready_poll: ends(503, "cpu-budget"),
+        Guest::call("
+            (local $pollable i32)
+            (local.set $pollable (call $subscribe (i64.const 0)))
+            (loop $again (call $block (local.get $pollable)) (br $again))
+            unreachable")
+            .with_imports(&format!(
+                r#"{SUBSCRIBE} (import "wasi:io/poll@0.2.12" "[method]pollable.block" (func $block (param i32)))"#
+            ));
+
+    /// Waits for one thing as often as the host looks at.
+    largest_poll: ends(500, "bad-answer"), polling(1000);
+
+    /// Waits for it once more.
+    too_large_poll: ends(500, "trap"), polling(1001);
+
+    /// Waits for nothing.
+    empty_poll: ends(500, "trap"), polling(0);
 
     /// Asks for as many random bytes as one host call gives.
     large_host_call: ends(500, "bad-answer"),
@@ -104,17 +140,17 @@ async fn waiting_costs_no_cpu_budget() {
         .with_imports(&format!(
             r#"{SUBSCRIBE} (import "wasi:io/poll@0.2.12" "[method]pollable.block" (func $block (param i32)))"#
         ));
-    let settings = [("slots.captcha.cpu_ms", "10"), ("slots.captcha.grants", "wasi:io/poll")];
+    let settings = [("slots.captcha.cpu_ms", "10")];
     assert_contained(guest, &settings, ends(500, "bad-answer")).await;
 }
 
 /// What an interface is not granted for does not help: it is refused before it runs.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_call_without_a_grant() {
-    let reason = refusal(
-        Guest::call("(drop (call $subscribe (i64.const 1))) unreachable").with_imports(SUBSCRIBE).component(),
-        &[],
-    )
-    .await;
-    assert!(reason.contains("slots.captcha.grants = [\"wasi:io/poll\"]"), "{reason}");
+    let guest = Guest::call("(call $check (i32.const 0) (i32.const 0) (i32.const 16)) unreachable")
+        .with_imports(
+            r#"(import "bulkhead:host/guard@0.1.0" "check-prompt" (func $check (param i32 i32 i32)))"#,
+        );
+    let reason = refusal(guest.component(), &[]).await;
+    assert!(reason.contains("slots.captcha.grants = [\"bulkhead:host/guard\"]"), "{reason}");
 }

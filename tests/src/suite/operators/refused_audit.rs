@@ -26,13 +26,14 @@ async fn assert_noted(host: &TestHost, refused: &Value) {
 async fn every_refused_component_is_noted() {
     let host = hosting_a().start().await;
     let operator = operator(&host);
-    let poll = r#"(import "wasi:io/poll@0.2.12" "[method]pollable.block" (func $block (param i32)))"#;
-    let ungranted = Guest::call("(call $block (i32.const 7)) i32.const 0").with_imports(poll);
+    let guard = r#"(import "bulkhead:host/guard@0.1.0" "check-prompt" (func $check (param i32 i32 i32)))"#;
+    let ungranted = Guest::call("(call $check (i32.const 0) (i32.const 0) (i32.const 16)) i32.const 0")
+        .with_imports(guard);
     let memories = r#"(memory (export "memory") 1)"#.to_owned() + &"(memory 1)".repeat(9);
     for (component, reason) in [
         (b"garbage".to_vec(), "not a WebAssembly component"),
         (b"\x7fELF".to_vec(), "not a WebAssembly component"),
-        (ungranted.component(), "grant it with slots.captcha.grants = [\"wasi:io/poll\"]"),
+        (ungranted.component(), "grant it with slots.captcha.grants = [\"bulkhead:host/guard\"]"),
         (Guest::default().with_memory(&memories).component(), "it has 10 memories, over the limit of 4"),
         (Guest::default().with_self_test("unreachable").component(), "self-test failed"),
     ] {

@@ -116,11 +116,11 @@ async fn bad_configuration_changes_nothing() {
 /// A component that needs its grant, and another slot whose settings are good: neither changes.
 #[tokio::test(flavor = "multi_thread")]
 async fn refused_settings_change_no_slot() {
-    let import = r#"(import "wasi:io/poll@0.2.12" "[method]pollable.block" (func $block (param i32)))"#;
-    let polling =
-        answering('A', "(if (i32.const 0) (then (call $block (i32.const 0))))").with_imports(import);
-    let granted = "[slots.captcha]\ngrants = [\"wasi:io/poll\"]\n";
-    let host = hosting_a().component(polling.component()).config(granted).start().await;
+    let import = r#"(import "bulkhead:host/guard@0.1.0" "check-prompt" (func $check (param i32 i32 i32)))"#;
+    let call = "(if (i32.const 0) (then (call $check (i32.const 0) (i32.const 0) (i32.const 16))))";
+    let checking = answering('A', call).with_imports(import);
+    let granted = "[slots.captcha]\ngrants = [\"bulkhead:host/guard\"]\n";
+    let host = hosting_a().component(checking.component()).config(granted).start().await;
     let admin = admin(&host);
     let status_before = admin.get("/v1/slots/status").await.1["active"]["id"].clone();
     rewrite(&host, |text| {
@@ -129,7 +129,7 @@ async fn refused_settings_change_no_slot() {
     let (status, error) = reload(&admin).await;
     assert_eq!((status, error["error"].as_str()), (422, Some("refused")), "{error}");
     let message = error["message"].as_str().unwrap();
-    assert!(message.starts_with("slot captcha: ") && message.contains("wasi:io/poll"), "{message}");
+    assert!(message.starts_with("slot captcha: ") && message.contains("bulkhead:host/guard"), "{message}");
     assert_eq!((letter(&host, 1).await, admin.generation().await), ('A', 0));
     assert_eq!(admin.get("/v1/slots/status").await.1["active"]["id"], status_before);
     host.stop().await;

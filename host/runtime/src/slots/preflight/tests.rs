@@ -6,7 +6,7 @@ use bulkhead_config::slots::Limits;
 
 use super::*;
 use crate::{
-    capabilities::{self, Deprecated},
+    capabilities::{self, Capability, Deprecated},
     slots::outline::Usage,
 };
 
@@ -15,8 +15,23 @@ const EXPORTS: &[&str] = &["bulkhead:captcha/challenges@0.1.0", "self-test"];
 /// Names that two interfaces had before.
 const DEPRECATED: &[Deprecated] = &[
     Deprecated { name: "bulkhead:old/keys", version: "0.1.0", instead: "bulkhead:host/keys" },
-    Deprecated { name: "wasi:old/poll", version: "0.2.0", instead: "wasi:io/poll" },
+    Deprecated { name: "bulkhead:old/llm", version: "0.1.0", instead: "bulkhead:host/llm" },
 ];
+
+/// A capability that the slot is not granted.
+struct Llm;
+
+impl Capability for Llm {
+    fn interfaces(&self) -> &'static [Interface] {
+        &[Interface {
+            name: "bulkhead:host/llm",
+            version: "0.1.2",
+            is_general: false,
+            functions: &[],
+            add_to_linker: |_| Ok(()),
+        }]
+    }
+}
 
 fn contract<'a>(grants: &'a [String], capabilities: &'a CapabilitySet) -> Contract<'a> {
     let world = "bulkhead:captcha/captcha@0.1.0";
@@ -36,7 +51,7 @@ fn contract<'a>(grants: &'a [String], capabilities: &'a CapabilitySet) -> Contra
 fn findings(exports: &[&str], imports: &[&str], grants: &[&str]) -> Vec<String> {
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let outline = Outline { imports: owned(imports), exports: owned(exports), ..Outline::default() };
-    let capabilities = capabilities::general().with_deprecated(DEPRECATED);
+    let capabilities = capabilities::general().with(Llm).with_deprecated(DEPRECATED);
     let findings = contract(&owned(grants), &capabilities).compare(&outline);
     findings.iter().map(ToString::to_string).collect()
 }
@@ -55,8 +70,8 @@ fn versions_are_compatible_by_semver() {
 
 #[test]
 fn exported_and_granted_names_pass() {
-    let imports = ["wasi:clocks/wall-clock@0.2.3", "bulkhead:host/keys@0.1.0", "wasi:io/poll@0.2.0"];
-    assert_eq!(findings(EXPORTS, &imports, &["wasi:io/poll"]), [""; 0]);
+    let imports = ["wasi:clocks/wall-clock@0.2.3", "bulkhead:host/keys@0.1.0", "bulkhead:host/llm@0.1.0"];
+    assert_eq!(findings(EXPORTS, &imports, &["bulkhead:host/llm"]), [""; 0]);
 }
 
 #[test]
@@ -127,9 +142,9 @@ fn component_of_other_kind_is_named() {
 #[test]
 fn ungranted_import_names_line_with_all_grants() {
     assert_eq!(
-        findings(EXPORTS, &["wasi:io/poll@0.2.3"], &["other:thing/here"]),
-        ["it imports wasi:io/poll@0.2.3, offered as wasi:io/poll@0.2.12 but not granted; \
-          grant it with slots.captcha.grants = [\"other:thing/here\", \"wasi:io/poll\"]"]
+        findings(EXPORTS, &["bulkhead:host/llm@0.1.1"], &["other:thing/here"]),
+        ["it imports bulkhead:host/llm@0.1.1, offered as bulkhead:host/llm@0.1.2 but not granted; \
+          grant it with slots.captcha.grants = [\"other:thing/here\", \"bulkhead:host/llm\"]"]
     );
 }
 
@@ -137,22 +152,22 @@ fn ungranted_import_names_line_with_all_grants() {
 fn deprecated_import_is_the_renamed_interface() {
     let deprecated = ["bulkhead:old/keys@0.1.0", "bulkhead:old/keys@0.1.7"];
     assert_eq!(findings(EXPORTS, &deprecated, &[]), [""; 0], "the slot has the interface");
-    let both = ["wasi:old/poll@0.2.0", "wasi:io/poll@0.2.12"];
-    for grant in ["wasi:old/poll", "wasi:io/poll"] {
+    let both = ["bulkhead:old/llm@0.1.0", "bulkhead:host/llm@0.1.2"];
+    for grant in ["bulkhead:old/llm", "bulkhead:host/llm"] {
         assert_eq!(findings(EXPORTS, &both, &[grant]), [""; 0], "{grant} grants both names");
     }
     assert_eq!(
         findings(
             EXPORTS,
-            &["bulkhead:old/keys@0.2.0", "bulkhead:old/kesy@0.1.0", "wasi:old/poll@0.2.0"],
+            &["bulkhead:old/keys@0.2.0", "bulkhead:old/kesy@0.1.0", "bulkhead:old/llm@0.1.0"],
             &[]
         ),
         [
             "it imports bulkhead:old/keys@0.2.0, this host offers bulkhead:host/keys@0.1.0; \
              build it against that version",
             "it imports bulkhead:old/kesy@0.1.0, not offered by this host; the nearest is bulkhead:host/keys",
-            "it imports wasi:old/poll@0.2.0, offered as wasi:io/poll@0.2.12 but not granted; \
-             grant it with slots.captcha.grants = [\"wasi:io/poll\"]",
+            "it imports bulkhead:old/llm@0.1.0, offered as bulkhead:host/llm@0.1.2 but not granted; \
+             grant it with slots.captcha.grants = [\"bulkhead:host/llm\"]",
         ]
     );
 }
