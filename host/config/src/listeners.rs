@@ -6,7 +6,7 @@ use super::{Config, reader::Reader};
 
 /// Rejects two listeners at one address, and an unprotected admin listener. `opened` are the listeners of services'
 /// tables, by the keys that set them.
-pub(super) fn check(reader: &mut Reader, config: &Config, opened: Vec<(&'static str, SocketAddr)>) {
+pub(super) fn check(reader: &mut Reader, config: &Config, opened: Vec<(String, SocketAddr)>) {
     let mut listeners = vec![
         ("server.listen".to_owned(), config.server.listen),
         ("server.admin_listen".to_owned(), config.server.admin_listen),
@@ -15,7 +15,7 @@ pub(super) fn check(reader: &mut Reader, config: &Config, opened: Vec<(&'static 
         let own = service.listen.filter(|_| service.enabled);
         listeners.extend(own.map(|address| (format!("services.{name}.listen"), address)));
     }
-    listeners.extend(opened.into_iter().map(|(key, address)| (key.to_owned(), address)));
+    listeners.extend(opened);
 
     for (index, (key, address)) in listeners.iter().enumerate() {
         let earlier = listeners.iter().take(index).find(|(_, other)| clash(*other, *address));

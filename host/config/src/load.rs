@@ -23,7 +23,7 @@ use super::{
     services::Services,
     sharing::Sharing,
     slots::Slots,
-    tables::Context,
+    tables::{Context, ReadBefore, ReadTables},
     tree::{self, Table},
 };
 
@@ -207,16 +207,19 @@ pub(super) fn read(
     let admin = Admin::read(reader);
     let log = Log::read(reader);
     let sandbox = Sandbox::read(reader);
-    let slots = Slots::read(reader, spec);
+    let mut slots = Slots::read(reader, spec);
     let sharing = Sharing::read(reader);
     let registries = registries::read(reader);
     slots.check_registries(reader, &registries);
     let services = Services::read(reader, &spec.services);
-    let mut context = Context::new(&server, &services, environment);
+    let read =
+        ReadBefore { spec, server: &server, services: &services, registries: &registries, environment };
+    let mut context = Context::new(read);
     for table in &spec.tables {
         table.read(reader, &mut context);
     }
-    let (tables, opened) = context.finish();
+    let ReadTables { tables, listeners: opened, slots: added } = context.finish();
+    slots.set_added(added);
     let config =
         Config { data_dir, demo, server, admin, log, sandbox, slots, sharing, registries, services, tables };
     listeners::check(reader, &config, opened);

@@ -192,7 +192,7 @@ impl Reader {
         self.origins.contains_key(&join(&self.scope.path, path))
     }
 
-    /// Records a problem with a path below the current table.
+    /// Records a problem with a path below the current table, or with the table itself where it is empty.
     pub fn problem(&mut self, path: &str, text: impl Into<String>) {
         let problem = self.problem_at(path, text.into());
         self.problems.push(problem);
@@ -292,7 +292,11 @@ impl Reader {
     }
 }
 
-/// Joins a path and a name below it.
+/// Joins a path and a name below it; the empty name is the path itself.
 fn join(path: &str, name: &str) -> String {
-    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+    match (path, name) {
+        ("", name) => name.to_owned(),
+        (path, "") => path.to_owned(),
+        (path, name) => format!("{path}.{name}"),
+    }
 }

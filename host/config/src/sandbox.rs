@@ -72,6 +72,12 @@ pub struct Sandbox {
     pub memories: usize,
     /// Tables of one component.
     pub tables: usize,
+    /// Calls of all slots that run at once; slots that are added while the host runs use what the others leave.
+    pub calls: Option<usize>,
+    /// Largest memory of a call, bytes.
+    pub memory_bytes: Option<usize>,
+    /// Largest table of a call, elements.
+    pub table_elements: Option<usize>,
     /// Threads that derive proof-of-work keys; 0 means one a core.
     pub pow_threads: usize,
     /// Proof-of-work jobs that wait for a thread.
@@ -123,6 +129,22 @@ impl Sandbox {
             tables: r
                 .key("tables", "Tables of one component; the pool reserves them for every call")
                 .integer(1..=1_000, TABLES),
+            calls: r
+                .key(
+                    "calls",
+                    "Calls of all slots that run at once, those of apps that a reload adds included",
+                )
+                .default_text("what the slots need, and 64 more")
+                .optional_integer(1..=1_000_000),
+            memory_bytes: r
+                .key("memory_bytes", "Largest `memory_bytes` of an app that a reload adds")
+                .unit("bytes")
+                .default_text("268435456, or the largest of a slot")
+                .optional_integer(64 << 10..=4 << 30),
+            table_elements: r
+                .key("table_elements", "Largest `table_elements` of an app that a reload adds")
+                .default_text("20000, or the largest of a slot")
+                .optional_integer(1..=10_000_000),
             pow_threads: r
                 .key("pow_threads", "Threads that derive proof-of-work keys; 0 means one a core")
                 .integer(0..=1024, 0),

@@ -14,6 +14,9 @@ use super::{
 };
 pub use super::{limits::Limits, slot_id::SlotId, spec::SlotSpec};
 
+/// The table of the slots that services have from the start.
+const SLOTS: &str = "slots";
+
 /// Where a slot's component comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ComponentSource {
@@ -35,11 +38,13 @@ impl ComponentSource {
     }
 }
 
-/// `[slots.NAME]`.
+/// `[slots.NAME]`, or the same keys in a table of the service that adds the slot.
 #[derive(Clone, Debug)]
 pub struct Slot {
     /// Its specification, from the service that owns it.
     pub spec: SlotSpec,
+    /// The table that its own is in, for error texts: `slots`, or one of its service.
+    pub table: &'static str,
     /// Where the component comes from.
     pub component: ComponentSource,
     /// What a call may use.
@@ -69,6 +74,7 @@ impl Slot {
     /// its settings in [`Slots`].
     pub fn new(spec: SlotSpec, component: ComponentSource) -> Self {
         Self {
+            table: SLOTS,
             component,
             limits: spec.limits.clone(),
             grants: Vec::new(),
@@ -88,15 +94,33 @@ impl Slot {
         self.spec.id
     }
 
+    /// Returns the path of a key of the slot in the configuration.
+    pub fn key(&self, name: &str) -> String {
+        format!("{}.{}.{name}", self.table, self.id())
+    }
+
     fn read(reader: &mut Reader, spec: &SlotSpec, host: &HostSpec) -> Self {
         let id = spec.id.as_str();
         // The reference has rows of its own for a slot whose defaults differ.
         let label = if *spec.limits == Limits::DEFAULT { "NAME" } else { id };
-        reader.table_as(id, label, |r| Self {
+        reader.table_as(id, label, |r| Self::read_keys(r, spec, SLOTS, host, "the one built in"))
+    }
+
+    /// Reads the keys of a slot in the current table, which is one of `table`. `built_in` describes the component of a slot
+    /// whose configuration names none.
+    pub(super) fn read_keys(
+        r: &mut Reader,
+        spec: &SlotSpec,
+        table: &'static str,
+        host: &HostSpec,
+        built_in: &'static str,
+    ) -> Self {
+        Self {
             spec: *spec,
+            table,
             component: r
                 .key("component", "Component that answers: a file, or one of an allowed registry")
-                .default_text("the one built in")
+                .default_text(built_in)
                 .optional("path or oci:// reference", ComponentSource::parse)
                 .unwrap_or(ComponentSource::Embedded),
             limits: Limits::read(r, spec.limits),
@@ -125,7 +149,15 @@ impl Slot {
                 "config",
                 "What the component reads through `wasi:config/store`, or as its environment",
             ),
-        })
+        }
+    }
+
+    /// Returns what is wrong with its component if that comes from a registry which is not allowed.
+    pub(super) fn registry_fault(&self, registries: &[Registry]) -> Option<String> {
+        match &self.component {
+            ComponentSource::Registry(reference) => registries::allowed(registries, reference).err(),
+            ComponentSource::Embedded | ComponentSource::File(_) => None,
+        }
     }
 }
 
@@ -144,9 +176,13 @@ fn name_faults(spec: &HostSpec) -> Vec<String> {
     faults
 }
 
-/// `[slots]`: every slot of the host, in the order of its services.
+/// `[slots]`: every slot that the host starts with, in the order of its services, and those that services configure in
+/// tables of their own.
 #[derive(Clone, Debug)]
-pub struct Slots(Vec<Slot>);
+pub struct Slots {
+    fixed: Vec<Slot>,
+    added: Vec<Slot>,
+}
 
 impl Slots {
     pub(super) fn read(reader: &mut Reader, spec: &HostSpec) -> Self {
@@ -161,30 +197,34 @@ impl Slots {
             let slots = spec.slots().take(MAX_SLOTS);
             slots.map(|slot| Slot::read(r, slot, spec)).collect()
         };
-        Self(reader.table("slots", read))
+        Self { fixed: reader.table(SLOTS, read), added: Vec::new() }
+    }
+
+    /// Adds the slots that services configure in tables of their own.
+    pub(super) fn set_added(&mut self, added: Vec<Slot>) {
+        self.added = added;
     }
 
     /// Reports each component that comes from a registry which is not allowed.
     pub(super) fn check_registries(&self, reader: &mut Reader, registries: &[Registry]) {
         for slot in self.each() {
-            let ComponentSource::Registry(reference) = &slot.component else { continue };
-            if let Err(text) = registries::allowed(registries, reference) {
-                reader.problem(&format!("slots.{}.component", slot.id()), text);
+            if let Some(text) = slot.registry_fault(registries) {
+                reader.problem(&slot.key("component"), text);
             }
         }
     }
 
-    /// Returns the settings of one slot, if the host has it.
+    /// Returns the settings of one slot, if the host has it or a service configures it.
     pub fn get(&self, id: SlotId) -> Option<&Slot> {
-        self.each().find(|slot| slot.id() == id)
+        self.fixed.iter().chain(&self.added).find(|slot| slot.id() == id)
     }
 
-    /// Returns the settings of every slot.
+    /// Returns the settings of every slot that the host starts with.
     pub fn each(&self) -> impl Iterator<Item = &Slot> {
-        self.0.iter()
+        self.fixed.iter()
     }
 
-    /// Returns the id of every slot.
+    /// Returns the id of every slot that the host starts with.
     pub fn ids(&self) -> impl Iterator<Item = SlotId> {
         self.each().map(Slot::id)
     }

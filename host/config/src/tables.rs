@@ -8,7 +8,15 @@ use std::{
     sync::Arc,
 };
 
-use super::{reader::Reader, server::Server, services::Services};
+use super::{
+    host_spec::HostSpec,
+    reader::Reader,
+    registries::Registry,
+    server::Server,
+    services::Services,
+    slot_id::{MAX_SLOTS, SlotId},
+    slots::{Slot, SlotSpec},
+};
 
 /// A table at the top of the configuration that a service reads.
 pub trait ServiceTable: Any + Clone + Send + Sync {
@@ -59,21 +67,35 @@ fn read<T: ServiceTable>(reader: &mut Reader, context: &mut Context<'_>) {
 
 /// The context in which a table is read.
 pub struct Context<'c> {
-    server: &'c Server,
-    services: &'c Services,
-    environment: &'c [(String, String)],
+    read: ReadBefore<'c>,
     tables: Tables,
-    listeners: Vec<(&'static str, SocketAddr)>,
+    listeners: Vec<(String, SocketAddr)>,
+    slots: Vec<Slot>,
+}
+
+/// What is read before the tables of services.
+#[derive(Clone, Copy)]
+pub(super) struct ReadBefore<'c> {
+    pub(super) spec: &'c HostSpec,
+    pub(super) server: &'c Server,
+    pub(super) services: &'c Services,
+    pub(super) registries: &'c [Registry],
+    pub(super) environment: &'c [(String, String)],
+}
+
+/// What the tables of services hold, and what they have reported while they were read.
+pub(super) struct ReadTables {
+    pub(super) tables: Tables,
+    /// Listeners by the keys that set their addresses.
+    pub(super) listeners: Vec<(String, SocketAddr)>,
+    /// Slots that services add.
+    pub(super) slots: Vec<Slot>,
 }
 
 impl<'c> Context<'c> {
     /// Begins with no table read.
-    pub(super) fn new(
-        server: &'c Server,
-        services: &'c Services,
-        environment: &'c [(String, String)],
-    ) -> Self {
-        Self { server, services, environment, tables: Tables::default(), listeners: Vec::new() }
+    pub(super) fn new(read: ReadBefore<'c>) -> Self {
+        Self { read, tables: Tables::default(), listeners: Vec::new(), slots: Vec::new() }
     }
 
     /// Returns a table that has been read before this one.
@@ -86,24 +108,71 @@ impl<'c> Context<'c> {
 
     /// Returns the environment variables, sorted by name.
     pub fn environment(&self) -> &'c [(String, String)] {
-        self.environment
+        self.read.environment
     }
 
     /// Returns the address at which a service is served.
     pub fn address(&self, service: &str) -> SocketAddr {
-        self.services.get(service).listen.unwrap_or(self.server.listen)
+        self.read.services.get(service).listen.unwrap_or(self.read.server.listen)
+    }
+
+    /// Returns the largest request body where a service names no smaller one, bytes.
+    pub fn body_bytes(&self) -> usize {
+        self.read.server.body_bytes
+    }
+
+    /// Returns the path prefixes of the services that are on, each with its service and the address that serves it. Services
+    /// without a prefix are left out.
+    pub fn path_prefixes(&self) -> impl Iterator<Item = (&'static str, SocketAddr, &str)> {
+        let shared = self.read.server.listen;
+        let services = self.read.services.each();
+        let used = services.filter(|(_, service)| service.enabled && !service.path_prefix.is_empty());
+        used.map(move |(name, service)| {
+            (name, service.listen.unwrap_or(shared), service.path_prefix.as_str())
+        })
     }
 
     /// Reports that `service` opens a listener of its own where it is on; `key` sets the address.
-    pub fn opens(&mut self, service: &str, key: &'static str, address: SocketAddr) {
-        if self.services.get(service).enabled {
-            self.listeners.push((key, address));
+    pub fn opens(&mut self, service: &str, key: impl Into<String>, address: SocketAddr) {
+        if self.read.services.get(service).enabled {
+            self.listeners.push((key.into(), address));
         }
     }
 
-    /// Returns every table that was read, and every listener that was reported.
-    pub(super) fn finish(self) -> (Tables, Vec<(&'static str, SocketAddr)>) {
-        (self.tables, self.listeners)
+    /// Returns the id of a slot that `service` adds while the host runs.
+    ///
+    /// # Errors
+    /// What is wrong with the name: it is no slot id, that of another slot, or that of another service.
+    pub fn slot_id(&self, service: &str, name: &str) -> Result<SlotId, String> {
+        let id = SlotId::parse(name).map_err(|error| error.to_string())?;
+        let HostSpec { services, .. } = self.read.spec;
+        if self.read.spec.slots().any(|slot| slot.id == id) || self.slots.iter().any(|slot| slot.id() == id) {
+            return Err("has the name of a slot of this host; choose another one".to_owned());
+        }
+        if services.iter().any(|other| other.name == name && other.name != service) {
+            return Err("has the name of a service of this host; choose another one".to_owned());
+        }
+        if self.read.spec.slots().count() + self.slots.len() >= MAX_SLOTS {
+            return Err(format!("is one slot more than the {MAX_SLOTS} that a host takes; remove one"));
+        }
+        Ok(id)
+    }
+
+    /// Reads the keys of a slot in the current table of `reader`, which is one of `table`, for a service that adds the slot
+    /// while the host runs. A reload then applies changes of the settings like those of `[slots.NAME]`.
+    pub fn slot(&mut self, reader: &mut Reader, spec: SlotSpec, table: &'static str) -> Slot {
+        let slot = Slot::read_keys(reader, &spec, table, self.read.spec, "none: push one");
+        if let Some(text) = slot.registry_fault(self.read.registries) {
+            reader.problem("component", text);
+        }
+        self.slots.push(slot.clone());
+        slot
+    }
+
+    /// Returns every table that was read, and what they have reported.
+    pub(super) fn finish(self) -> ReadTables {
+        let Self { tables, listeners, slots, .. } = self;
+        ReadTables { tables, listeners, slots }
     }
 }
 

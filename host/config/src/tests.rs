@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
+mod added_slots;
 mod checks;
 mod layers;
 mod problems;

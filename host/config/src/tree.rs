@@ -63,7 +63,7 @@ impl Value {
 pub struct ChosenNames(Vec<&'static str>);
 
 impl ChosenNames {
-    /// Makes the list of the paths that every host has, and of these in dotted form.
+    /// Makes the list of the paths that every host has, and of these in dotted form, where `*` stands for any name.
     pub(super) fn new(paths: impl IntoIterator<Item = &'static str>) -> Self {
         Self(paths.into_iter().collect())
     }
@@ -72,7 +72,11 @@ impl ChosenNames {
     pub(crate) fn are_below(&self, path: &[String]) -> bool {
         let parts: Vec<&str> = path.iter().map(String::as_str).collect();
         matches!(parts.as_slice(), ["registries"] | ["slots", _, "config"])
-            || self.0.iter().any(|known| known.split('.').eq(parts.iter().copied()))
+            || self.0.iter().any(|known| {
+                let known: Vec<&str> = known.split('.').collect();
+                let is_same = |(known, part): (&&str, &&str)| *known == "*" || known == part;
+                known.len() == parts.len() && known.iter().zip(&parts).all(is_same)
+            })
     }
 
     /// Finds the spelling that a chosen name of `path` already has in `tree`, for layers that cannot write it exactly.

@@ -52,6 +52,7 @@ impl std::fmt::Display for VersionId {
 pub fn effective_settings(settings: &Settings) -> BTreeMap<String, String> {
     let Settings {
         spec: _,
+        table: _,
         limits,
         grants,
         models,

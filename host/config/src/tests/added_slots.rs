@@ -1,0 +1,76 @@
+//! Tests of slots that a service configures in a table of its own.
+
+use super::slot;
+use crate::{
+    HostSpec, ServiceSpec,
+    reader::Reader,
+    reference,
+    slots::{Limits, Slot, SlotId, SlotSpec},
+    tables::{Context, ServiceTable, TableSpec},
+};
+
+/// A table with a slot under each chosen name.
+#[derive(Clone, Debug)]
+struct Kiosks {
+    slots: Vec<Slot>,
+}
+
+impl ServiceTable for Kiosks {
+    const NAME: &'static str = "kiosks";
+    const CHOSEN_NAMES: &'static [&'static str] = &["kiosks", "kiosks.*.config"];
+
+    fn read(reader: &mut Reader, context: &mut Context<'_>) -> Self {
+        let slots = reader.named_tables(Self::NAME, "NAME", |r, name| {
+            let any = slot("any", "shop", &Limits::DEFAULT);
+            let id = context.slot_id("shop", name).unwrap_or_else(|text| {
+                r.problem("", text);
+                any.id
+            });
+            context.slot(r, SlotSpec { id, ..any }, Self::NAME)
+        });
+        Self { slots: slots.into_iter().map(|(_, slot)| slot).collect() }
+    }
+}
+
+fn spec() -> HostSpec {
+    const SLOTS: &[SlotSpec] = &[slot("till", "shop", &Limits::DEFAULT)];
+    let services =
+        vec![ServiceSpec { name: "shop", slots: SLOTS }, ServiceSpec { name: "bakery", slots: &[] }];
+    HostSpec { services, tables: vec![TableSpec::of::<Kiosks>()], ..HostSpec::default() }
+}
+
+#[test]
+fn added_slot_has_every_slot_key() {
+    let toml = "[kiosks.north]\ncpu_ms = 7\ncomponent = 'north.wasm'\n[kiosks.north.config]\nA_0 = 'x'";
+    let config = super::loaded_for(&spec(), toml, &[("BULKHEAD_KIOSKS__NORTH__CPU_MS", "8")]).config;
+    let north = config.slots.get(SlotId::new("north")).unwrap();
+    assert_eq!((north.limits.cpu_ms, north.config["A_0"].as_str()), (8, "x"));
+    assert_eq!(north.key("cpu_ms"), "kiosks.north.cpu_ms");
+    assert_eq!(config.table::<Kiosks>().unwrap().slots.len(), 1);
+    assert_eq!(config.slots.ids().map(SlotId::as_str).collect::<Vec<_>>(), ["till"]);
+}
+
+#[test]
+fn added_slot_needs_name_of_its_own() {
+    super::each_refused_for(
+        &spec(),
+        &[
+            ("[kiosks.till]", "kiosks.till: has the name of a slot of this host"),
+            ("[kiosks.bakery]", "kiosks.bakery: has the name of a service of this host"),
+            ("[kiosks.North]", "kiosks.North: must begin with a lower-case letter"),
+            (
+                "[kiosks.north]\ncomponent = 'oci://registry.example/north:1'",
+                "line 2: kiosks.north.component: registry registry.example is not allowed",
+            ),
+            ("[kiosks.north]\ncpu_m = 1", "line 2: kiosks.north.cpu_m: unknown key; did you mean cpu_ms"),
+        ],
+    );
+}
+
+#[test]
+fn reference_has_keys_of_added_slots() {
+    let paths: Vec<String> = reference(&spec()).into_iter().map(|doc| doc.path).collect();
+    for key in ["cpu_ms", "grants", "rollout.history", "signatures.policy", "watch.folder"] {
+        assert!(paths.contains(&format!("kiosks.NAME.{key}")), "{key}: {paths:?}");
+    }
+}
