@@ -2,6 +2,7 @@
 //! service, one file each.
 
 pub mod bindings;
+mod call_state;
 mod capability;
 mod clocks;
 mod config;
@@ -24,7 +25,9 @@ use wasmtime_wasi::{WasiCtx, clocks::WasiClocksCtx, random::WasiRandomCtx};
 
 use crate::sandbox::{MemoryBudget, SandboxState};
 
+pub use self::call_state::CallState;
 pub use self::capability::{Access, Capability, CapabilitySet, Deprecated, Interface, Stub};
+pub use self::config::ConfigSecrets;
 pub use self::host_resource::{HostResource, ResourceMemoryExceeded};
 pub use self::recording::{Recording, RequestKey, ShadowMode};
 pub use self::resources::SlotResources;
@@ -56,6 +59,8 @@ pub struct Capabilities {
     random: Option<WasiRandomCtx>,
     stubs: Option<Box<WasiCtx>>,
     stdio: stdio::Stdio,
+    /// The states of capabilities of services.
+    states: call_state::CallStates,
 }
 
 impl std::fmt::Debug for Capabilities {
@@ -92,6 +97,7 @@ impl Capabilities {
             random: None,
             stubs: None,
             stdio: stdio::Stdio::default(),
+            states: call_state::CallStates::default(),
         }
     }
 

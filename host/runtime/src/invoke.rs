@@ -20,7 +20,7 @@ use crate::{
 };
 
 pub use self::{
-    outcome::{Accept, BadAnswer, CallFailure, Outcome, accept_any},
+    outcome::{Accept, BadAnswer, CallFailure, EndedCall, Outcome, accept_any},
     shadow::call_shadowed,
     shadow_diff::{ShadowDiff, json_fields, redacted, shape},
 };
@@ -63,13 +63,39 @@ where
     F: for<'a> FnOnce(&'a W, &'a mut Store<StoreData>) -> BoxFuture<'a, wasmtime::Result<GuestResult<T, E>>>
         + Send,
 {
-    call_routed(slot, None, ShadowMode::Off, accept, export).await
+    call_routed(slot, None, None, ShadowMode::Off, accept, export).await
 }
 
-/// Waits for a permit, chooses a version for `key` and calls it.
+/// Calls a version of `slot` on behalf of `key`, as [`call`] does, for a call that may run longer than `deadline_ms`: that
+/// bounds only its instantiation. `export` enforces all other limits of time, and ends with an [`EndedCall`] where one is
+/// exceeded; `longest` bounds the whole call. The call keeps its permit, its instance and its processor time until `export`
+/// returns.
+///
+/// # Errors
+/// See [`call`].
+pub async fn call_streaming<W, T, U, E, F>(
+    slot: &Slot<W>,
+    key: Option<&[u8]>,
+    longest: Duration,
+    accept: Accept<T, U>,
+    export: F,
+) -> Result<GuestResult<U, E>, CallError>
+where
+    W: World,
+    T: Send,
+    U: Send,
+    E: Send,
+    F: for<'a> FnOnce(&'a W, &'a mut Store<StoreData>) -> BoxFuture<'a, wasmtime::Result<GuestResult<T, E>>>
+        + Send,
+{
+    call_routed(slot, key, Some(longest), ShadowMode::Off, accept, export).await
+}
+
+/// Waits for a permit, chooses a version for `key` and calls it. `longest` replaces `deadline_ms` once it is instantiated.
 async fn call_routed<W, T, U, E, F>(
     slot: &Slot<W>,
     key: Option<&[u8]>,
+    longest: Option<Duration>,
     shadow: ShadowMode,
     accept: impl FnOnce(T) -> Result<U, BadAnswer> + Send,
     export: F,
@@ -101,7 +127,7 @@ where
             return Err(unavailable.into());
         }
     };
-    run(slot, &version, &mut record, shadow, accept, export).await.map_err(Into::into)
+    run(slot, &version, &mut record, longest, shadow, accept, export).await.map_err(Into::into)
 }
 
 /// Calls `self-test` of a version that takes no calls, under the slot's limits.
@@ -111,7 +137,7 @@ where
 pub async fn run_self_test<W: World>(slot: &Slot<W>, version: &Arc<Version<W>>) -> Result<(), String> {
     let mut record = CallRecord::new(&slot.metrics);
     record.exclude();
-    match run(slot, version, &mut record, ShadowMode::Off, accept_any, self_test).await {
+    match run(slot, version, &mut record, None, ShadowMode::Off, accept_any, self_test).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(text)) => Err(guest_lines(&text, SELF_TEST_TEXT_BYTES).join("\n  ")),
         Err(failure) => Err(record.explain(&failure)),
@@ -131,6 +157,7 @@ async fn run<W, T, U, E, F>(
     slot: &Slot<W>,
     version: &Arc<Version<W>>,
     record: &mut CallRecord<'_>,
+    longest: Option<Duration>,
     shadow: ShadowMode,
     accept: impl FnOnce(T) -> Result<U, BadAnswer> + Send,
     export: F,
@@ -145,14 +172,15 @@ where
 {
     let _running = slot.context.engine.running();
     let _in_flight = InFlight::new(&slot.metrics, version.tally.start_call());
-    let deadline = Instant::now() + version.settings.limits.deadline;
+    let (begun, limit) = (Instant::now(), version.settings.limits.deadline);
+    let deadline = begun + longest.unwrap_or(limit);
     let mut pooled = match slot.take_instance(version) {
         Some(mut pooled) => {
             pooled.store.data_mut().reset_for_call();
             sandbox::arm_epoch_deadline(&mut pooled.store);
             pooled
         }
-        None => instantiate(slot, version, record, deadline).await?,
+        None => instantiate(slot, version, record, begun + limit).await?,
     };
     // A pooled instance still has the values of its last call.
     pooled.store.data_mut().capabilities.begin_call(deadline, shadow);
@@ -283,7 +311,7 @@ impl<'a> CallRecord<'a> {
             Outcome::BadAnswer => "the component's answer cannot be used",
             _ => "the sandbox ended a call",
         };
-        let diagnosis = Diagnosis::new(outcome, error, guest, &version.settings.limits, slot.name());
+        let diagnosis = Diagnosis::new(outcome, error, guest, &version.settings);
         if slot.resources.diagnoses.take(diagnosis.bytes()) {
             let (name, version, outcome) = (slot.name().as_str(), &*version.id, outcome.as_str());
             let Diagnosis { reason, frames } = &diagnosis;

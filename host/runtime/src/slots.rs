@@ -329,14 +329,14 @@ impl<W: World> Slot<W> {
     /// # Errors
     /// With everything that is wrong with it.
     pub async fn check(&self, wasm: Arc<[u8]>, settings: &Settings) -> Result<ComponentDigest, LoadError> {
-        let (slot, cap) = (settings.spec, self.context.sandbox.component_bytes);
+        let (slot, table, cap) = (settings.spec, settings.table, self.context.sandbox.component_bytes);
         let limits = ComponentLimits::of(&self.context.sandbox);
         let (grants, capabilities) = (settings.grants.clone(), self.context.capabilities.clone());
         // Parsing and hashing megabytes would block a worker thread.
         let preflight = background::run(move || {
             let (world, exports) = (W::NAME, W::EXPORTS);
             let (grants, capabilities) = (&*grants, &capabilities);
-            let contract = Contract { slot, world, exports, grants, limits, capabilities };
+            let contract = Contract { slot, table, world, exports, grants, limits, capabilities };
             contract.check(&wasm, cap).map(|()| ComponentDigest::of(&wasm))
         });
         Ok(preflight.await.map_err(|_| CompileError::Stopped)??)

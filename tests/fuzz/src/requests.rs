@@ -74,7 +74,8 @@ pub fn preflight(data: &[u8]) -> Taken {
 fn check<W: World>(id: SlotId, wasm: &[u8]) -> Taken {
     let slot = *list::spec().slots().find(|slot| slot.id == id).expect("a slot of the list");
     let (limits, capabilities) = (ComponentLimits::DEFAULT, &list::capabilities());
-    let contract = Contract { slot, world: W::NAME, exports: W::EXPORTS, grants: &[], limits, capabilities };
+    let (world, exports) = (W::NAME, W::EXPORTS);
+    let contract = Contract { slot, table: "slots", world, exports, grants: &[], limits, capabilities };
     match contract.check(wasm, 1 << 20) {
         Ok(()) => {
             let outline = outline(wasm).expect("what is taken has an outline");

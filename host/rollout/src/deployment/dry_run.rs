@@ -97,8 +97,8 @@ impl<W: World> Deployment<W> {
                     let serves = state.is_serving(&version) || substitute.as_ref() == Some(&version);
                     let role = if serves { "answers" } else { "is the candidate" };
                     let reason = format!(
-                        "version {version} {role}, and under these slots.{}.signatures it may not: {reason}",
-                        self.slot.name().as_str()
+                        "version {version} {role}, and under these {} it may not: {reason}",
+                        self.slot.settings().key("signatures")
                     );
                     DeployError::Refused { version, reason }
                 }

@@ -2,11 +2,11 @@
 
 use std::fmt::{self, Display, Write as _};
 
-use bulkhead_config::slots::{Limits, SlotId};
+use bulkhead_config::slots::Slot as Settings;
 use bulkhead_telemetry::escape_guest;
 use wasmtime::WasmBacktrace;
 
-use super::{Outcome, outcome::is_handle_limit};
+use super::{EndedCall, Outcome, outcome::is_handle_limit};
 use crate::{capabilities::StoreData, sandbox::RefusedGrowth};
 
 /// Longest reason, bytes.
@@ -34,10 +34,9 @@ impl Diagnosis {
         outcome: Outcome,
         error: &wasmtime::Error,
         guest: &StoreData,
-        limits: &Limits,
-        slot: SlotId,
+        settings: &Settings,
     ) -> Self {
-        let reason = limit(outcome, error, guest, limits, slot).unwrap_or_else(|| trap(error));
+        let reason = limit(outcome, error, guest, settings).unwrap_or_else(|| trap(error));
         let frames = match outcome {
             Outcome::Trap => frames(error),
             _ => Vec::new(),
@@ -56,10 +55,13 @@ fn limit(
     outcome: Outcome,
     error: &wasmtime::Error,
     guest: &StoreData,
-    limits: &Limits,
-    slot: SlotId,
+    settings: &Settings,
 ) -> Option<String> {
-    let raise = |what: String, key: &str| format!("{what}; raise slots.{}.{key}", slot.as_str());
+    let limits = &settings.limits;
+    let raise = |what: String, key: &str| format!("{what}; raise {}", settings.key(key));
+    if let Some(EndedCall { reason, key, .. }) = error.downcast_ref() {
+        return Some(key.map_or_else(|| reason.clone(), |key| raise(reason.clone(), key)));
+    }
     let reason = match (outcome, guest.limiter.refusal()) {
         (Outcome::CpuBudget, _) => raise(error.root_cause().to_string(), "cpu_ms"),
         (Outcome::MemoryLimit, Some(RefusedGrowth::TableElements)) => {

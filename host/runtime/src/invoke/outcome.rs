@@ -71,7 +71,9 @@ impl Outcome {
 
     /// Returns the outcome that an error of wasmtime means for a guest in this state.
     pub(super) fn of(error: &wasmtime::Error, guest: &StoreData) -> Self {
-        if error.is::<CpuBudgetExceeded>() {
+        if let Some(ended) = error.downcast_ref::<EndedCall>() {
+            ended.outcome
+        } else if error.is::<CpuBudgetExceeded>() {
             Self::CpuBudget
         // Checked before the trap, because a guest traps after a refused growth.
         } else if guest.limiter.refusal().is_some()
@@ -94,6 +96,18 @@ impl Outcome {
 pub(super) fn is_handle_limit(error: &wasmtime::Error) -> bool {
     // The innermost cause only, as above.
     error.root_cause().to_string().contains(HANDLES)
+}
+
+/// The error with which a service ends a call that still runs, for a limit that the service itself enforces.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{reason}")]
+pub struct EndedCall {
+    /// The outcome of the call.
+    pub outcome: Outcome,
+    /// The reason, for the log.
+    pub reason: String,
+    /// The key below the slot's table that raises the limit, if one does.
+    pub key: Option<&'static str>,
 }
 
 /// The error of an answer that a service cannot use: a reason for the log, without the guest's own text.

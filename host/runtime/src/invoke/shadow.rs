@@ -45,14 +45,14 @@ where
         + 'static,
 {
     let Some(shadow_call) = slot.begin_shadow() else {
-        return call_routed(slot, key, ShadowMode::Off, accept, export).await;
+        return call_routed(slot, key, None, ShadowMode::Off, accept, export).await;
     };
     // The limit is what a call itself may take.
     let recording = Arc::new(Recording::new(shadow_call.version.settings.limits.memory_bytes));
     let request = export.clone();
     let accept_and_keep = move |returned: T| accept(returned.clone()).map(|answer| (answer, returned));
-    let live =
-        call_routed(slot, key, ShadowMode::Record(Arc::clone(&recording)), accept_and_keep, export).await;
+    let recorded = ShadowMode::Record(Arc::clone(&recording));
+    let live = call_routed(slot, key, None, recorded, accept_and_keep, export).await;
     let (live, observed): (_, Observed<T, E>) = match live {
         Ok(Ok((answer, returned))) => (Ok(Ok(answer)), Ok(Ok(returned))),
         Ok(Err(error)) => (Ok(Err(error.clone())), Ok(Err(error))),

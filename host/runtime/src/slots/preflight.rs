@@ -28,6 +28,8 @@ const NAMES: u64 = 200;
 pub struct Contract<'a> {
     /// The slot's description.
     pub slot: SlotSpec,
+    /// The table of the configuration that has the slot's.
+    pub table: &'static str,
     /// The slot's world.
     pub world: &'static str,
     /// The exports that a component must have.
@@ -67,6 +69,17 @@ pub enum Finding {
     OtherKind {
         /// The kind, such as `wasi:http`.
         kind: &'static str,
+        /// The export that shows it.
+        export: String,
+    },
+    /// It is built for another release of the world's package, which has other interfaces.
+    OtherRelease {
+        /// The package.
+        package: String,
+        /// The release that it is built for.
+        found: String,
+        /// The release that the slot serves.
+        served: String,
         /// The export that shows it.
         export: String,
     },
@@ -131,6 +144,9 @@ impl fmt::Display for Finding {
                 "this is a {kind} component (it exports {export}), which this host does not run; build it for the \
                  slot's world"
             ),
+            Self::OtherRelease { package, found, served, export } => {
+                write!(f, "built for {package} {found}; this host serves {served} (it exports {export})")
+            }
             Self::MissingExport { wanted, nearest: name } => {
                 write!(f, "it does not export {wanted}")?;
                 nearest(f, name)
@@ -208,8 +224,9 @@ impl Contract<'_> {
 
     /// Returns the kind of a component that lacks an export of the world.
     fn other_kind(&self, outline: &Outline) -> Option<Finding> {
-        let _ = self.missing(outline).next()?;
-        other_kind(&outline.exports)
+        let wanted = self.missing(outline).next()?;
+        let release = outline.exports.iter().find_map(|export| other_release(export, wanted));
+        release.or_else(|| other_kind(&outline.exports))
     }
 
     /// Returns the exports of the world that the component lacks.
@@ -270,7 +287,7 @@ impl Contract<'_> {
         }
         let grants = self.grants.iter().map(String::as_str).chain([interface.name]);
         let list = grants.map(|grant| format!("\"{grant}\"")).collect::<Vec<_>>().join(", ");
-        let grant = format!("slots.{}.grants = [{list}]", self.slot.id);
+        let grant = format!("{}.{}.grants = [{list}]", self.table, self.slot.id);
         Some(Finding::Ungranted { wanted, offered, grant })
     }
 }
@@ -304,6 +321,29 @@ fn other_kind(exports: &[String]) -> Option<Finding> {
         let export = exports.iter().find(|export| split(export).0 == *name)?.clone();
         Some(Finding::OtherKind { kind, export })
     })
+}
+
+/// Returns the finding for a component whose export is another interface of the package of `wanted`, in another release.
+fn other_release(export: &str, wanted: &str) -> Option<Finding> {
+    let ((found_name, found), (wanted_name, served)) = (split(export), split(wanted));
+    let (package, _) = found_name.split_once('/')?;
+    let (found, served) = (release(found?)?, release(served?)?);
+    let is_same_package = wanted_name.split_once('/').is_some_and(|(wanted, _)| wanted == package);
+    (is_same_package && found_name != wanted_name && found != served).then(|| Finding::OtherRelease {
+        package: package.to_owned(),
+        found,
+        served,
+        export: export.to_owned(),
+    })
+}
+
+/// Returns the part of a version up to the first number that is not zero.
+fn release(version: &str) -> Option<String> {
+    let mut numbers = version.split(['-', '+']).next()?.split('.');
+    match (numbers.next()?, numbers.next()) {
+        ("0", minor) => Some(format!("0.{}", minor?)),
+        (major, _) => Some(major.to_owned()),
+    }
 }
 
 /// Splits a name into interface and version.

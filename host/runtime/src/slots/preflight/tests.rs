@@ -44,7 +44,7 @@ fn contract<'a>(grants: &'a [String], capabilities: &'a CapabilitySet) -> Contra
         component: None,
     };
     let limits = ComponentLimits::DEFAULT;
-    Contract { slot, world, exports: EXPORTS, grants, limits, capabilities }
+    Contract { slot, table: "slots", world, exports: EXPORTS, grants, limits, capabilities }
 }
 
 /// Returns the findings for a component with these names.
@@ -277,4 +277,27 @@ fn file_without_component_names_its_format() {
     let empty = check(b"\0asm\x0d\0\x01\0").err().unwrap_or_default();
     assert!(empty.contains("it does not export self-test"), "{empty}");
     assert!(empty.contains("the slot offers wasi:clocks/wall-clock@0.2.12"), "{empty}");
+}
+
+#[test]
+fn component_of_another_release_is_named() {
+    let capabilities = capabilities::general();
+    let contract = Contract {
+        world: "wasi:http/proxy@0.2.12",
+        exports: &["wasi:http/incoming-handler@0.2.12"],
+        ..contract(&[], &capabilities)
+    };
+    let findings = |export: &str| {
+        let outline = Outline { exports: vec![export.to_owned()], ..Outline::default() };
+        contract.compare(&outline).iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(findings("wasi:http/incoming-handler@0.2.0"), [""; 0]);
+    assert_eq!(
+        findings("wasi:http/handler@0.3.0"),
+        ["built for wasi:http 0.3; this host serves 0.2 (it exports wasi:http/handler@0.3.0)"]
+    );
+    assert_eq!(findings("wasi:cli/run@0.2.3").len(), 1);
+    for (version, is) in [("0.2.12", "0.2"), ("0.3.0-rc-2025-09-16", "0.3"), ("1.4.0", "1")] {
+        assert_eq!(release(version).as_deref(), Some(is), "{version}");
+    }
 }
