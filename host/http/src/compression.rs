@@ -2,7 +2,7 @@
 
 use axum::{
     extract::Request,
-    http::{HeaderMap, HeaderValue, header::ACCEPT_ENCODING},
+    http::{HeaderMap, HeaderValue, Response, header::ACCEPT_ENCODING},
 };
 use tower_http::{
     CompressionLevel,
@@ -15,9 +15,23 @@ use tower_http::{
 /// Below this many bytes the header and the work outweigh what is saved.
 const LEAST_BYTES: u64 = 1024;
 
-/// Returns the layer, which skips answers that are small, streamed as events, already compressed, or have a
-/// Content-Encoding.
-pub fn gzip() -> CompressionLayer<impl Predicate> {
+/// Marks an answer that is passed on as it is, in its extensions.
+#[derive(Clone, Copy, Debug)]
+pub struct AsItIs;
+
+/// Skips answers that are marked [`AsItIs`].
+#[derive(Clone, Copy, Debug)]
+struct NotMarked;
+
+impl Predicate for NotMarked {
+    fn should_compress<B: http_body::Body>(&self, response: &Response<B>) -> bool {
+        response.extensions().get::<AsItIs>().is_none()
+    }
+}
+
+/// Returns the layer, which skips answers that are small, streamed as events, already compressed, marked [`AsItIs`], or have
+/// a Content-Encoding.
+pub(crate) fn gzip() -> CompressionLayer<impl Predicate> {
     let text_like = NotForContentType::IMAGES
         .and(NotForContentType::SSE)
         .and(NotForContentType::const_new("application/gzip"))
@@ -27,12 +41,12 @@ pub fn gzip() -> CompressionLayer<impl Predicate> {
     CompressionLayer::new()
         // JSON shrinks nearly as much as at the best level, in a fraction of the time.
         .quality(CompressionLevel::Fastest)
-        .compress_when(SizeAbove::new(LEAST_BYTES).and(text_like))
+        .compress_when(SizeAbove::new(LEAST_BYTES).and(text_like).and(NotMarked))
 }
 
 /// Ignores that a client refuses plain answers: 406 after a completed call would only withhold the answer. RFC 9110,
 /// section 12.5.3, allows this.
-pub async fn allow_plain(mut request: Request) -> Request {
+pub(crate) async fn allow_plain(mut request: Request) -> Request {
     let headers = request.headers_mut();
     if members(headers).any(refuses_plain) {
         let left: Vec<&str> = members(headers).filter(|member| !refuses_plain(member)).collect();
@@ -46,7 +60,7 @@ pub async fn allow_plain(mut request: Request) -> Request {
 }
 
 /// Returns whether a client accepts answers in gzip (RFC 9110, section 12.5.3).
-pub fn accepts_gzip(headers: &HeaderMap) -> bool {
+pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
     let mut others = false;
     for (coding, weight) in members(headers).map(weighed) {
         if coding.eq_ignore_ascii_case("gzip") || coding.eq_ignore_ascii_case("x-gzip") {
@@ -138,6 +152,15 @@ mod tests {
             assert_eq!(encoding(900, "application/json", accepting).await, None, "{accepting}");
         }
         assert_eq!(encoding(5000, "application/json", "gzip;q=0.5, identity;q=1").await, None);
+    }
+
+    #[tokio::test]
+    async fn marked_answer_is_left_as_it_is() {
+        let answer = async || (axum::Extension(AsItIs), "x".repeat(5000));
+        let router = Router::new().route("/", get(answer)).layer(gzip());
+        let request = Request::get("/").header(ACCEPT_ENCODING, "gzip").body(Body::empty());
+        let response = router.oneshot(request.unwrap()).await.unwrap();
+        assert!(!response.headers().contains_key(CONTENT_ENCODING));
     }
 
     #[test]

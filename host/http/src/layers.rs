@@ -34,19 +34,25 @@ pub struct Layers {
     pub observer: Arc<dyn RequestObserver>,
     /// A listener's own layer around its routes and their fallbacks, inside of all others.
     pub innermost: Option<RouterLayer>,
+    /// Answers what no route takes; without it, that is an error of the host.
+    pub rest: Option<Router>,
 }
 
 impl Layers {
     /// Returns the layers of public listeners.
     pub fn new(server: &Server, observer: Arc<dyn RequestObserver>) -> Self {
         let proxies = Proxies::new(server);
-        Self { compression: server.compression, proxies, observer, innermost: None }
+        Self { compression: server.compression, proxies, observer, innermost: None, rest: None }
     }
 }
 
 /// Adds the layers to all of `router`'s routes. Call it last.
 pub fn with_layers(router: Router, layers: Layers) -> Router {
     let router = error::with_fallbacks(router);
+    let router = match layers.rest {
+        Some(rest) => router.fallback_service(rest),
+        None => router,
+    };
     let router = match layers.innermost {
         Some(wrap) => wrap(router),
         None => router,

@@ -5,7 +5,7 @@ pub mod access_log;
 pub mod asset;
 pub mod bearer;
 pub mod body;
-mod compression;
+pub mod compression;
 mod connection;
 mod connection_activity;
 pub mod connection_limit;

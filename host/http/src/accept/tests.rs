@@ -159,8 +159,13 @@ fn router(gate: Arc<Gate>) -> Router {
         .route("/whole", post(async |_: axum::body::Bytes| "whole"))
         .route("/peer", get(peer))
         .with_state(gate);
-    let layers =
-        Layers { compression: true, proxies: Proxies::none(), observer: Arc::new(()), innermost: None };
+    let layers = Layers {
+        compression: true,
+        proxies: Proxies::none(),
+        observer: Arc::new(()),
+        innermost: None,
+        rest: None,
+    };
     layers::with_layers(router, layers)
 }
 

@@ -17,8 +17,13 @@ use super::*;
 async fn ask(request: axum::http::request::Builder) -> Response {
     let explode = async || -> () { panic!("as intended") };
     let router = Router::new().route("/things/{id}", get(async || "hello")).route("/panic", get(explode));
-    let layers =
-        Layers { compression: true, proxies: Proxies::none(), observer: Arc::new(()), innermost: None };
+    let layers = Layers {
+        compression: true,
+        proxies: Proxies::none(),
+        observer: Arc::new(()),
+        innermost: None,
+        rest: None,
+    };
     let request = request.header("host", "x").body(Body::empty()).unwrap();
     with_layers(router, layers).oneshot(request).await.unwrap()
 }
