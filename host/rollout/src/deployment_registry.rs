@@ -110,6 +110,11 @@ impl DeploymentRegistry {
         Some(slots.remove(at))
     }
 
+    /// Returns whether a service has added a slot while the host runs.
+    pub fn is_added(&self, id: SlotId) -> bool {
+        self.added.contains(id)
+    }
+
     /// Declares that every slot of the configuration has been added.
     pub fn mark_complete(&self) {
         self.is_complete.store(true, Ordering::Release);

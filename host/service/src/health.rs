@@ -1,6 +1,7 @@
 //! The host's health. Background tasks probe its databases, so that no health check waits for one.
 
 use std::{
+    collections::BTreeMap,
     fmt,
     sync::{
         Arc, Mutex, PoisonError,
@@ -58,6 +59,8 @@ pub struct HostHealth {
     deployments: Arc<DeploymentRegistry>,
     databases: Mutex<Vec<Arc<MonitoredDatabase>>>,
     watchers: Mutex<JoinSet<()>>,
+    /// What services report of parts that the host does without, by the name of the check.
+    faults: Mutex<BTreeMap<String, String>>,
 }
 
 /// A monitored database and the result of its last probes.
@@ -118,7 +121,21 @@ impl MonitoredDatabase {
 impl HostHealth {
     /// Returns the health of a host without databases.
     pub fn new(lifecycle: Lifecycle, deployments: Arc<DeploymentRegistry>) -> Self {
-        Self { lifecycle, deployments, databases: Mutex::default(), watchers: Mutex::default() }
+        Self {
+            lifecycle,
+            deployments,
+            databases: Mutex::default(),
+            watchers: Mutex::default(),
+            faults: Mutex::default(),
+        }
+    }
+
+    /// Replaces what a service reports: the faults of parts that the host does without, each with the name of its check,
+    /// which begins with `prefix`.
+    pub fn set_faults(&self, prefix: &str, faults: impl IntoIterator<Item = (String, String)>) {
+        let mut known = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|check, _| !check.starts_with(prefix));
+        known.extend(faults);
     }
 
     /// Starts to probe a database.
@@ -155,8 +172,13 @@ impl HostHealth {
         }
         for slot in self.deployments.all() {
             let name = slot.slot().as_str();
-            if let Some(reason) = slot.empty_reason() {
-                report.fail(format!("slot {name}"), reason);
+            match slot.empty_reason() {
+                // The host has started without it, so it also serves without it.
+                Some(reason) if self.deployments.is_added(slot.slot()) => {
+                    report.degrade(format!("slot {name}"), reason);
+                }
+                Some(reason) => report.fail(format!("slot {name}"), reason),
+                None => {}
             }
             if let Some(reason) = slot.unsaved_reason() {
                 report.degrade(format!("slot {name}"), reason);
@@ -179,6 +201,9 @@ impl HostHealth {
         }
         for database in self.databases.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             database.report(&mut report);
+        }
+        for (check, reason) in self.faults.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            report.degrade(check.clone(), reason.clone());
         }
         report
     }

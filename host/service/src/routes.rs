@@ -61,7 +61,20 @@ impl Place {
 }
 
 /// A router and the listener that serves it.
-type Placed = (Place, Router);
+#[derive(Clone)]
+struct Placed {
+    place: Place,
+    router: Router,
+    /// Whether it takes what no other router of the listener takes.
+    is_rest: bool,
+}
+
+/// The routers of a listener: its routes, and what takes the rest.
+struct Wanted {
+    place: Place,
+    routes: Router,
+    rest: Option<Router>,
+}
 
 /// Routers that are set and removed together.
 #[derive(Clone)]
@@ -103,7 +116,7 @@ impl fmt::Debug for Routes {
 impl Routes {
     /// Returns the empty routes of a host with these services. Nothing is served before [`open`](Self::open).
     pub fn new(services: Services) -> Self {
-        let shared = vec![(Place::SHARED, Router::new())];
+        let shared = vec![Placed { place: Place::SHARED, router: Router::new(), is_rest: false }];
         let host = RouteEntry { service: HOST.to_owned(), name: String::new(), routers: shared };
         let table = RouteTable { entries: vec![host], ..RouteTable::default() };
         Self { services: Arc::new(services), table: Arc::new(Mutex::new(table)), change_lock: Arc::default() }
@@ -114,7 +127,7 @@ impl Routes {
     /// # Errors
     /// See [`set`](Self::set).
     pub async fn set_shared(&self, router: Router) -> Result<(), RoutesError> {
-        let routers = vec![(Place::SHARED, router)];
+        let routers = vec![Placed { place: Place::SHARED, router, is_rest: false }];
         self.replace(RouteEntry { service: HOST.to_owned(), name: String::new(), routers }).await
     }
 
@@ -210,7 +223,7 @@ impl Routes {
         };
         let entries = with_entry(entries, entry.clone());
         // Routes that conflict close nothing.
-        let wanted: Vec<Place> = routers_by_listener(&entries)?.into_iter().map(|(place, _)| place).collect();
+        let wanted: Vec<Place> = routers_by_listener(&entries)?.into_iter().map(|wanted| wanted.place).collect();
         Ok(listeners.close_overlapping(&wanted))
     }
 
@@ -244,9 +257,18 @@ impl Routes {
 
     /// Returns a router of a service with the place of its listener.
     fn placed(&self, service: &str, at: ServedAt, router: Router) -> Result<Placed, RoutesError> {
-        if let ServedAt::Address { address, setting } = at {
-            return Ok((Place { address: Some(address), setting }, router));
-        }
+        let own = |address, setting| Place { address: Some(address), setting };
+        let (place, is_rest) = match at {
+            ServedAt::Service => return self.placed_below_prefix(service, router),
+            ServedAt::Address { address, setting } => (own(address, setting), false),
+            ServedAt::Rest { listener: None } => (Place::SHARED, true),
+            ServedAt::Rest { listener: Some((address, setting)) } => (own(address, setting), true),
+        };
+        Ok(Placed { place, router, is_rest })
+    }
+
+    /// Returns a router of a service at the service's listener, below its path prefix.
+    fn placed_below_prefix(&self, service: &str, router: Router) -> Result<Placed, RoutesError> {
         let settings = self.services.get(service);
         let place = settings.listen.map_or(Place::SHARED, |address| Place {
             address: Some(address),
@@ -256,7 +278,7 @@ impl Routes {
             "" => router,
             prefix => checked(service, || Router::new().nest(prefix, router))?,
         };
-        Ok((place, router))
+        Ok(Placed { place, router, is_rest: false })
     }
 
     fn lock(&self) -> MutexGuard<'_, RouteTable> {
@@ -277,16 +299,21 @@ fn with_entry(entries: &[RouteEntry], entry: RouteEntry) -> Vec<RouteEntry> {
 }
 
 /// Merges the routers of each listener, in the order of their first ones.
-fn routers_by_listener(entries: &[RouteEntry]) -> Result<Vec<Placed>, RoutesError> {
-    let mut listeners: Vec<Placed> = Vec::new();
-    for entry in entries {
-        for (place, router) in &entry.routers {
-            match listeners.iter_mut().find(|(known, _)| known.is_same(place)) {
-                Some((_, known)) => {
-                    let merge = || mem::take(known).merge(router.clone());
-                    *known = checked(&entry.service, merge)?;
-                }
-                None => listeners.push((place.clone(), router.clone())),
+fn routers_by_listener(entries: &[RouteEntry]) -> Result<Vec<Wanted>, RoutesError> {
+    let mut listeners: Vec<Wanted> = Vec::new();
+    for RouteEntry { service, routers, .. } in entries {
+        for Placed { place, router, is_rest } in routers {
+            let at = listeners.iter().position(|known| known.place.is_same(place)).unwrap_or(listeners.len());
+            if at == listeners.len() {
+                listeners.push(Wanted { place: place.clone(), routes: Router::new(), rest: None });
+            }
+            let Some(known) = listeners.get_mut(at) else { continue };
+            if !is_rest {
+                let merge = || mem::take(&mut known.routes).merge(router.clone());
+                known.routes = checked(service, merge)?;
+            } else if known.rest.replace(router.clone()).is_some() {
+                let reason = "another router takes the rest of the paths already".to_owned();
+                return Err(RoutesError::Conflict { service: service.clone(), reason });
             }
         }
     }

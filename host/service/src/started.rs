@@ -17,6 +17,12 @@ pub enum ServedAt {
         /// The setting that names the address, for errors and the log.
         setting: Cow<'static, str>,
     },
+    /// The shared listener, or one at an address of its own: what no route of the listener takes. The router answers every
+    /// path. One router of a listener may be served so.
+    Rest {
+        /// The address, and the setting that names it; `None` for the shared listener.
+        listener: Option<(SocketAddr, Cow<'static, str>)>,
+    },
 }
 
 /// A resource that is open while a service runs, such as a database.

@@ -15,7 +15,7 @@ pub enum NoRoom {
     /// Too few calls are left.
     #[error(
         "the instance pool has room for {free} more concurrent calls, and the slot's limits allow {wanted}; \
-         lower max_concurrent or shadow_calls"
+         lower max_concurrent or shadow_calls, or raise sandbox.calls and restart the host"
     )]
     Calls {
         /// Concurrent calls of the slot.
@@ -24,10 +24,16 @@ pub enum NoRoom {
         free: usize,
     },
     /// A call may use a larger memory than the pool has.
-    #[error("a memory of the instance pool has at most {0} bytes; lower memory_bytes")]
+    #[error(
+        "a memory of the instance pool has at most {0} bytes; lower memory_bytes, or raise sandbox.memory_bytes and \
+         restart the host"
+    )]
     Memory(usize),
     /// A call may use a larger table than the pool has.
-    #[error("a table of the instance pool has at most {0} elements; lower table_elements")]
+    #[error(
+        "a table of the instance pool has at most {0} elements; lower table_elements, or raise sandbox.table_elements and \
+         restart the host"
+    )]
     Table(usize),
 }
 

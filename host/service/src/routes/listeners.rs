@@ -18,7 +18,7 @@ use bulkhead_http::{
 use futures_util::future::BoxFuture;
 use tokio::{runtime::Handle, task::JoinSet};
 
-use super::{Place, Placed};
+use super::{Place, Wanted};
 
 /// Completes once the socket of a listener is closed.
 pub(super) type SocketClosed = BoxFuture<'static, ()>;
@@ -69,19 +69,19 @@ impl Listeners {
     ///
     /// # Errors
     /// When an address cannot be bound; nothing has changed then.
-    pub(super) fn apply(&mut self, wanted: Vec<Placed>) -> Result<Vec<SocketClosed>, ListenError> {
+    pub(super) fn apply(&mut self, wanted: Vec<Wanted>) -> Result<Vec<SocketClosed>, ListenError> {
         let runtime = self.runtime.clone();
         let _entered = runtime.enter();
         while self.tasks.try_join_next().is_some() {}
         let mut bound = Vec::new();
-        for (place, _) in &wanted {
+        for Wanted { place, .. } in &wanted {
             if !self.open.iter().any(|known| known.place.is_same(place)) {
                 bound.push(self.bind(place)?);
             }
         }
         let (mut bound, mut open) = (bound.into_iter(), Vec::with_capacity(wanted.len()));
-        for (place, router) in wanted {
-            let router = self.with_layers(&place, router);
+        for Wanted { place, routes, rest } in wanted {
+            let router = self.with_layers(&place, routes, rest);
             match self.open.iter().position(|known| known.place.is_same(&place)) {
                 Some(at) => {
                     let known = self.open.swap_remove(at);
@@ -131,9 +131,9 @@ impl Listeners {
     }
 
     /// Adds the layers of every listener to a router.
-    fn with_layers(&self, place: &Place, router: Router) -> Router {
+    fn with_layers(&self, place: &Place, routes: Router, rest: Option<Router>) -> Router {
         let innermost = self.settings.shared_layer.clone().filter(|_| place.address.is_none());
-        layers::with_layers(router, Layers { innermost, ..self.settings.layers.clone() })
+        layers::with_layers(routes, Layers { innermost, rest, ..self.settings.layers.clone() })
     }
 
     /// Serves a bound listener.
@@ -150,7 +150,7 @@ impl Listeners {
     fn close(&self, listener: OpenListener) -> SocketClosed {
         let OpenListener { place, address, router, closed, _handle } = listener;
         tracing::info!(%address, setting = &*place.setting, "the listener has no routes and is closed");
-        router.set(self.with_layers(&place, Router::new()));
+        router.set(self.with_layers(&place, Router::new(), None));
         closed
     }
 }

@@ -105,6 +105,26 @@ async fn conflicting_route_changes_nothing() {
 }
 
 #[tokio::test]
+async fn rest_gets_what_no_route_takes() {
+    let served = Served::start();
+    let (routes, shared) = (&served.routes, served.shared);
+    let rest = || {
+        let router = Router::new().fallback(async || axum::http::StatusCode::IM_A_TEAPOT);
+        vec![(ServedAt::Rest { listener: None }, router)]
+    };
+    routes.set(SERVICE, "rest", rest()).await.unwrap();
+    assert_eq!(status(shared, "/things/a").await, Some(418));
+    routes.set(SERVICE, "", at_service("/a")).await.unwrap();
+    let both = (status(shared, "/things/a").await, status(shared, "/things/b").await);
+    assert_eq!(both, (Some(200), Some(418)));
+    let conflict = routes.set(SERVICE, "more", rest()).await.unwrap_err().to_string();
+    assert!(conflict.contains("another router takes the rest"), "{conflict}");
+    routes.remove(SERVICE, "rest").await.unwrap();
+    assert_eq!(status(shared, "/things/b").await, Some(404));
+    served.stop().await;
+}
+
+#[tokio::test]
 async fn listener_is_open_while_it_has_routes() {
     let served = Served::start();
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap();
