@@ -112,9 +112,24 @@ impl Engine {
         sandbox: &Sandbox,
         limits: impl IntoIterator<Item = &'a Limits>,
     ) -> Result<Self, EngineError> {
-        let (size, component) = (PoolSize::of(limits), ComponentLimits::of(sandbox));
+        Self::with_room(sandbox, limits, &[])
+    }
+
+    /// Returns an engine for slots with these limits, and for slots that are added later: the instance pool has `room` for
+    /// their calls. A memory that is allocated on demand reserves the largest size of the former only, and moves if it grows
+    /// beyond that.
+    ///
+    /// # Errors
+    /// See [`new`](Self::new).
+    pub fn with_room<'a>(
+        sandbox: &Sandbox,
+        limits: impl IntoIterator<Item = &'a Limits>,
+        room: &[Limits],
+    ) -> Result<Self, EngineError> {
+        let fixed = PoolSize::of(limits);
+        let (size, component) = (fixed.with(room), ComponentLimits::of(sandbox));
         let pooled = CodeSettings { stack_bytes: sandbox.stack_bytes, reservation: None };
-        let demanded = CodeSettings { reservation: Some(size.memory_bytes as u64), ..pooled };
+        let demanded = CodeSettings { reservation: Some(fixed.memory_bytes as u64), ..pooled };
         let on_demand = || wasmtime::Engine::new(&demanded.configuration()).map_err(EngineError::Engine);
         let (wasmtime, code) = match sandbox.allocator {
             Allocator::OnDemand => (on_demand()?, demanded),
@@ -132,14 +147,9 @@ impl Engine {
         };
         let clock = wasmtime.clone();
         let ticker = ticker::Ticker::start(move || clock.increment_epoch()).map_err(EngineError::Ticker)?;
-        Ok(Self { wasmtime, code, ticker, memory_in_use: Arc::default(), room: Room::none(size) })
-    }
-
-    /// Leaves the calls of these limits, which are among those that it was created with, to slots that are added later.
-    #[must_use]
-    pub fn with_room<'a>(self, limits: impl IntoIterator<Item = &'a Limits>) -> Self {
-        limits.into_iter().for_each(|limits| self.room.add(limits));
-        self
+        let left = Room::none(size);
+        room.iter().for_each(|limits| left.add(limits));
+        Ok(Self { wasmtime, code, ticker, memory_in_use: Arc::default(), room: left })
     }
 
     /// Reserves the calls of a slot that is added while the host runs.

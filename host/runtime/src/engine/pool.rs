@@ -56,8 +56,12 @@ pub(super) fn calls(limits: &Limits) -> usize {
 impl PoolSize {
     /// Returns the size for concurrent calls under all of `limits`.
     pub fn of<'a>(limits: impl IntoIterator<Item = &'a Limits>) -> Self {
-        let none = Self { calls: SPARE_CALLS, memory_bytes: PAGE_BYTES, table_elements: 1 };
-        limits.into_iter().fold(none, |size, limits| Self {
+        Self { calls: SPARE_CALLS, memory_bytes: PAGE_BYTES, table_elements: 1 }.with(limits)
+    }
+
+    /// Returns the size for concurrent calls under all of `limits` too.
+    pub(super) fn with<'a>(self, limits: impl IntoIterator<Item = &'a Limits>) -> Self {
+        limits.into_iter().fold(self, |size, limits| Self {
             calls: size.calls.saturating_add(calls(limits)),
             memory_bytes: size.memory_bytes.max(limits.memory_bytes.next_multiple_of(PAGE_BYTES)),
             table_elements: size.table_elements.max(limits.table_elements),

@@ -33,8 +33,8 @@ pub(super) fn new(
     let is_on = |name| config.services.get(name).enabled;
     let on = services.iter().filter(|service| is_on(service.spec().name));
     let reserved: Vec<Limits> = on.flat_map(|service| service.reserved_limits(config)).collect();
-    let limits = used.map(|slot| &slot.limits).chain(&reserved);
-    let engine = Arc::new(Engine::new(&config.sandbox, limits)?.with_room(&reserved));
+    let limits = used.map(|slot| &slot.limits);
+    let engine = Arc::new(Engine::with_room(&config.sandbox, limits, &reserved)?);
     let key = || MasterKey::load_or_generate(&config.data_dir.join(SECRETS_DIR).join(HOST_KEY));
     let cache = config.sandbox.cache.then(key).transpose()?;
     let (folder, bytes) = (config.data_dir.join(COMPILED), config.sandbox.cache_bytes);

@@ -21,6 +21,8 @@ const SLOTS: &str = r#"
     enabled = false
     [services.status]
     enabled = false
+    [services.apps]
+    enabled = false
     [slots.captcha]
     max_concurrent = 1
     shadow_calls = 1
