@@ -3,6 +3,7 @@
 mod deprecated;
 pub mod list;
 
+pub use bulkhead_apps_service as apps;
 pub use bulkhead_captcha_service as captcha;
 pub use bulkhead_embedding_service as embedding;
 pub use bulkhead_status_service as status;

@@ -6,14 +6,14 @@ use ipnet::IpNet;
 use url::Url;
 
 /// Parses an address with a port.
-pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
+pub fn address(text: &str) -> Result<SocketAddr, String> {
     text.trim().parse().map_err(|_| {
         format!("must be an IP address with a port such as 127.0.0.1:8080 or [::1]:8080, not `{text}`")
     })
 }
 
 /// Parses a DNS name; the result is in lower case and has no final dot.
-pub(super) fn host_name(text: &str) -> Result<String, String> {
+pub fn host_name(text: &str) -> Result<String, String> {
     let name = text.trim().trim_end_matches('.').to_ascii_lowercase();
     let label = |label: &str| {
         !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))

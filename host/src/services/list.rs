@@ -6,8 +6,8 @@ pub(in crate::services) mod tests;
 use bulkhead_server::Distribution;
 
 use super::{
-    captcha::service::CaptchaPlugin, deprecated::DEPRECATED, embedding::service::EmbeddingPlugin,
-    status::service::StatusPlugin, tickets::service::TicketsPlugin,
+    apps::service::AppsPlugin, captcha::service::CaptchaPlugin, deprecated::DEPRECATED,
+    embedding::service::EmbeddingPlugin, status::service::StatusPlugin, tickets::service::TicketsPlugin,
 };
 pub use super::{
     captcha::spec::CAPTCHA,
@@ -20,12 +20,12 @@ use crate::{
     telemetry::{Metrics, family::Family},
 };
 
-/// The platform with the four services. Its metrics do not include the families of the appointment system, `zms_*`: the
+/// The platform with its services. Its metrics do not include the families of the appointment system, `zms_*`: the
 /// status component makes those, and they have a page of their own.
 pub const BULKHEAD: Distribution = Distribution {
     name: env!("CARGO_PKG_NAME"),
-    about: "A WebAssembly component host for embedding, ticket triage, appointment status and captcha services",
-    services: &[&EmbeddingPlugin, &TicketsPlugin, &StatusPlugin, &CaptchaPlugin],
+    about: "A WebAssembly component host for apps, embedding, ticket triage, appointment status and captcha services",
+    services: &[&EmbeddingPlugin, &TicketsPlugin, &StatusPlugin, &CaptchaPlugin, &AppsPlugin],
     deprecated: DEPRECATED,
     command_order: &["model", "demo", "captcha", "kb", "triage"],
 };

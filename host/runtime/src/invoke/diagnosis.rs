@@ -59,7 +59,7 @@ fn limit(
 ) -> Option<String> {
     let limits = &settings.limits;
     let raise = |what: String, key: &str| format!("{what}; raise {}", settings.key(key));
-    if let Some(EndedCall { reason, key, .. }) = error.downcast_ref() {
+    if let Some(EndedCall { reason, key, .. }) = error.downcast_ref::<EndedCall>() {
         return Some(key.map_or_else(|| reason.clone(), |key| raise(reason.clone(), key)));
     }
     let reason = match (outcome, guest.limiter.refusal()) {

@@ -76,6 +76,7 @@ fn what_changes_something_is_marked_a_write() {
         "bulkhead:captcha/ledger#record-failure",
         "bulkhead:captcha/ledger#record-visit",
         "bulkhead:host/llm#complete",
+        "wasi:http/outgoing-handler#handle",
         "wasi:logging/logging#log",
     ];
     assert_eq!(writes.collect::<BTreeSet<_>>(), expected.map(str::to_owned).into());

@@ -14,12 +14,14 @@ fn label(path: &[String]) -> String {
     match parts.as_slice() {
         ["slots", _, "config", _] => "slots.NAME.config.KEY".to_owned(),
         ["slots", _, rest @ ..] => format!("slots.NAME.{}", rest.join(".")),
+        ["apps", _, table @ ("config" | "secrets"), _] => format!("apps.NAME.{table}.KEY"),
+        ["apps", _, rest @ ..] => format!("apps.NAME.{}", rest.join(".")),
         ["registries", _, rest] => format!("registries.NAME.{rest}"),
         ["admin", "tokens", _, rest] => format!("admin.tokens.NAME.{rest}"),
         ["embedding", table @ ("default_prompts" | "graphs" | "heads"), _] => {
             format!("embedding.{table}.KEY")
         }
-        ["services", name, rest] if !["captcha", "embedding", "status", "tickets"].contains(name) => {
+        ["services", name, rest] if !["apps", "captcha", "embedding", "status", "tickets"].contains(name) => {
             format!("services.NAME.{rest}")
         }
         ["captcha", "sites", _, rest @ ..] => format!("captcha.sites.KEY.{}", rest.join(".")),

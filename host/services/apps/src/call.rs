@@ -1,0 +1,158 @@
+//! One call of a guest: the request, the response, and the end.
+
+use std::{future::Future, sync::Arc};
+
+use axum::http::Response;
+use bulkhead_runtime::{
+    capabilities::StoreData,
+    invoke::{BadAnswer, CallError},
+};
+use tokio::{sync::oneshot, task::JoinHandle};
+use tracing::Instrument as _;
+use wasmtime::Store;
+use wasmtime_wasi_http::p2::{
+    bindings::http::types::{ErrorCode, Scheme},
+    body::HyperOutgoingBody,
+};
+
+use crate::{
+    capability,
+    progress::{BodyEnd, GuestState, Progress, TimeLimits},
+    request::GuestRequest,
+    world::AppInstance,
+};
+
+/// What a guest gives in answer to a request: a response, whose body it may still write, or an error.
+pub(crate) type Head = Result<Response<HyperOutgoingBody>, ErrorCode>;
+
+/// The end of a call whose guest did not trap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answered {
+    /// It has given a response, and all of its body.
+    Complete,
+    /// It has returned without a response.
+    Nothing,
+    /// It has returned without the end of its body.
+    Unfinished,
+}
+
+/// The end of a call whose guest has reported a fault of its own: a response with a status of 500 or more, an error in place
+/// of a response, or a body that it gave up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GuestFault;
+
+/// The result of a call.
+pub(crate) type CallEnd = Result<Result<(), GuestFault>, CallError>;
+
+/// Accepts the end of a call.
+///
+/// # Errors
+/// When the guest has given less than a response.
+pub(crate) const fn accept(answered: Answered) -> Result<(), BadAnswer> {
+    match answered {
+        Answered::Complete => Ok(()),
+        Answered::Nothing => Err(BadAnswer("the component returned without a response")),
+        Answered::Unfinished => Err(BadAnswer("the component returned without the end of its response")),
+    }
+}
+
+/// Gives a request to a guest, and its response to `head`. Returns once the guest has returned and its response has been
+/// passed on, or a limit is exceeded.
+pub(crate) async fn run(
+    instance: &AppInstance,
+    store: &mut Store<StoreData>,
+    request: GuestRequest,
+    head: oneshot::Sender<Head>,
+    progress: Arc<Progress>,
+    limits: TimeLimits,
+) -> wasmtime::Result<Result<Answered, GuestFault>> {
+    // Before the store is dropped, whose end would look like that of a complete body.
+    let guard = FailGuard(Some(&*progress));
+    let scheme = if request.uri().scheme_str() == Some("https") { Scheme::Https } else { Scheme::Http };
+    let mut view = capability::view(store.data_mut());
+    let request = view.new_incoming_request(scheme, request)?;
+    let respond = respond(head, Arc::clone(&progress));
+    let response = view.new_response_outparam_from_callback(respond)?;
+    let handler = instance.0.wasi_http_incoming_handler();
+    tokio::select! {
+        biased;
+        called = handler.call_handle(&mut *store, request, response) => called?,
+        ended = progress.exceeded(&limits) => return Err(ended.into()),
+    }
+    progress.set_guest(GuestState::Returned);
+    let answered = if progress.has_head() {
+        match progress.body_end(&limits).await? {
+            BodyEnd::Complete if !progress.is_fault() => Ok(Answered::Complete),
+            BodyEnd::Complete | BodyEnd::Aborted => Err(GuestFault),
+            BodyEnd::Unfinished => Ok(Answered::Unfinished),
+        }
+    } else {
+        Ok(Answered::Nothing)
+    };
+    guard.complete();
+    Ok(answered)
+}
+
+/// Returns what a guest's response is given to.
+fn respond(
+    head: oneshot::Sender<Head>,
+    progress: Arc<Progress>,
+) -> impl FnOnce(Head) + Send + Sync + 'static {
+    move |response| {
+        match &response {
+            Ok(response) => progress.set_head(response.status().is_server_error()),
+            Err(_) => progress.set_error(),
+        }
+        // The client may have gone.
+        let _ = head.send(response);
+    }
+}
+
+/// Records that the guest has failed, unless the call is completed.
+struct FailGuard<'p>(Option<&'p Progress>);
+
+impl FailGuard<'_> {
+    fn complete(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for FailGuard<'_> {
+    fn drop(&mut self) {
+        if let Some(progress) = self.0 {
+            progress.set_guest(GuestState::Failed);
+        }
+    }
+}
+
+/// A call that runs on a task of its own, and is ended when this is dropped.
+#[derive(Debug)]
+pub(crate) struct CallTask(Option<JoinHandle<CallEnd>>);
+
+impl CallTask {
+    /// Runs a call, whose log lines belong to the current request.
+    pub(crate) fn spawn(call: impl Future<Output = CallEnd> + Send + 'static) -> Self {
+        Self(Some(tokio::spawn(call.in_current_span())))
+    }
+
+    /// Waits for the end of the call; `None` if it has panicked.
+    pub(crate) async fn end(mut self) -> Option<CallEnd> {
+        match &mut self.0 {
+            Some(task) => task.await.ok(),
+            None => None,
+        }
+    }
+
+    /// Leaves the call to itself.
+    pub(crate) fn detach(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for CallTask {
+    fn drop(&mut self) {
+        if let Some(task) = &self.0 {
+            task.abort();
+        }
+    }
+}

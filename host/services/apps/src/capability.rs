@@ -1,0 +1,178 @@
+//! `wasi:http/types` and `wasi:http/outgoing-handler`, from wasmtime-wasi-http.
+
+use std::{future::Future, sync::Arc};
+
+use axum::http::{Request, Response};
+use bulkhead_runtime::capabilities::{
+    Access::{Read, Write},
+    CallState, Capability, Interface, SlotResources, StoreData,
+};
+use wasmtime_wasi_http::{
+    Error, RequestOptions, WasiBody, WasiHttp, WasiHttpCtx, WasiHttpCtxView, WasiHttpHooks,
+    p2::bindings::http::{outgoing_handler, types},
+};
+
+use crate::outgoing;
+
+/// Largest set of header or trailer fields that a guest makes, bytes, with what each field takes in memory.
+const FIELDS_BYTES: usize = 64 << 10;
+/// Largest piece of a body that a guest hands over at once, bytes. Two wait in the host at most.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// `wasi:http`, for the components of apps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HttpCapability;
+
+impl Capability for HttpCapability {
+    fn interfaces(&self) -> &'static [Interface] {
+        &[TYPES, OUTGOING_HANDLER]
+    }
+}
+
+/// Requests, responses, fields and bodies.
+const TYPES: Interface = Interface {
+    name: "wasi:http/types",
+    version: "0.2.12",
+    is_general: false,
+    functions: &[
+        ("http-error-code", Read),
+        ("[constructor]fields", Read),
+        ("[static]fields.from-list", Read),
+        ("[method]fields.get", Read),
+        ("[method]fields.has", Read),
+        ("[method]fields.set", Read),
+        ("[method]fields.delete", Read),
+        ("[method]fields.append", Read),
+        ("[method]fields.entries", Read),
+        ("[method]fields.clone", Read),
+        ("[method]incoming-request.method", Read),
+        ("[method]incoming-request.path-with-query", Read),
+        ("[method]incoming-request.scheme", Read),
+        ("[method]incoming-request.authority", Read),
+        ("[method]incoming-request.headers", Read),
+        ("[method]incoming-request.consume", Read),
+        ("[constructor]outgoing-request", Read),
+        ("[method]outgoing-request.body", Read),
+        ("[method]outgoing-request.method", Read),
+        ("[method]outgoing-request.set-method", Read),
+        ("[method]outgoing-request.path-with-query", Read),
+        ("[method]outgoing-request.set-path-with-query", Read),
+        ("[method]outgoing-request.scheme", Read),
+        ("[method]outgoing-request.set-scheme", Read),
+        ("[method]outgoing-request.authority", Read),
+        ("[method]outgoing-request.set-authority", Read),
+        ("[method]outgoing-request.headers", Read),
+        ("[constructor]request-options", Read),
+        ("[method]request-options.connect-timeout", Read),
+        ("[method]request-options.set-connect-timeout", Read),
+        ("[method]request-options.first-byte-timeout", Read),
+        ("[method]request-options.set-first-byte-timeout", Read),
+        ("[method]request-options.between-bytes-timeout", Read),
+        ("[method]request-options.set-between-bytes-timeout", Read),
+        ("[static]response-outparam.set", Read),
+        ("[method]incoming-response.status", Read),
+        ("[method]incoming-response.headers", Read),
+        ("[method]incoming-response.consume", Read),
+        ("[method]incoming-body.stream", Read),
+        ("[static]incoming-body.finish", Read),
+        ("[method]future-trailers.subscribe", Read),
+        ("[method]future-trailers.get", Read),
+        ("[constructor]outgoing-response", Read),
+        ("[method]outgoing-response.status-code", Read),
+        ("[method]outgoing-response.set-status-code", Read),
+        ("[method]outgoing-response.headers", Read),
+        ("[method]outgoing-response.body", Read),
+        ("[method]outgoing-body.write", Read),
+        ("[static]outgoing-body.finish", Read),
+        ("[method]future-incoming-response.subscribe", Read),
+        ("[method]future-incoming-response.get", Read),
+    ],
+    add_to_linker: |instance| {
+        let stable = types::LinkOptions::default();
+        types::add_to_linker_instance::<_, WasiHttp>(instance, &stable, view)
+    },
+};
+
+/// Outgoing requests.
+const OUTGOING_HANDLER: Interface = Interface {
+    name: "wasi:http/outgoing-handler",
+    version: "0.2.12",
+    is_general: false,
+    functions: &[("handle", Write)],
+    add_to_linker: |instance| outgoing_handler::add_to_linker_instance::<_, WasiHttp>(instance, view),
+};
+
+/// The state of `wasi:http` in a store.
+pub(crate) struct HttpState {
+    context: WasiHttpCtx,
+    pub(crate) hooks: HttpHooks,
+}
+
+impl CallState for HttpState {
+    fn new(resources: &Arc<SlotResources>) -> Self {
+        let mut context = WasiHttpCtx::new();
+        context.set_field_size_limit(FIELDS_BYTES);
+        Self { context, hooks: HttpHooks { resources: Arc::clone(resources), is_trial: false } }
+    }
+}
+
+/// Returns the state of `wasi:http` in a store, and the table of the guest's handles.
+pub(crate) fn view(guest: &mut StoreData) -> WasiHttpCtxView<'_> {
+    let (HttpState { context, hooks }, table) = guest.capabilities.state_and_table::<HttpState>();
+    WasiHttpCtxView { ctx: context, table, hooks }
+}
+
+/// What the host decides about the HTTP of a guest.
+pub(crate) struct HttpHooks {
+    resources: Arc<SlotResources>,
+    /// Whether the store is that of a trial, in which nothing may change.
+    pub(crate) is_trial: bool,
+}
+
+/// The rest of an exchange after its answer has begun.
+type Exchanged = Box<dyn Future<Output = Result<(), Error>> + Send>;
+
+impl WasiHttpHooks for HttpHooks {
+    fn send_request(
+        &mut self,
+        request: Request<WasiBody>,
+        options: Option<RequestOptions>,
+        _processed: Exchanged,
+    ) -> Box<dyn Future<Output = Result<(Response<WasiBody>, Exchanged), Error>> + Send> {
+        if self.is_trial {
+            return Box::new(async { Err(Error::HttpRequestDenied) });
+        }
+        let sent = outgoing::send(&self.resources, request, options);
+        Box::new(async move {
+            let response = sent.await?;
+            let rest: Exchanged = Box::new(async { Ok(()) });
+            Ok((response, rest))
+        })
+    }
+
+    fn p2_outgoing_body_chunk_size(&mut self) -> usize {
+        PIECE_BYTES
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use bulkhead_config::slots::SlotId;
+    use bulkhead_runtime::capabilities::general;
+    use wasmtime::{Engine, component::Linker};
+
+    use super::*;
+    use crate::spec;
+
+    #[test]
+    fn interfaces_are_linked_without_a_grant() {
+        let slot = spec::slot(SlotId::parse("shop").unwrap());
+        let set = general().with(HttpCapability);
+        set.add_to_linker(&mut Linker::new(&Engine::default()), &slot, &[]).unwrap();
+        for name in ["wasi:http/types", "wasi:http/outgoing-handler", "wasi:io/poll"] {
+            assert!(set.is_granted(set.find(name).unwrap(), &slot, &[]), "{name}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Which app a request belongs to.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::{Request, State},
+    response::{IntoResponse, Response},
+};
+use bulkhead_http::{
+    error::HostError,
+    forwarded::{Client, Contradicting},
+    path,
+};
+use tower::ServiceExt as _;
+
+use crate::config::Mount;
+
+/// The apps of a listener, the most specific mount first: those for a host name before those for every one, and longer
+/// prefixes before shorter ones.
+#[derive(Clone, Default)]
+pub(crate) struct Mounts(Vec<(Mount, Router)>);
+
+impl Mounts {
+    /// Adds an app, whose router takes every path.
+    pub(crate) fn add(&mut self, mount: Mount, router: Router) {
+        let rank = |mount: &Mount| (mount.host.is_some(), mount.path_prefix.split('/').count());
+        let at = self.0.partition_point(|(known, _)| rank(known) >= rank(&mount));
+        self.0.insert(at, (mount, router));
+    }
+
+    /// Returns the router of the app that answers a host name for a path.
+    fn find(&self, host: Option<&str>, path: &str) -> Option<&Router> {
+        let is_host = |mount: &Mount| mount.host.as_deref().is_none_or(|own| host == Some(own));
+        let takes = |(mount, _): &&(Mount, Router)| {
+            is_host(mount) && path::after_prefix(path, &mount.path_prefix).is_some()
+        };
+        self.0.iter().find(takes).map(|(_, router)| router)
+    }
+
+    /// Returns a router that gives each request to its app, and has no route of its own.
+    pub(crate) fn router(self) -> Router {
+        Router::new().fallback(dispatch).with_state(Arc::new(self))
+    }
+}
+
+async fn dispatch(State(mounts): State<Arc<Mounts>>, request: Request) -> Response {
+    let host = request.extensions().get::<Client>().and_then(host_name);
+    let path = request.uri().path();
+    let found = mounts.find(host.as_deref(), path).filter(|_| path::is_plain(path)).cloned();
+    // Whose request it is depends on what the headers contradict each other in, so that any app may refuse it.
+    let contradicts = || request.extensions().get::<Contradicting>().is_some();
+    let found =
+        found.or_else(|| mounts.0.first().filter(|_| contradicts()).map(|(_, router)| router.clone()));
+    match found {
+        Some(router) => match router.oneshot(request).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        },
+        None => HostError::NOT_FOUND.into_response(),
+    }
+}
+
+/// Returns the host name that a client asked for, without port and in lower case.
+fn host_name(client: &Client) -> Option<String> {
+    let authority = client.host.as_deref()?;
+    let name = match authority.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => authority,
+    };
+    Some(name.trim_end_matches('.').to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use axum::{
+        body::{Body, to_bytes},
+        http::{Request, StatusCode},
+    };
+
+    use super::*;
+
+    fn mount(host: Option<&str>, path_prefix: &str) -> Mount {
+        let (host, path_prefix) = (host.map(str::to_owned), path_prefix.to_owned());
+        Mount { host, path_prefix, strip_prefix: false, listen: None }
+    }
+
+    /// The apps `a` for every path, `b` and `c` for prefixes, `d` and `e` for a host name.
+    fn apps() -> Router {
+        let mut mounts = Mounts::default();
+        for (name, host, prefix) in [
+            ("a", None, ""),
+            ("b", None, "/shop"),
+            ("d", Some("www.example.org"), ""),
+            ("c", None, "/shop/till"),
+            ("e", Some("www.example.org"), "/shop"),
+        ] {
+            mounts.add(mount(host, prefix), Router::new().fallback(async move || name));
+        }
+        mounts.router()
+    }
+
+    /// Returns the name of the app that answers, or the status.
+    async fn answering(host: &str, path: &str) -> Result<String, StatusCode> {
+        let mut request = Request::get(path).body(Body::empty()).unwrap();
+        let host = Some(host.to_owned());
+        request.extensions_mut().insert(Client { address: [192, 0, 2, 7].into(), scheme: "http", host });
+        let response = apps().oneshot(request).await.unwrap();
+        let status = response.status();
+        let text = to_bytes(response.into_body(), 1000).await.unwrap();
+        if status.is_success() { Ok(String::from_utf8(text.to_vec()).unwrap()) } else { Err(status) }
+    }
+
+    #[tokio::test]
+    async fn longest_prefix_of_host_wins() {
+        for (host, path, app) in [
+            ("x", "/", "a"),
+            ("x", "/shopping", "a"),
+            ("x", "/shop", "b"),
+            ("x", "/shop/tills", "b"),
+            ("x", "/sh%6Fp/a", "b"),
+            ("x", "/shop%2ftill", "a"),
+            ("x", "/shop/till/1", "c"),
+            ("x", "//shop", "a"),
+            ("www.example.org", "/", "d"),
+            ("WWW.Example.org:8080", "/shop/till", "e"),
+            ("www.example.org.", "/shop", "e"),
+            ("other.example.org", "/shop", "b"),
+        ] {
+            assert_eq!(answering(host, path).await.as_deref(), Ok(app), "{host} {path}");
+        }
+    }
+
+    #[tokio::test]
+    async fn dot_segments_are_not_found() {
+        for path in ["/shop/../admin", "/shop/%2e%2e/admin", "/./shop", "/%ff"] {
+            assert_eq!(answering("x", path).await, Err(StatusCode::NOT_FOUND), "{path}");
+        }
+    }
+
+    #[test]
+    fn host_name_has_no_port() {
+        let name = |host: &str| {
+            let host = Some(host.to_owned());
+            host_name(&Client { address: [192, 0, 2, 7].into(), scheme: "http", host })
+        };
+        assert_eq!(name("A.example:80").as_deref(), Some("a.example"));
+        assert_eq!(name("[2001:db8::1]").as_deref(), Some("[2001:db8::1]"));
+        assert_eq!(name("[2001:db8::1]:80").as_deref(), Some("[2001:db8::1]"));
+    }
+}

@@ -1,0 +1,291 @@
+//! What the parts of a call know of each other: the guest, the body of the request, that of the response, and the limits.
+
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    task::Waker,
+    time::Duration,
+};
+
+use bulkhead_runtime::invoke::{EndedCall, Outcome};
+use tokio::{
+    sync::{Notify, futures::Notified},
+    time::{Instant, sleep_until},
+};
+
+/// The limits of a call in time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TimeLimits {
+    /// Until the response begins.
+    pub(crate) head: Duration,
+    /// Between two pieces of the bodies, once the response has begun.
+    pub(crate) idle: Duration,
+    /// The whole call, with the work after its response.
+    pub(crate) whole: Duration,
+}
+
+/// The state of the guest's function.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum GuestState {
+    /// It runs.
+    #[default]
+    Running,
+    /// It has returned.
+    Returned,
+    /// It was ended before it returned.
+    Failed,
+}
+
+/// How the body of the response has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BodyEnd {
+    /// The guest has finished it, and the client has been given all of it.
+    Complete,
+    /// The guest has given it up.
+    Aborted,
+    /// The guest has returned before it had finished the body.
+    Unfinished,
+}
+
+/// The progress of one call.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    begun: Instant,
+    state: Mutex<ProgressState>,
+    /// Notified when a state changes that the call waits for.
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct ProgressState {
+    guest: GuestState,
+    /// When a piece of a body last came through, from the head of the response on.
+    moved: Option<Instant>,
+    /// Whether the body of the response waits for the guest, not the guest for the client.
+    waits_for_guest: bool,
+    body: Option<BodyEnd>,
+    is_fault: bool,
+    /// Why the host ends the call.
+    refused: Option<EndedCall>,
+    /// Wakes what passes the body on.
+    waker: Option<Waker>,
+}
+
+impl Progress {
+    pub(crate) fn new() -> Self {
+        Self { begun: Instant::now(), state: Mutex::default(), changed: Notify::new() }
+    }
+
+    /// Records that the guest has given a response, and whether it is a fault of its own.
+    pub(crate) fn set_head(&self, is_fault: bool) {
+        let mut state = self.lock();
+        (state.moved, state.is_fault) = (Some(Instant::now()), is_fault);
+        self.release(state);
+    }
+
+    /// Records that the guest has given an error in place of a response.
+    pub(crate) fn set_error(&self) {
+        let mut state = self.lock();
+        (state.moved, state.is_fault, state.body) = (Some(Instant::now()), true, Some(BodyEnd::Aborted));
+        self.release(state);
+    }
+
+    /// Returns whether the guest has given a response or an error.
+    pub(crate) fn has_head(&self) -> bool {
+        self.lock().moved.is_some()
+    }
+
+    /// Returns whether the response is an error of the guest's own.
+    pub(crate) fn is_fault(&self) -> bool {
+        self.lock().is_fault
+    }
+
+    /// Records that a piece of a body came through.
+    pub(crate) fn set_moved(&self) {
+        let mut state = self.lock();
+        if state.moved.is_some() {
+            state.moved = Some(Instant::now());
+        }
+    }
+
+    /// Records whether the body of the response waits for the guest; `waker` is woken when the guest ends. Returns the state
+    /// of the guest.
+    pub(crate) fn set_waiting(&self, waker: Option<&Waker>) -> GuestState {
+        let mut state = self.lock();
+        state.waits_for_guest = waker.is_some();
+        state.waker = waker.cloned();
+        state.guest
+    }
+
+    /// Records how the body of the response has ended.
+    pub(crate) fn set_body_end(&self, end: BodyEnd) {
+        let mut state = self.lock();
+        state.body.get_or_insert(end);
+        self.release(state);
+    }
+
+    /// Has the call end as it says.
+    pub(crate) fn refuse(&self, ended: EndedCall) {
+        let mut state = self.lock();
+        state.refused.get_or_insert(ended);
+        self.release(state);
+    }
+
+    /// Records that the guest's function has returned, or was ended.
+    pub(crate) fn set_guest(&self, guest: GuestState) {
+        let mut state = self.lock();
+        state.guest = guest;
+        let waker = state.waker.take();
+        self.release(state);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Returns whether the guest was ended before it returned.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.lock().guest == GuestState::Failed
+    }
+
+    /// Waits until a limit is exceeded, or the call is refused.
+    pub(crate) async fn exceeded(&self, limits: &TimeLimits) -> EndedCall {
+        loop {
+            // Before the state is read, so that no change is missed.
+            let changed = self.changed.notified();
+            match self.due(limits) {
+                Ok(due) => until(changed, due).await,
+                Err(ended) => return ended,
+            }
+        }
+    }
+
+    /// Waits until the body of the response has ended.
+    ///
+    /// # Errors
+    /// When a limit is exceeded before, or the call is refused.
+    pub(crate) async fn body_end(&self, limits: &TimeLimits) -> Result<BodyEnd, EndedCall> {
+        loop {
+            let changed = self.changed.notified();
+            let due = self.due(limits);
+            match self.ended_body() {
+                Some(end) => return Ok(end),
+                None => until(changed, due?).await,
+            }
+        }
+    }
+
+    /// Returns how the body has ended, unless the call is refused.
+    fn ended_body(&self) -> Option<BodyEnd> {
+        let state = self.lock();
+        state.body.filter(|_| state.refused.is_none())
+    }
+
+    /// Returns when the next limit is exceeded.
+    fn due(&self, limits: &TimeLimits) -> Result<Instant, EndedCall> {
+        let state = self.lock();
+        if let Some(ended) = &state.refused {
+            return Err(ended.clone());
+        }
+        let (due, ended) = state.due(self.begun, limits);
+        if due <= Instant::now() { Err(ended) } else { Ok(due) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ProgressState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn release(&self, state: MutexGuard<'_, ProgressState>) {
+        drop(state);
+        self.changed.notify_waiters();
+    }
+}
+
+/// Waits for a change of the state, at most until `due`.
+async fn until(changed: Notified<'_>, due: Instant) {
+    tokio::select! {
+        () = changed => {}
+        () = sleep_until(due) => {}
+    }
+}
+
+impl ProgressState {
+    /// Returns when the next limit is exceeded, and how the call then ends.
+    fn due(&self, begun: Instant, limits: &TimeLimits) -> (Instant, EndedCall) {
+        let whole = begun + limits.whole;
+        let Some(moved) = self.moved else {
+            let reason = format!("it took longer than {} ms to begin a response", limits.head.as_millis());
+            return ((begun + limits.head).min(whole), deadline(reason, "deadline_ms"));
+        };
+        let idle = moved + limits.idle;
+        if self.body.is_some() || whole <= idle {
+            return (whole, unfinished_call(limits));
+        }
+        let millis = limits.idle.as_millis();
+        let ended = if self.waits_for_guest {
+            deadline(format!("its response stopped for {millis} ms"), "stream_idle_ms")
+        } else {
+            let reason = format!("the client has read nothing for {millis} ms");
+            EndedCall { outcome: Outcome::Cancelled, reason, key: Some("stream_idle_ms") }
+        };
+        (idle, ended)
+    }
+}
+
+fn deadline(reason: String, key: &'static str) -> EndedCall {
+    EndedCall { outcome: Outcome::Deadline, reason, key: Some(key) }
+}
+
+fn unfinished_call(limits: &TimeLimits) -> EndedCall {
+    deadline(format!("it took longer than {} ms with its streams", limits.whole.as_millis()), "stream_ms")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+    const LIMITS: TimeLimits = TimeLimits { head: HOUR, idle: HOUR, whole: HOUR };
+    const SOON: Duration = Duration::from_millis(1);
+
+    #[tokio::test]
+    async fn each_limit_names_its_key() {
+        let begun = Progress::new();
+        let ended = begun.exceeded(&TimeLimits { head: SOON, ..LIMITS }).await;
+        assert_eq!((ended.outcome, ended.key), (Outcome::Deadline, Some("deadline_ms")));
+        begun.set_head(false);
+        let ended = begun.exceeded(&TimeLimits { idle: SOON, ..LIMITS }).await;
+        assert_eq!(ended.outcome, Outcome::Cancelled, "the client does not read");
+        assert_eq!(begun.set_waiting(Some(Waker::noop())), GuestState::Running);
+        let ended = begun.exceeded(&TimeLimits { idle: SOON, ..LIMITS }).await;
+        assert_eq!((ended.outcome, ended.key), (Outcome::Deadline, Some("stream_idle_ms")));
+        begun.set_body_end(BodyEnd::Complete);
+        let ended = begun.exceeded(&TimeLimits { idle: SOON, whole: SOON, ..LIMITS }).await;
+        assert_eq!((ended.outcome, ended.key), (Outcome::Deadline, Some("stream_ms")));
+    }
+
+    #[tokio::test]
+    async fn end_of_body_is_awaited() {
+        let progress = Progress::new();
+        progress.set_head(true);
+        let wait = progress.body_end(&LIMITS);
+        let end = async {
+            tokio::task::yield_now().await;
+            progress.set_moved();
+            progress.set_body_end(BodyEnd::Aborted);
+            progress.set_body_end(BodyEnd::Complete);
+        };
+        let (end, ()) = tokio::join!(wait, end);
+        assert_eq!(end.unwrap(), BodyEnd::Aborted, "the first end counts");
+        assert!(progress.is_fault());
+    }
+
+    #[tokio::test]
+    async fn refused_call_ends_at_once() {
+        let progress = Progress::new();
+        let ended = EndedCall { outcome: Outcome::BadAnswer, reason: "a reason".into(), key: None };
+        progress.refuse(ended);
+        assert_eq!(progress.exceeded(&LIMITS).await.outcome, Outcome::BadAnswer);
+        assert_eq!(progress.body_end(&LIMITS).await.unwrap_err().reason, "a reason");
+    }
+}

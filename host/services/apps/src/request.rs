@@ -1,0 +1,223 @@
+//! What a guest gets of a client's request.
+
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use axum::{
+    body::{Body, Bytes},
+    http::{
+        HeaderMap, HeaderName, HeaderValue, Request, Uri,
+        header::{CONNECTION, FORWARDED, HOST, TE},
+        request::Parts,
+    },
+};
+use bulkhead_http::forwarded::Client;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use tokio::sync::Notify;
+use wasmtime_wasi_http::Error;
+
+use crate::progress::Progress;
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+const X_FORWARDED_PREFIX: HeaderName = HeaderName::from_static("x-forwarded-prefix");
+const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+
+/// The host name of a request that names none, which HTTP/1.0 allows.
+const NO_HOST: &str = "localhost";
+
+/// A request as a guest gets it.
+pub(crate) type GuestRequest = Request<RequestBody>;
+
+/// Returns a client's request as a guest gets it: with the scheme and the host that the client used, below the mount if the
+/// mount is taken off the path, and without what concerns this connection only. `None` if its target is no path.
+pub(crate) fn for_guest(
+    mut parts: Parts,
+    body: RequestBody,
+    client: &Client,
+    stripped: Option<&str>,
+) -> Option<GuestRequest> {
+    let path = match stripped {
+        Some(prefix) => bulkhead_http::path::after_prefix(parts.uri.path(), prefix)?,
+        None => parts.uri.path(),
+    };
+    let path = if path.is_empty() { "/" } else { path };
+    let target = match parts.uri.query() {
+        Some(query) => format!("{path}?{query}"),
+        None => path.to_owned(),
+    };
+    let authority = client.host.as_deref().unwrap_or(NO_HOST);
+    let uri = Uri::builder().scheme(client.scheme).authority(authority).path_and_query(target);
+    parts.uri = uri.build().ok()?;
+    remove_hop_by_hop(&mut parts.headers);
+    set_forwarded(&mut parts.headers, client, authority, stripped);
+    let mut request = Request::new(body);
+    (*request.method_mut(), *request.uri_mut()) = (parts.method, parts.uri);
+    *request.headers_mut() = parts.headers;
+    Some(request)
+}
+
+/// Removes fields that concern one connection only (RFC 9110, section 7.6.1): those that `Connection` names, and those that
+/// always do, as far as no guest can see them anyway.
+fn remove_hop_by_hop(headers: &mut HeaderMap) {
+    let named: Vec<HeaderName> = headers
+        .get_all(CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    for name in named.iter().chain(&[CONNECTION, HOST, TE]) {
+        headers.remove(name);
+    }
+}
+
+/// Sets the fields that say who the client is, as the host knows it after trusted proxies.
+fn set_forwarded(headers: &mut HeaderMap, client: &Client, authority: &str, stripped: Option<&str>) {
+    headers.remove(FORWARDED);
+    let address = client.address.to_string();
+    for (name, value) in [
+        (X_FORWARDED_FOR, Some(address.as_str())),
+        (X_FORWARDED_HOST, Some(authority)),
+        (X_FORWARDED_PROTO, Some(client.scheme)),
+        (X_FORWARDED_PREFIX, stripped.filter(|prefix| !prefix.is_empty())),
+    ] {
+        match value.map(HeaderValue::from_str) {
+            Some(Ok(value)) => drop(headers.insert(name, value)),
+            Some(Err(_)) | None => drop(headers.remove(name)),
+        }
+    }
+}
+
+/// The body of a client's request, within a number of bytes. It is read when the guest reads it, and not before.
+pub(crate) struct RequestBody {
+    inner: Body,
+    left: usize,
+    progress: Arc<Progress>,
+    /// Notified when the body has more bytes than are left.
+    too_large: Arc<Notify>,
+}
+
+impl RequestBody {
+    /// Returns a body of at most `bytes`.
+    pub(crate) fn new(inner: Body, bytes: usize, progress: Arc<Progress>) -> Self {
+        Self { inner, left: bytes, progress, too_large: Arc::default() }
+    }
+
+    /// Returns what is notified when the body is too large.
+    pub(crate) fn too_large(&self) -> Arc<Notify> {
+        Arc::clone(&self.too_large)
+    }
+
+    /// Returns whether the client has declared a body that is too large.
+    pub(crate) fn is_declared_too_large(&self) -> bool {
+        self.inner.size_hint().lower() > self.left as u64
+    }
+}
+
+impl HttpBody for RequestBody {
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        let frame = match ready!(Pin::new(&mut self.inner).poll_frame(cx)) {
+            Some(Ok(frame)) => frame,
+            Some(Err(_)) => return Poll::Ready(Some(Err(Error::ConnectionTerminated))),
+            None => return Poll::Ready(None),
+        };
+        if let Some(data) = frame.data_ref() {
+            match self.left.checked_sub(data.len()) {
+                Some(left) => self.left = left,
+                None => {
+                    self.too_large.notify_one();
+                    return Poll::Ready(Some(Err(Error::HttpRequestBodySize(None))));
+                }
+            }
+        }
+        self.progress.set_moved();
+        Poll::Ready(Some(Ok(frame)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+    use http_body_util::BodyExt as _;
+
+    use super::*;
+
+    fn client() -> Client {
+        let host = Some("www.example.org:8443".to_owned());
+        Client { address: [192, 0, 2, 7].into(), scheme: "https", host }
+    }
+
+    fn asked(target: &str, fields: &[(&'static str, &'static str)], stripped: Option<&str>) -> GuestRequest {
+        let mut request = Request::get(target);
+        for (name, value) in fields {
+            request = request.header(*name, *value);
+        }
+        let (parts, ()) = request.body(()).unwrap().into_parts();
+        let body = RequestBody::new(Body::empty(), 0, Arc::new(Progress::new()));
+        for_guest(parts, body, &client(), stripped).unwrap()
+    }
+
+    #[test]
+    fn guest_sees_scheme_and_host_of_client() {
+        let request = asked("/shop/a?b=c", &[("host", "10.0.0.1"), ("forwarded", "for=10.0.0.1")], None);
+        assert_eq!(request.uri(), "https://www.example.org:8443/shop/a?b=c");
+        let headers = request.headers();
+        assert_eq!(headers["x-forwarded-for"], "192.0.2.7");
+        assert_eq!(headers["x-forwarded-proto"], "https");
+        assert!(!headers.contains_key("forwarded") && !headers.contains_key("x-forwarded-prefix"));
+    }
+
+    #[test]
+    fn mount_is_taken_off_path() {
+        for (target, seen) in
+            [("/shop", "/"), ("/shop?a", "/?a"), ("/shop/", "/"), ("/shop/a%2fb//c", "/a%2fb//c")]
+        {
+            let request = asked(target, &[("x-forwarded-prefix", "/spoofed")], Some("/shop"));
+            assert_eq!(request.uri().path_and_query().unwrap(), seen, "{target}");
+            assert_eq!(request.headers()["x-forwarded-prefix"], "/shop");
+        }
+        assert!(
+            !asked("/a", &[("x-forwarded-prefix", "/b")], None).headers().contains_key("x-forwarded-prefix")
+        );
+    }
+
+    #[test]
+    fn fields_of_connection_are_removed() {
+        let fields = [("connection", "close, X-Own"), ("x-own", "1"), ("te", "trailers"), ("x-other", "2")];
+        let request = asked("/", &fields, None);
+        for name in ["connection", "x-own", "te"] {
+            assert!(!request.headers().contains_key(name), "{name}");
+        }
+        assert_eq!(request.headers()["x-other"], "2");
+    }
+
+    #[tokio::test]
+    async fn body_ends_at_its_limit() {
+        let body = |limit| RequestBody::new(Body::from("12345678"), limit, Arc::new(Progress::new()));
+        assert_eq!(body(8).collect().await.unwrap().to_bytes(), "12345678");
+        let larger = body(7);
+        assert!(larger.is_declared_too_large() && !body(8).is_declared_too_large());
+        let too_large = larger.too_large();
+        assert!(matches!(larger.collect().await, Err(Error::HttpRequestBodySize(None))));
+        too_large.notified().await;
+    }
+}

@@ -1,0 +1,190 @@
+//! The apps that run: their slots, their routes and listeners, and what is wrong with those that do not.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::SocketAddr,
+    sync::Arc,
+};
+
+use axum::Router;
+use bulkhead_config::slots::SlotId;
+use bulkhead_runtime::{
+    capabilities::{ConfigSecrets, SlotResources},
+    slots::Slot,
+};
+use bulkhead_service::{ServedAt, ServiceContext};
+
+use crate::{
+    config::{AppSettings, AppsSettings},
+    http::{self, App},
+    mounts::Mounts,
+    spec::NAME,
+    trial::SlotProbe,
+    world::AppInstance,
+};
+
+/// The beginning of the names of checks of apps.
+const CHECK: &str = "app ";
+
+/// A listener of apps: the shared one, or one of their own with the key that names it first. With port 0, each app has one.
+type ListenerKey = Option<(SocketAddr, String)>;
+
+/// An app that runs.
+struct RunningApp {
+    slot: Arc<Slot<AppInstance>>,
+    settings: Arc<AppSettings>,
+}
+
+/// The apps that run. One task at a time changes them.
+pub(crate) struct RunningApps {
+    context: ServiceContext,
+    apps: BTreeMap<SlotId, RunningApp>,
+    /// The entries of the host's routes, one for each listener.
+    entries: BTreeSet<String>,
+    /// What was wrong at the last attempt, so that it is logged once.
+    faults: Vec<(SlotId, String)>,
+}
+
+impl RunningApps {
+    pub(crate) fn new(context: ServiceContext) -> Self {
+        Self { context, apps: BTreeMap::new(), entries: BTreeSet::new(), faults: Vec::new() }
+    }
+
+    /// Has exactly these apps run: adds and removes slots, routes and listeners. Apps that cannot run are reported in log and
+    /// readiness, and every other app is served. Returns false if a later attempt may succeed with the same settings.
+    pub(crate) async fn apply(&mut self, wanted: &AppsSettings) -> bool {
+        let mut faults = Vec::new();
+        let leaving = self.take_leaving(wanted);
+        if !leaving.is_empty() {
+            // Before their slots, whose requests in flight are answered still.
+            self.route(&mut faults).await;
+            for id in leaving {
+                self.context.remove_slot(id).await;
+                tracing::info!(app = id.as_str(), "the app is removed");
+            }
+        }
+        faults.clear();
+        for settings in &wanted.apps {
+            let added = match self.apps.get_mut(&settings.id()) {
+                Some(app) => {
+                    app.settings = Arc::clone(settings);
+                    Ok(())
+                }
+                None => self.add(settings).await,
+            };
+            if let Err(error) = added {
+                faults.push((settings.id(), format!("{error:#}")));
+            }
+        }
+        self.route(&mut faults).await;
+        for (id, reason) in faults.iter().filter(|fault| !self.faults.contains(fault)) {
+            tracing::error!(app = id.as_str(), reason, "the app is not served");
+        }
+        let report = faults.iter().map(|(id, reason)| (format!("{CHECK}{id}"), reason.clone()));
+        self.context.health.set_faults(CHECK, report);
+        self.faults = faults;
+        self.faults.is_empty()
+    }
+
+    /// Takes out the apps that are no longer wanted, or that need another slot.
+    fn take_leaving(&mut self, wanted: &AppsSettings) -> Vec<SlotId> {
+        let goes_on = |id: &SlotId, app: &mut RunningApp| {
+            let mut settings = wanted.apps.iter().filter(|settings| settings.id() == *id);
+            settings.any(|settings| app.settings.continues_as(settings))
+        };
+        let leaving = self.apps.extract_if(.., |id, app| !goes_on(id, app));
+        leaving.map(|(id, _)| id).collect()
+    }
+
+    async fn add(&mut self, settings: &Arc<AppSettings>) -> anyhow::Result<()> {
+        let app: &AppSettings = settings;
+        check_mount(&self.context, app)?;
+        let slot: Arc<Slot<AppInstance>> =
+            self.context.add_slot(app.slot.clone(), |resources| provide(app, resources)).await?;
+        tracing::info!(app = app.id().as_str(), "the app is added");
+        self.apps.insert(app.id(), RunningApp { slot, settings: Arc::clone(settings) });
+        Ok(())
+    }
+
+    /// Sets the routes of every listener. Reports the apps whose listener cannot be opened.
+    async fn route(&mut self, faults: &mut Vec<(SlotId, String)>) {
+        let mut listeners: BTreeMap<ListenerKey, (Mounts, Vec<SlotId>)> = BTreeMap::new();
+        for (id, RunningApp { slot, settings }) in &self.apps {
+            let app: &AppSettings = settings;
+            let (mounts, ids) = listeners.entry(self.listener(app)).or_default();
+            mounts.add(app.mount.clone(), http::router(App::new(Arc::clone(slot), settings)));
+            ids.push(*id);
+        }
+        let names: BTreeSet<String> = listeners.keys().map(entry_name).collect();
+        // First, so that an address is free for another listener.
+        for gone in self.entries.difference(&names) {
+            if let Err(error) = self.context.routes.remove(NAME, gone).await {
+                tracing::warn!(%error, "the routes of apps are not removed");
+            }
+        }
+        for (listener, (mounts, ids)) in listeners {
+            let (name, router) = (entry_name(&listener), mounts.router());
+            if let Err(error) = self.set(&name, listener, router).await {
+                faults.extend(ids.into_iter().map(|id| (id, error.to_string())));
+            }
+        }
+        self.entries = names;
+    }
+
+    async fn set(
+        &self,
+        entry: &str,
+        listener: ListenerKey,
+        router: Router,
+    ) -> Result<(), bulkhead_service::RoutesError> {
+        let listener = listener.map(|(address, setting)| (address, setting.into()));
+        self.context.routes.set(NAME, entry, vec![(ServedAt::Rest { listener }, router)]).await
+    }
+
+    /// Returns the listener of an app: its own, else that of the service.
+    fn listener(&self, app: &AppSettings) -> ListenerKey {
+        let Some(address) = app.mount.listen else {
+            let of_service = self.context.config.services.get(NAME).listen?;
+            return Some((of_service, format!("services.{NAME}.listen")));
+        };
+        let shares =
+            |other: &&RunningApp| address.port() != 0 && other.settings.mount.listen == Some(address);
+        let first = self.apps.values().find(shares).map_or(app, |first| &*first.settings);
+        Some((address, first.slot.key("listen")))
+    }
+}
+
+/// Returns the name of the entry of a listener in the host's routes.
+fn entry_name(listener: &ListenerKey) -> String {
+    listener.as_ref().map_or_else(|| "shared".to_owned(), |(_, setting)| setting.clone())
+}
+
+/// Adds to a slot's resources what an app provides to its guests.
+pub(crate) fn provide(app: &AppSettings, resources: &mut SlotResources) {
+    resources.insert(Arc::new(ConfigSecrets(app.secrets.clone())));
+    if let Some(probe) = &app.probe {
+        resources.insert(Arc::new(SlotProbe(probe.clone())));
+    }
+}
+
+/// Refuses an app below the paths of a service, which it would answer for in part.
+fn check_mount(context: &ServiceContext, app: &AppSettings) -> anyhow::Result<()> {
+    let (config, mount) = (&context.config, &app.mount);
+    for service in context.services {
+        let name = service.spec().name;
+        let settings = config.services.get(name);
+        let base = service.page_entry(config).base_path;
+        let listen = mount.listen.or(config.services.get(NAME).listen);
+        if !settings.enabled || base.is_empty() || settings.listen != listen {
+            continue;
+        }
+        let prefix = format!("{}{base}", settings.path_prefix);
+        if bulkhead_http::path::after_prefix(&mount.path_prefix, &prefix).is_some() {
+            let key = app.slot.key("path_prefix");
+            anyhow::bail!(
+                "{key} is inside {prefix}, which belongs to the service {name}; choose another one"
+            );
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,156 @@
+//! The service as a host starts it.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use bulkhead_config::{
+    Config, ServiceSpec,
+    slots::{Limits, SlotId},
+    tables::TableSpec,
+};
+use bulkhead_rollout::LiveKeys;
+use bulkhead_runtime::{capabilities::CapabilitySet, compile::ComponentDigest, slots::Slot};
+use bulkhead_service::{Close, Service, ServiceContext, ServiceFuture, Started, check_component, not_owned};
+use futures_util::future::LocalBoxFuture;
+use tokio::{sync::watch, task::JoinHandle, time::timeout};
+
+use crate::{
+    capability::HttpCapability,
+    config::AppsSettings,
+    running::{self, RunningApps},
+    spec::{NAME, SPEC},
+    world::AppInstance,
+};
+
+/// Calls that the instance pool has for apps, beyond those of apps that the host starts with.
+const MORE_CALLS: usize = 64;
+/// Largest memory of a call of an app that is added later, bytes.
+const LARGEST_MEMORY: usize = 256 << 20;
+/// Largest table of a call of an app that is added later, elements.
+const LARGEST_TABLE: usize = Limits::DEFAULT.table_elements;
+/// Time between two attempts to run an app that is refused.
+const RETRY: Duration = Duration::from_secs(5);
+
+/// The apps service in the list of services.
+#[derive(Clone, Copy, Debug)]
+pub struct AppsPlugin;
+
+impl Service for AppsPlugin {
+    fn spec(&self) -> ServiceSpec {
+        SPEC
+    }
+
+    fn tables(&self) -> &'static [TableSpec] {
+        const { &[TableSpec::of::<AppsSettings>()] }
+    }
+
+    fn add_capabilities(&self, capabilities: CapabilitySet) -> CapabilitySet {
+        capabilities.with(HttpCapability)
+    }
+
+    fn reserved_limits(&self, config: &Config) -> Vec<Limits> {
+        config.table::<AppsSettings>().map_or_else(|_| Vec::new(), |apps| vec![room(config, apps)])
+    }
+
+    fn start<'a>(&'a self, context: &'a ServiceContext) -> ServiceFuture<'a, Started> {
+        Box::pin(build(context))
+    }
+
+    fn check<'a>(
+        &'a self,
+        context: &'a ServiceContext,
+        slot: SlotId,
+        wasm: Arc<[u8]>,
+    ) -> ServiceFuture<'a, ComponentDigest> {
+        Box::pin(async move {
+            let apps: &AppsSettings = context.config.table()?;
+            let app = apps.apps.iter().find(|app| app.id() == slot).ok_or_else(|| not_owned(slot))?;
+            let mut resources = context.resources(&app.slot)?;
+            running::provide(app, &mut resources);
+            let (shared, metrics) = (context.slot_context.clone(), context.metrics.slot(slot));
+            let slot: Slot<AppInstance> = Slot::new(shared, app.slot.clone(), resources, metrics);
+            Ok(check_component(&slot, wasm, "check").await?.digest)
+        })
+    }
+}
+
+/// Returns the room in the instance pool for the apps that the host starts with and for those that a reload adds, as one
+/// slot's.
+fn room(config: &Config, apps: &AppsSettings) -> Limits {
+    let used = config.slots.each().filter(|slot| config.services.uses(&slot.spec));
+    let fixed = calls(used.map(|slot| &slot.limits));
+    let limits = || apps.apps.iter().map(|app| &app.slot.limits);
+    let sandbox = &config.sandbox;
+    let max_concurrent = match sandbox.calls {
+        Some(calls) => calls.saturating_sub(fixed),
+        None => calls(limits()).saturating_add(MORE_CALLS),
+    };
+    let memory_bytes = || limits().map(|limits| limits.memory_bytes).fold(LARGEST_MEMORY, usize::max);
+    let table_elements = || limits().map(|limits| limits.table_elements).fold(LARGEST_TABLE, usize::max);
+    Limits {
+        max_concurrent,
+        shadow_calls: 0,
+        memory_bytes: sandbox.memory_bytes.unwrap_or_else(memory_bytes),
+        table_elements: sandbox.table_elements.unwrap_or_else(table_elements),
+        ..Limits::DEFAULT
+    }
+}
+
+/// Returns how many calls slots with these limits run at once.
+fn calls<'l>(limits: impl Iterator<Item = &'l Limits>) -> usize {
+    let calls = limits.map(|limits| limits.max_concurrent.saturating_add(limits.shadow_calls));
+    calls.fold(0, usize::saturating_add)
+}
+
+/// Starts the apps of the configuration, and follows reloads.
+async fn build(context: &ServiceContext) -> anyhow::Result<Started> {
+    let settings: &AppsSettings = context.config.table()?;
+    let mut running = RunningApps::new(context.clone());
+    let is_complete = running.apply(settings).await;
+    tracing::info!(service = NAME, apps = settings.apps.len(), "service on");
+    let (sender, receiver) = watch::channel(settings.clone());
+    let reload = move |config: &Config| {
+        if let Ok(apps) = config.table::<AppsSettings>() {
+            sender.send_replace(apps.clone());
+        }
+    };
+    context.reloader.subscribe(LiveKeys::always(&[NAME]), Box::new(reload)).await;
+    let follower = tokio::spawn(follow(running, receiver, is_complete));
+    Ok(Started { routers: Vec::new(), open: vec![Box::new(Follower(follower))] })
+}
+
+/// Applies each configuration that a reload brings.
+async fn follow(
+    mut running: RunningApps,
+    mut receiver: watch::Receiver<AppsSettings>,
+    mut is_complete: bool,
+) {
+    loop {
+        let changed = receiver.changed();
+        let changed =
+            if is_complete { changed.await } else { timeout(RETRY, changed).await.unwrap_or(Ok(())) };
+        if changed.is_err() {
+            return;
+        }
+        let wanted = receiver.borrow_and_update().clone();
+        is_complete = running.apply(&wanted).await;
+    }
+}
+
+/// The task that follows reloads.
+struct Follower(JoinHandle<()>);
+
+impl fmt::Debug for Follower {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Follower").finish_non_exhaustive()
+    }
+}
+
+impl Close for Follower {
+    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+        Box::pin(async move {
+            self.0.abort();
+            // The error is expected: the task was aborted.
+            let _ = self.0.await;
+        })
+    }
+}

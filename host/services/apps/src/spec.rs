@@ -1,0 +1,31 @@
+//! The specification of the service, and of the slot of an app.
+
+use bulkhead_config::{
+    ServiceSpec,
+    slots::{Limits, SlotId, SlotSpec},
+};
+
+/// Name of the service in `[services.NAME]`, and of its table.
+pub const NAME: &str = "apps";
+
+/// Limits of an app.
+static APP_LIMITS: Limits = Limits {
+    // Pages and their assets; a body is passed on in pieces of 64 KiB.
+    response_bytes: 16 << 20,
+    ..Limits::DEFAULT
+};
+
+/// The service, which has no slot of its own: apps come from the configuration.
+pub(crate) const SPEC: ServiceSpec = ServiceSpec { name: NAME, slots: &[] };
+
+/// Returns the specification of the slot of an app.
+pub(crate) fn slot(id: SlotId) -> SlotSpec {
+    SlotSpec {
+        id,
+        service: NAME,
+        limits: &APP_LIMITS,
+        grants: &["wasi:io/poll", "wasi:http/types", "wasi:http/outgoing-handler"],
+        uses_models: false,
+        component: None,
+    }
+}

@@ -1,0 +1,28 @@
+//! The world of apps, and its instances.
+
+use bulkhead_runtime::{capabilities::StoreData, slots::World};
+use wasmtime::{Store, component::InstancePre};
+use wasmtime_wasi_http::p2::bindings::{Proxy, ProxyPre};
+
+use crate::trial;
+
+/// An instance of `wasi:http/proxy`.
+pub struct AppInstance(pub(crate) Proxy);
+
+impl World for AppInstance {
+    const NAME: &'static str = "wasi:http/proxy@0.2.12";
+    const EXPORTS: &'static [&'static str] = &["wasi:http/incoming-handler@0.2.12"];
+    type Linked = ProxyPre<StoreData>;
+
+    fn link(linked: InstancePre<StoreData>) -> wasmtime::Result<Self::Linked> {
+        ProxyPre::new(linked)
+    }
+
+    async fn instantiate(linked: &Self::Linked, store: &mut Store<StoreData>) -> wasmtime::Result<Self> {
+        linked.instantiate_async(store).await.map(Self)
+    }
+
+    async fn self_test(&self, store: &mut Store<StoreData>) -> wasmtime::Result<Result<(), String>> {
+        trial::run(self, store).await
+    }
+}
