@@ -88,6 +88,7 @@ pub(super) fn deployment_under(
 /// Returns a slot's settings.
 pub(super) fn settings() -> Slot {
     Slot {
+        table: "slots",
         spec: SPEC,
         component: ComponentSource::Embedded,
         limits: Limits::DEFAULT,

@@ -18,8 +18,11 @@ fn table(members: impl IntoIterator<Item = (&'static str, Node)>) -> Node {
     node(Value::Table(members.into_iter().map(|(key, node)| (key.to_owned(), node)).collect()))
 }
 
+/// The name of a door, and how many keys it has.
+type Door = (Option<String>, usize);
+
 /// Reads the list `doors` of names and keys.
-fn doors(value: Node) -> (Option<Vec<(Option<String>, usize)>>, Vec<String>) {
+fn doors(value: Node) -> (Option<Vec<Door>>, Vec<String>) {
     let mut reader = Reader::new(Table::from([("doors".to_owned(), value)]));
     let doors = reader.rows_or_texts("doors", "name", |r| {
         let name = r.key("name", "Its name").required().text();

@@ -56,6 +56,7 @@ pub fn effective_settings(settings: &Settings) -> BTreeMap<String, String> {
         limits,
         grants,
         models,
+        keyvalue,
         reuse,
         config,
         component: _,
@@ -93,7 +94,9 @@ pub fn effective_settings(settings: &Settings) -> BTreeMap<String, String> {
         ("models", models.as_ref().map_or_else(|| "default".to_owned(), |models| models.join(", "))),
         ("reuse", reuse.to_string()),
     ];
-    let known = known.into_iter().map(|(key, value)| (key.to_owned(), value));
+    // Named only where it is set, so that versions from before the key keep their ids.
+    let stores = Some(("keyvalue", keyvalue.join(", "))).filter(|_| !keyvalue.is_empty());
+    let known = known.into_iter().chain(stores).map(|(key, value)| (key.to_owned(), value));
     known.chain(config.iter().map(|(key, value)| (format!("config.{key}"), value.clone()))).collect()
 }
 

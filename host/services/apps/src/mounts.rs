@@ -49,9 +49,8 @@ async fn dispatch(State(mounts): State<Arc<Mounts>>, request: Request) -> Respon
     let path = request.uri().path();
     let found = mounts.find(host.as_deref(), path).filter(|_| path::is_plain(path)).cloned();
     // Whose request it is depends on what the headers contradict each other in, so that any app may refuse it.
-    let contradicts = || request.extensions().get::<Contradicting>().is_some();
-    let found =
-        found.or_else(|| mounts.0.first().filter(|_| contradicts()).map(|(_, router)| router.clone()));
+    let contradicts = request.extensions().get::<Contradicting>().is_some();
+    let found = found.or_else(|| mounts.0.first().filter(|_| contradicts).map(|(_, router)| router.clone()));
     match found {
         Some(router) => match router.oneshot(request).await {
             Ok(response) => response,

@@ -98,6 +98,7 @@ fn version() -> Arc<Version<Unrun>> {
     };
     let settings = Settings {
         spec,
+        table: "slots",
         component: ComponentSource::Embedded,
         limits: Limits::DEFAULT,
         grants: Vec::new(),
