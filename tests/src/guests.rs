@@ -1,5 +1,6 @@
 //! Components made from WebAssembly text, for the captcha world and for those of other services.
 
+mod http;
 mod status;
 mod stubs;
 
@@ -7,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use bulkhead::slots::outline;
 
+pub use self::http::{HttpGuest, OUTGOING};
 pub use self::status::StatusGuest;
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;

@@ -33,6 +33,8 @@ pub struct Builder {
     environment: Vec<(String, String)>,
     /// By slot.
     components: BTreeMap<&'static str, Vec<u8>>,
+    /// By name.
+    apps: BTreeMap<&'static str, Vec<u8>>,
     folder: Option<TempDir>,
     compile_program: Option<std::path::PathBuf>,
     clock: HostClock,
@@ -58,6 +60,12 @@ impl Builder {
     /// A slot's component.
     pub fn component_of(mut self, slot: &'static str, wasm: Vec<u8>) -> Self {
         self.components.insert(slot, wasm);
+        self
+    }
+
+    /// An app's component; the configuration says where it is mounted.
+    pub fn app(mut self, name: &'static str, wasm: Vec<u8>) -> Self {
+        self.apps.insert(name, wasm);
         self
     }
 
@@ -91,6 +99,11 @@ impl Builder {
             let path = folder.path().join(format!("guest-{slot}.wasm"));
             std::fs::write(&path, wasm).unwrap();
             flags.push((format!("slots.{slot}.component"), path.display().to_string()));
+        }
+        for (name, wasm) in self.apps {
+            let path = folder.path().join(format!("app-{name}.wasm"));
+            std::fs::write(&path, wasm).unwrap();
+            flags.push((format!("apps.{name}.component"), path.display().to_string()));
         }
         let file = folder.path().join(CONFIG_FILE);
         std::fs::write(&file, self.config).unwrap();

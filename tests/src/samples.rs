@@ -13,7 +13,7 @@ use bulkhead::{
 /// Labels whose values are known only once something happens.
 const OPEN: [&str; 7] = ["difficulty", "path", "route", "status", "uri", "url", "version"];
 /// Labels whose values are configured: those that are known at the start are closed.
-const CONFIGURED: [&str; 3] = ["model", "pool", "site"];
+const CONFIGURED: [&str; 4] = ["model", "pool", "site", "slot"];
 /// A gauge without a series as long as its figure is unknown.
 const UNKNOWN_AT_FIRST: &str = "bulkhead_slot_generation{";
 

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod abuse;
+mod apps;
 mod architecture;
 mod browser;
 mod captcha_http;

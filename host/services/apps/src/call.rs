@@ -17,9 +17,9 @@ use wasmtime_wasi_http::p2::{
 
 use crate::{
     capability,
+    instance::AppInstance,
     progress::{BodyEnd, GuestState, Progress, TimeLimits},
     request::GuestRequest,
-    world::AppInstance,
 };
 
 /// What a guest gives in answer to a request: a response, whose body it may still write, or an error.

@@ -35,10 +35,10 @@ use self::error::AppError;
 use crate::{
     call::{self, CallTask, Head},
     config::AppSettings,
+    instance::AppInstance,
     progress::{Progress, TimeLimits},
     request::{self, GuestRequest, RequestBody},
     response::{self, GuestBody},
-    world::AppInstance,
 };
 
 /// An app as requests reach it.

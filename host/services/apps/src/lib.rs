@@ -7,10 +7,12 @@
 //! running              the apps that run, which a reload adds and removes
 //! mounts               which app a request belongs to
 //! http                 one request of a client: access, the call, the answer
-//! trial, call          one call of a guest; the call before a version may answer
-//! request, response    what a guest gets, and what it gives
+//! world                the world, whose instances are tried before they answer
+//! trial                the call of a version before it may answer
+//! response, call       one call of a guest; the body of its response
+//! request              what a guest gets
 //! progress             what the parts of a call know of each other
-//! world, capability, outgoing
+//! capability, instance, outgoing
 //! config, spec
 //! ```
 
@@ -18,6 +20,7 @@ mod call;
 mod capability;
 pub mod config;
 mod http;
+mod instance;
 mod mounts;
 mod outgoing;
 mod progress;
@@ -30,7 +33,7 @@ mod trial;
 mod world;
 
 pub use self::{
+    instance::AppInstance,
     outgoing::{Outgoing, OutgoingHandler},
     spec::NAME,
-    world::AppInstance,
 };

@@ -17,10 +17,10 @@ use bulkhead_service::{ServedAt, ServiceContext};
 use crate::{
     config::{AppSettings, AppsSettings},
     http::{self, App},
+    instance::AppInstance,
     mounts::Mounts,
     spec::NAME,
     trial::SlotProbe,
-    world::AppInstance,
 };
 
 /// The beginning of the names of checks of apps.

@@ -16,9 +16,9 @@ use tokio::{sync::watch, task::JoinHandle, time::timeout};
 use crate::{
     capability::HttpCapability,
     config::AppsSettings,
+    instance::AppInstance,
     running::{self, RunningApps},
     spec::{NAME, SPEC},
-    world::AppInstance,
 };
 
 /// Calls that the instance pool has for apps, beyond those of apps that the host starts with.

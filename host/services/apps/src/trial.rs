@@ -12,10 +12,10 @@ use crate::{
     call::{self, Answered, CallTask, Head},
     capability::HttpState,
     config::Probe,
+    instance::AppInstance,
     progress::{Progress, TimeLimits},
     request::RequestBody,
     response::GuestBody,
-    world::AppInstance,
 };
 
 /// The host name that a probe is sent to.

@@ -1,13 +1,10 @@
-//! The world of apps, and its instances.
+//! The world of apps.
 
 use bulkhead_runtime::{capabilities::StoreData, slots::World};
 use wasmtime::{Store, component::InstancePre};
-use wasmtime_wasi_http::p2::bindings::{Proxy, ProxyPre};
+use wasmtime_wasi_http::p2::bindings::ProxyPre;
 
-use crate::trial;
-
-/// An instance of `wasi:http/proxy`.
-pub struct AppInstance(pub(crate) Proxy);
+use crate::{instance::AppInstance, trial};
 
 impl World for AppInstance {
     const NAME: &'static str = "wasi:http/proxy@0.2.12";

@@ -1,0 +1,53 @@
+//! Keys of callers, pages of other origins, and requests for other protocols.
+
+use super::*;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn checked_key_does_not_reach_the_app() {
+    let host = hosting(&HttpGuest::showing_header("authorization"), "api_keys = ['swordfish']").start().await;
+    let (status, text) = get(&host, "/hello").await;
+    assert_eq!((status, code(&text).as_str()), (401, "unauthorized"));
+    let wrong = host.client().get(host.url("/hello")).bearer_auth("sword");
+    assert_eq!(answer(wrong).await.0, 401);
+    let known = host.client().get(host.url("/hello")).bearer_auth("swordfish");
+    assert_eq!(answer(known).await, (200, String::new()), "the app sees no key");
+    assert_eq!(calls(&host, "ok").await, 1.0);
+    host.stop().await;
+    let host = hosting(&HttpGuest::showing_header("authorization"), "").start().await;
+    let own = host.client().get(host.url("/hello")).bearer_auth("the app's own");
+    assert_eq!(answer(own).await.1, "Bearer the app's own");
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_of_listed_origins_may_call() {
+    let keys = "cors_origins = ['https://a.example']\napi_keys = ['swordfish']";
+    let host = hosting(&HttpGuest::answering(200, "hello"), keys).start().await;
+    for (origin, is_allowed) in [("https://a.example", true), ("https://b.example", false)] {
+        let preflight = host.client().request(reqwest::Method::OPTIONS, host.url("/hello"));
+        let preflight = preflight.header("origin", origin).header("access-control-request-method", "PUT");
+        let answer = preflight.send().await.unwrap();
+        assert_eq!(answer.status(), 200);
+        assert_eq!(answer.headers().contains_key("access-control-allow-origin"), is_allowed, "{origin}");
+    }
+    assert_eq!(calls(&host, "ok").await, 0.0, "the host answers preflights");
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn upgrade_is_not_offered() {
+    let host = hosting(&HttpGuest::answering(200, "hello"), "").start().await;
+    let request = host.client().get(host.url("/hello")).header("connection", "upgrade");
+    let (status, text) = answer(request.header("upgrade", "websocket")).await;
+    assert_eq!((status, code(&text).as_str()), (501, "upgrade-not-offered"));
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn secrets_reach_the_app_by_config() {
+    let ask = "(call $setting (i32.const 1024) (i32.const 5) (i32.const 28))";
+    let guest = HttpGuest::showing(ask).with_data(1024, "token");
+    let host = hosting(&guest, "secrets = { token = 'swordfish' }").start().await;
+    assert_eq!(get(&host, "/hello").await, (200, "swordfish".to_owned()));
+    host.stop().await;
+}

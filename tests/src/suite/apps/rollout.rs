@@ -1,0 +1,82 @@
+//! Versions of an app: the trial, canary, and what counts as its errors.
+
+use serde_json::json;
+
+use super::*;
+
+fn operator(host: &TestHost) -> operator::Operator {
+    operator::Operator::new(&host.admin_url(""), operator::DEPLOY).of("hello")
+}
+
+/// Answers with 500 to every request.
+fn failing() -> HttpGuest {
+    HttpGuest::answering(500, "failed")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn version_that_fails_its_probe_is_refused() {
+    let host = hosting(&HttpGuest::answering(404, "fine"), "probe = 'GET /health?a'").start().await;
+    assert_eq!(get(&host, "/hello").await.0, 404, "below 500 the probe has passed");
+    let operator = operator(&host);
+    for (guest, said) in [
+        (failing(), "its probe GET /health?a was answered with status 500"),
+        (HttpGuest::handling("(nop)"), "the component returned without a response"),
+        (HttpGuest::handling("unreachable"), "trap"),
+    ] {
+        let (status, refused) = operator.try_push(guest.component()).await;
+        assert_eq!(status, 422, "{refused}");
+        assert!(refused["message"].as_str().unwrap().contains(said), "{said}: {refused}");
+    }
+    assert_eq!(get(&host, "/hello").await.1, "fine");
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn server_errors_are_the_guests() {
+    let host = hosting(&failing(), "").start().await;
+    assert_eq!(get(&host, "/hello").await, (500, "failed".to_owned()));
+    host.assert_at_rest().await;
+    assert_eq!(calls(&host, "guest-error").await, 1.0);
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sticky_cookie_keeps_its_version() {
+    let host = hosting(&HttpGuest::answering(200, "one"), "sticky = 'cookie:id'").start().await;
+    let operator = operator(&host);
+    let two = operator.push(HttpGuest::answering(200, "two").component()).await;
+    operator.change("canary", json!({ "version": two, "weight": 50 })).await;
+    let of = async |id: u32| {
+        let request = host.client().get(host.url("/hello")).header("cookie", format!("a=b; id={id}"));
+        answer(request).await.1
+    };
+    let mut seen = std::collections::BTreeSet::new();
+    for id in 0..20 {
+        let first = of(id).await;
+        for _ in 0..3 {
+            assert_eq!(of(id).await, first, "of {id}");
+        }
+        seen.insert(first);
+    }
+    assert_eq!(seen.len(), 2, "both versions answer");
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stream_ends_on_its_version() {
+    let host = hosting(&HttpGuest::echoing(), "").start().await;
+    let (sender, body) = tokio::sync::mpsc::channel::<Result<Vec<u8>, std::io::Error>>(1);
+    let body = futures_util::stream::unfold(body, async |mut body| Some((body.recv().await?, body)));
+    let request = host.client().post(host.url("/hello")).body(reqwest::Body::wrap_stream(body));
+    sender.send(Ok(b"begun ".to_vec())).await.unwrap();
+    let mut answer = request.send().await.unwrap();
+    assert_eq!(answer.chunk().await.unwrap().unwrap(), "begun ");
+    let operator = operator(&host);
+    let two = operator.push(HttpGuest::answering(200, "two").component()).await;
+    operator.swap(&two).await;
+    assert_eq!(get(&host, "/hello").await.1, "two");
+    sender.send(Ok(b"and ended".to_vec())).await.unwrap();
+    drop(sender);
+    assert_eq!(answer.text().await.unwrap(), "and ended");
+    host.stop().await;
+}
