@@ -8,8 +8,19 @@ mod reload;
 mod rollout;
 mod routing;
 
-use bulkhead_tests::{TestHost, guests::HttpGuest, host::Builder, operator};
+use std::time::Duration;
+
+use bulkhead_tests::{
+    TestHost,
+    guests::HttpGuest,
+    host::{Builder, eventually},
+    operator,
+};
 use serde_json::Value;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
 
 /// Every service off but the one that serves apps.
 const ALONE: &str = "[services]\nembedding.enabled = false\ntickets.enabled = false\nstatus.enabled = false\n\
@@ -37,9 +48,33 @@ fn code(text: &str) -> String {
     body["error"].as_str().unwrap().to_owned()
 }
 
-/// Calls of the app that have ended with `outcome`.
-async fn calls(host: &TestHost, outcome: &str) -> f64 {
-    host.metric(&format!("bulkhead_calls_total{{outcome=\"{outcome}\",slot=\"hello\"}}")).await
+/// So many calls of the app end with `outcome`. They are counted after their answers.
+async fn assert_calls(host: &TestHost, outcome: &str, expected: f64) {
+    let series = format!("bulkhead_calls_total{{outcome=\"{outcome}\",slot=\"hello\"}}");
+    eventually(&format!("{expected} calls with {outcome}"), async || host.metric(&series).await == expected)
+        .await;
+}
+
+/// A connection that has sent `head`.
+async fn connected(host: &TestHost, head: &str) -> TcpStream {
+    let mut socket = TcpStream::connect(host.address()).await.unwrap();
+    socket.write_all(head.replace('\n', "\r\n").as_bytes()).await.unwrap();
+    socket
+}
+
+/// Reads until `wanted` has come, ten seconds at most.
+async fn read_until(socket: &mut TcpStream, wanted: &str) -> String {
+    let mut seen = Vec::new();
+    let reading = async {
+        while !String::from_utf8_lossy(&seen).contains(wanted) {
+            let mut bytes = [0; 1024];
+            let read = socket.read(&mut bytes).await.unwrap();
+            assert!(read > 0, "closed after {:?}", String::from_utf8_lossy(&seen));
+            seen.extend_from_slice(&bytes[..read]);
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), reading).await.unwrap();
+    String::from_utf8_lossy(&seen).into_owned()
 }
 
 /// What readiness says: the status, and the checks that fail or are degraded with their reasons.
@@ -61,7 +96,7 @@ async fn app_answers_under_its_prefix() {
     for path in ["/", "/hellos", "/hello%2fa", "//hello", "/hello/%2e%2e/x"] {
         assert_eq!(get(&host, path).await.0, 404, "{path}");
     }
-    assert_eq!(calls(&host, "ok").await, 4.0);
+    assert_calls(&host, "ok", 4.0).await;
     host.stop().await;
 }
 
@@ -85,7 +120,7 @@ async fn app_is_label_and_slot() {
     get(&host, "/hello").await;
     let series =
         "bulkhead_http_requests_total{method=\"GET\",route=\"UNKNOWN\",service=\"hello\",status=\"200\"}";
-    assert_eq!(host.metric(series).await, 1.0);
+    eventually("it is counted", async || host.metrics().await.find(series) == Some(1.0)).await;
     let operator = operator::Operator::new(&host.admin_url(""), operator::READ).of("hello");
     assert_eq!(operator.slot().await["world"], "wasi:http/proxy@0.2.12");
     host.stop().await;

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Limits that are soon met.
-const TIGHT: &str = "cpu_ms = 100\ndeadline_ms = 2000\nstream_idle_ms = 300\nstream_ms = 4000\n\
+const TIGHT: &str = "cpu_ms = 100\nstream_idle_ms = 300\nstream_ms = 4000\n\
                      response_bytes = 65536\nlog_bytes_per_second = 4096";
 
 /// Gives the head of a response with these headers, as instructions.
@@ -31,7 +31,7 @@ async fn assert_refused(guest: HttpGuest, status: u16, outcome: &str) {
         for inside in ["wasm", "backtrace", "0x", "unreachable"] {
             assert!(!text.contains(inside), "{text} tells of the inside");
         }
-        assert_eq!(calls(&host, outcome).await, f64::from(round));
+        assert_calls(&host, outcome, f64::from(round)).await;
     }
     host.stop().await;
 }
@@ -39,11 +39,15 @@ async fn assert_refused(guest: HttpGuest, status: u16, outcome: &str) {
 /// The client gets a body that is reset, never a complete one, and the call ends so.
 async fn assert_reset(guest: HttpGuest, outcome: &str) {
     let host = tight(&guest).await;
-    let answer = host.client().get(host.url("/hello")).send().await.unwrap();
-    assert_eq!(answer.status(), 200);
-    answer.bytes().await.expect_err("the body is not complete");
+    let whole = async {
+        // A connection that is closed at once may not even have the head.
+        let answer = host.client().get(host.url("/hello")).send().await?;
+        assert_eq!(answer.status(), 200);
+        answer.bytes().await
+    };
+    whole.await.expect_err("the body is not complete");
     host.assert_at_rest().await;
-    assert_eq!(calls(&host, outcome).await, 1.0);
+    assert_calls(&host, outcome, 1.0).await;
     host.stop().await;
 }
 
@@ -55,7 +59,11 @@ async fn endless_head_that_computes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn endless_head_that_waits() {
     let guest = HttpGuest::handling("(call $block (call $in (i64.const 3600000000000)))");
-    assert_refused(guest, 504, "deadline").await;
+    let host = hosting(&guest, "deadline_ms = 300").start().await;
+    let (status, text) = get(&host, "/hello").await;
+    assert_eq!((status, code(&text).as_str()), (504, "deadline"));
+    assert_calls(&host, "deadline", 1.0).await;
+    host.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

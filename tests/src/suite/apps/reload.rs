@@ -1,6 +1,6 @@
 //! Apps that a reload adds, changes and removes.
 
-use bulkhead_tests::host::{CONFIG_FILE, eventually};
+use bulkhead_tests::host::CONFIG_FILE;
 use serde_json::json;
 
 use super::*;
@@ -61,7 +61,7 @@ async fn app_over_ceiling_names_key_and_restart() {
     let host = start("[sandbox]\ncalls = 4\nmemory_bytes = 1048576\n").await;
     let component = written(&host, "one.wasm", &HttpGuest::answering(200, "one"));
     for (keys, key) in [
-        ("max_concurrent = 4", "raise sandbox.calls and restart"),
+        ("max_concurrent = 4\nmemory_bytes = 1048576", "raise sandbox.calls and restart"),
         (
             "max_concurrent = 1\nshadow_calls = 1\nmemory_bytes = 2097152",
             "raise sandbox.memory_bytes and restart",

@@ -1,6 +1,7 @@
 //! Versions of an app: the trial, canary, and what counts as its errors.
 
 use serde_json::json;
+use tokio::io::AsyncWriteExt as _;
 
 use super::*;
 
@@ -36,7 +37,7 @@ async fn server_errors_are_the_guests() {
     let host = hosting(&failing(), "").start().await;
     assert_eq!(get(&host, "/hello").await, (500, "failed".to_owned()));
     host.assert_at_rest().await;
-    assert_eq!(calls(&host, "guest-error").await, 1.0);
+    assert_calls(&host, "guest-error", 1.0).await;
     host.stop().await;
 }
 
@@ -65,18 +66,15 @@ async fn sticky_cookie_keeps_its_version() {
 #[tokio::test(flavor = "multi_thread")]
 async fn stream_ends_on_its_version() {
     let host = hosting(&HttpGuest::echoing(), "").start().await;
-    let (sender, body) = tokio::sync::mpsc::channel::<Result<Vec<u8>, std::io::Error>>(1);
-    let body = futures_util::stream::unfold(body, async |mut body| Some((body.recv().await?, body)));
-    let request = host.client().post(host.url("/hello")).body(reqwest::Body::wrap_stream(body));
-    sender.send(Ok(b"begun ".to_vec())).await.unwrap();
-    let mut answer = request.send().await.unwrap();
-    assert_eq!(answer.chunk().await.unwrap().unwrap(), "begun ");
+    let mut socket =
+        connected(&host, "POST /hello HTTP/1.1\nhost: x\ntransfer-encoding: chunked\n\n5\nbegun\n").await;
+    read_until(&mut socket, "begun").await;
     let operator = operator(&host);
     let two = operator.push(HttpGuest::answering(200, "two").component()).await;
     operator.swap(&two).await;
     assert_eq!(get(&host, "/hello").await.1, "two");
-    sender.send(Ok(b"and ended".to_vec())).await.unwrap();
-    drop(sender);
-    assert_eq!(answer.text().await.unwrap(), "and ended");
+    socket.write_all(b"5\r\nended\r\n0\r\n\r\n").await.unwrap();
+    read_until(&mut socket, "ended").await;
+    assert_calls(&host, "ok", 2.0).await;
     host.stop().await;
 }
