@@ -27,7 +27,7 @@ pub const BULKHEAD: Distribution = Distribution {
     about: "A WebAssembly component host for apps, embedding, ticket triage, appointment status and captcha services",
     services: &[&EmbeddingPlugin, &TicketsPlugin, &StatusPlugin, &CaptchaPlugin, &AppsPlugin],
     deprecated: DEPRECATED,
-    command_order: &["model", "demo", "captcha", "kb", "triage"],
+    command_order: &["run", "model", "demo", "captcha", "kb", "triage"],
 };
 
 /// Returns the capabilities of this binary.

@@ -7,6 +7,7 @@ mod linking;
 mod reload;
 mod rollout;
 mod routing;
+mod run;
 
 use std::time::Duration;
 

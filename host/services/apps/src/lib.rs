@@ -18,6 +18,7 @@
 
 mod call;
 mod capability;
+mod command;
 pub mod config;
 mod http;
 mod instance;

@@ -9,12 +9,15 @@ use bulkhead_config::{
 };
 use bulkhead_rollout::LiveKeys;
 use bulkhead_runtime::{capabilities::CapabilitySet, compile::ComponentDigest, slots::Slot};
-use bulkhead_service::{Close, Service, ServiceContext, ServiceFuture, Started, check_component, not_owned};
+use bulkhead_service::{
+    Close, CommandSpec, Service, ServiceContext, ServiceFuture, Started, check_component, not_owned,
+};
 use futures_util::future::LocalBoxFuture;
 use tokio::{sync::watch, task::JoinHandle, time::timeout};
 
 use crate::{
     capability::HttpCapability,
+    command::Command,
     config::AppsSettings,
     instance::AppInstance,
     running::{self, RunningApps},
@@ -41,6 +44,10 @@ impl Service for AppsPlugin {
 
     fn tables(&self) -> &'static [TableSpec] {
         const { &[TableSpec::of::<AppsSettings>()] }
+    }
+
+    fn commands(&self) -> &'static [CommandSpec] {
+        const { &[CommandSpec::of::<Command>()] }
     }
 
     fn add_capabilities(&self, capabilities: CapabilitySet) -> CapabilitySet {

@@ -1,0 +1,141 @@
+//! `bulkhead run`: serves one component as an app, without a configuration.
+
+use std::{
+    env, fs,
+    net::SocketAddr,
+    os::unix::process::CommandExt as _,
+    path::{Path, PathBuf},
+    process,
+    time::{Duration, SystemTime},
+};
+
+use anyhow::Context as _;
+use bulkhead_config::HostSpec;
+use bulkhead_http::lifecycle::Signals;
+use bulkhead_service::ServiceCommand;
+use clap::Parser;
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::process::Child;
+
+use crate::spec::NAME;
+
+/// The name of the app and of its slot.
+const APP: &str = "APP";
+/// Variables of the environment that reach the host: where certificate authorities are, and how the terminal is written to.
+const PASSED_ON: [&str; 4] = ["SSL_CERT_FILE", "SSL_CERT_DIR", "TERM", "NO_COLOR"];
+/// Folder of the slots' states, in the data folder: none of an earlier run counts.
+const SLOTS: &str = "slots";
+/// Time between two looks at the file.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Serve one component of `wasi:http/proxy` at every path, without a configuration. Its log goes to the terminal.
+#[derive(Debug, Parser)]
+#[command(name = "run")]
+pub(crate) struct Command {
+    /// The component.
+    file: PathBuf,
+    /// Address to serve it at.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+    listen: SocketAddr,
+    /// Origin that it may send requests to, such as <https://api.example.org>; can be given several times.
+    #[arg(long, value_name = "URL")]
+    allow: Vec<String>,
+    /// Load the file again whenever it changes.
+    #[arg(long)]
+    watch: bool,
+    /// Format of log lines on standard error.
+    #[arg(long, value_name = "FORMAT", default_value = "human", value_parser = ["human", "json"])]
+    log_format: String,
+}
+
+impl ServiceCommand for Command {
+    fn run(self, spec: &HostSpec) -> anyhow::Result<()> {
+        let file = fs::canonicalize(&self.file)
+            .with_context(|| format!("cannot read {}; name a component", self.file.display()))?;
+        let services = spec.services.iter().map(|service| service.name);
+        let mut serve = self.serve(&file, services)?;
+        if self.watch {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            let ended = runtime.block_on(watched(serve, &file))?;
+            process::exit(ended.code().unwrap_or(1));
+        }
+        // Replaces this process, and returns only if that fails.
+        Err(serve.exec()).context("cannot serve")
+    }
+}
+
+impl Command {
+    /// Returns the command that serves the component and nothing else.
+    fn serve(
+        &self,
+        file: &Path,
+        services: impl Iterator<Item = &'static str>,
+    ) -> anyhow::Result<process::Command> {
+        let folder = folder(self.listen.port())?;
+        match fs::remove_dir_all(folder.join(SLOTS)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                let place = folder.display();
+                return Err(error).with_context(|| format!("cannot use {place}; set XDG_CACHE_HOME"));
+            }
+            _ => {}
+        }
+        let mut serve = process::Command::new(env::current_exe().context("cannot find this program")?);
+        serve.arg("serve").env_clear();
+        serve.args(["--listen", &self.listen.to_string(), "--admin-listen", "127.0.0.1:0"]);
+        serve.args(["--log-format", &self.log_format, "--data-dir"]).arg(&folder);
+        serve.envs(PASSED_ON.into_iter().filter_map(|name| Some((name, env::var_os(name)?))));
+        for name in services.filter(|name| *name != NAME) {
+            serve.env(format!("BULKHEAD_SERVICES__{}__ENABLED", name.to_uppercase()), "false");
+        }
+        let key = |name: &str| format!("BULKHEAD_APPS__{APP}__{name}");
+        serve.env(key("COMPONENT"), file).env(key("PATH_PREFIX"), "/");
+        for (index, url) in self.allow.iter().enumerate() {
+            serve.env(key(&format!("OUTGOING_{index}")), url);
+        }
+        Ok(serve)
+    }
+}
+
+/// Returns the folder for compiled code, one for each port, so that two runs do not share a state.
+fn folder(port: u16) -> anyhow::Result<PathBuf> {
+    let of = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = of("XDG_CACHE_HOME").or_else(|| Some(of("HOME")?.join(".cache")));
+    let cache = cache.context("there is no folder for compiled code; set XDG_CACHE_HOME or HOME")?;
+    Ok(cache.join("bulkhead").join("run").join(port.to_string()))
+}
+
+/// Serves until a signal ends it, and has the component loaded again when its file changes.
+async fn watched(mut serve: process::Command, file: &Path) -> anyhow::Result<process::ExitStatus> {
+    let mut signals = Signals::install()?;
+    // A group of its own, so that Ctrl-C reaches it once, through this process.
+    serve.process_group(0);
+    let mut child = tokio::process::Command::from(serve).spawn().context("cannot serve")?;
+    let mut seen = modified(file);
+    loop {
+        tokio::select! {
+            ended = child.wait() => return Ok(ended?),
+            _ = signals.next() => signal(&child, Signal::TERM),
+            () = tokio::time::sleep(LOOK) => {
+                let now = modified(file);
+                if now.is_some() && now != seen {
+                    seen = now;
+                    signal(&child, Signal::HUP);
+                }
+            }
+        }
+    }
+}
+
+/// Returns when the file was last written; `None` while it is being replaced.
+fn modified(file: &Path) -> Option<SystemTime> {
+    fs::metadata(file).and_then(|known| known.modified()).ok()
+}
+
+/// Sends a signal to a child that has not ended.
+fn signal(child: &Child, signal: Signal) {
+    let id = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+    if let Some(id) = id {
+        // Fails only if the child has just ended.
+        let _ = kill_process(id, signal);
+    }
+}

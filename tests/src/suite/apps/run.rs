@@ -1,0 +1,33 @@
+//! `bulkhead run`.
+
+use bulkhead_tests::child::Launch;
+use tempfile::TempDir;
+
+use super::*;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn run_serves_one_file_and_follows_it() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("hello.wasm");
+    std::fs::write(&file, HttpGuest::answering(200, "one").component()).unwrap();
+    let arguments =
+        ["run", file.to_str().unwrap(), "--listen", "127.0.0.1:0", "--log-format", "json", "--watch"];
+    let launch = Launch::bulkhead(&arguments).env("XDG_CACHE_HOME", folder.path().to_str().unwrap());
+    let host = launch.ready().await;
+    let text = async || host.client().get(host.url("/any")).send().await.unwrap().text().await.unwrap();
+    assert_eq!(text().await, "one");
+    let next = folder.path().join("next.wasm");
+    std::fs::write(&next, HttpGuest::answering(200, "two").component()).unwrap();
+    std::fs::rename(&next, &file).unwrap();
+    eventually("the new file answers", async || text().await == "two").await;
+    assert!(folder.path().join("bulkhead/run").is_dir());
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn run_needs_a_file() {
+    let launch = Launch::bulkhead(&["run", "/nowhere.wasm"]).env("HOME", "/");
+    let finished = launch.finish().await;
+    assert_eq!(finished.status.code(), Some(1));
+    assert!(finished.stderr.contains("cannot read /nowhere.wasm"), "{}", finished.stderr);
+}
