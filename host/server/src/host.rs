@@ -173,7 +173,9 @@ impl Host {
         let loaded = Loaded { config, warnings: Vec::new(), set: BTreeMap::new() };
         let context = context(distribution, &loaded, None, Lifecycle::new())?;
         let services = distribution.services;
-        let owner = services.iter().find(|service| service.spec().slots.iter().any(|own| own.id == slot));
+        // A slot of the binary, or one that the configuration names.
+        let name = context.config.slots.get(slot).map(|slot| slot.spec.service);
+        let owner = services.iter().find(|service| Some(service.spec().name) == name);
         let owner = owner.ok_or_else(|| not_owned(slot))?;
         owner.check(&context, slot, wasm).await
     }

@@ -117,6 +117,11 @@ pub trait Service: Send + Sync {
         None
     }
 
+    /// Returns whether it has slots that only the configuration names, so that any slot id may be one of a host.
+    fn adds_slots(&self) -> bool {
+        false
+    }
+
     /// Returns the limits of the slots that it may add while it runs, one for each: the instance pool gets room for their
     /// calls. It is called only where the service is on.
     fn reserved_limits(&self, _config: &Config) -> Vec<Limits> {

@@ -31,15 +31,18 @@ pub(super) fn command(every: clap::Command, distribution: &Distribution) -> clap
         _ => command,
     });
     let slots: Vec<&'static str> = distribution.slots().map(SlotId::as_str).collect();
-    with_slots(with_flags, &slots)
+    let is_open = distribution.services.iter().any(|service| service.adds_slots());
+    with_slots(with_flags, &slots, is_open)
 }
 
-/// Restricts every argument that names a slot of the configuration to the slots of the binary. Those that name one of a
-/// running host, which refuses others, take every id: a service may have added the slot.
-fn with_slots(command: clap::Command, slots: &[&'static str]) -> clap::Command {
+/// Restricts every argument that names a slot of the configuration to the slots of the binary, unless a configuration may
+/// name others (`is_open`). Those that name one of a running host, which refuses others, take every id: a service may have
+/// added the slot.
+fn with_slots(command: clap::Command, slots: &[&'static str], is_open: bool) -> clap::Command {
     let command = command.mut_args(|argument| {
         let known = slots.iter().copied();
         match argument.get_id().as_str() {
+            CONFIGURED_SLOT if is_open => of_running_host(argument, HostSlotParser(known.collect())),
             CONFIGURED_SLOT => {
                 argument.value_parser(PossibleValuesParser::new(known).try_map(|slot| SlotId::parse(&slot)))
             }
@@ -51,7 +54,7 @@ fn with_slots(command: clap::Command, slots: &[&'static str]) -> clap::Command {
             _ => argument,
         }
     });
-    command.mut_subcommands(|command| with_slots(command, slots))
+    command.mut_subcommands(|command| with_slots(command, slots, is_open))
 }
 
 /// Sets the parser of an argument. The values that completions offer are not all that it takes, so that help does not list

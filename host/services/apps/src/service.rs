@@ -54,6 +54,10 @@ impl Service for AppsPlugin {
         capabilities.with(HttpCapability)
     }
 
+    fn adds_slots(&self) -> bool {
+        true
+    }
+
     fn reserved_limits(&self, config: &Config) -> Vec<Limits> {
         config.table::<AppsSettings>().map_or_else(|_| Vec::new(), |apps| vec![room(config, apps)])
     }
