@@ -63,7 +63,7 @@ impl Value {
 pub struct ChosenNames(Vec<&'static str>);
 
 impl ChosenNames {
-    /// Makes the list of the paths that every host has, and of these in dotted form, where `*` stands for any name.
+    /// Makes the list of the paths that every host has, and of these in dotted form, where `*` is any name.
     pub(super) fn new(paths: impl IntoIterator<Item = &'static str>) -> Self {
         Self(paths.into_iter().collect())
     }

@@ -51,7 +51,7 @@ impl Mount {
         };
         let is_set = ["path_prefix", "host", "listen"].iter().any(|key| r.is_set(key));
         if !is_set {
-            r.problem("path_prefix", "must be given, unless host or listen is; / stands for all paths");
+            r.problem("path_prefix", "must be given, unless host or listen is; / means all paths");
         }
         if let Some(text) = mount.fault(context) {
             r.problem("path_prefix", text);
