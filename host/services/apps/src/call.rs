@@ -18,7 +18,7 @@ use wasmtime_wasi_http::p2::{
 use crate::{
     capability,
     instance::AppInstance,
-    progress::{BodyEnd, GuestState, Progress, TimeLimits},
+    progress::{BodyEnd, CallProgress, GuestState, TimeLimits},
     request::GuestRequest,
 };
 
@@ -27,7 +27,7 @@ pub(crate) type Head = Result<Response<HyperOutgoingBody>, ErrorCode>;
 
 /// The end of a call whose guest did not trap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answered {
+pub(crate) enum GuestAnswer {
     /// It has given a response, and all of its body.
     Complete,
     /// It has returned without a response.
@@ -48,11 +48,11 @@ pub(crate) type CallEnd = Result<Result<(), GuestFault>, CallError>;
 ///
 /// # Errors
 /// When the guest has given less than a response.
-pub(crate) const fn accept(answered: Answered) -> Result<(), BadAnswer> {
+pub(crate) const fn accept(answered: GuestAnswer) -> Result<(), BadAnswer> {
     match answered {
-        Answered::Complete => Ok(()),
-        Answered::Nothing => Err(BadAnswer("the component returned without a response")),
-        Answered::Unfinished => Err(BadAnswer("the component returned without the end of its response")),
+        GuestAnswer::Complete => Ok(()),
+        GuestAnswer::Nothing => Err(BadAnswer("the component returned without a response")),
+        GuestAnswer::Unfinished => Err(BadAnswer("the component returned without the end of its response")),
     }
 }
 
@@ -63,9 +63,9 @@ pub(crate) async fn run(
     store: &mut Store<StoreData>,
     request: GuestRequest,
     head: oneshot::Sender<Head>,
-    progress: Arc<Progress>,
+    progress: Arc<CallProgress>,
     limits: TimeLimits,
-) -> wasmtime::Result<Result<Answered, GuestFault>> {
+) -> wasmtime::Result<Result<GuestAnswer, GuestFault>> {
     // Before the store is dropped, whose end would look like that of a complete body.
     let guard = FailGuard(Some(&*progress));
     let scheme = if request.uri().scheme_str() == Some("https") { Scheme::Https } else { Scheme::Http };
@@ -82,12 +82,12 @@ pub(crate) async fn run(
     progress.set_guest(GuestState::Returned);
     let answered = if progress.has_head() {
         match progress.body_end(&limits).await? {
-            BodyEnd::Complete if !progress.is_fault() => Ok(Answered::Complete),
+            BodyEnd::Complete if !progress.is_fault() => Ok(GuestAnswer::Complete),
             BodyEnd::Complete | BodyEnd::Aborted => Err(GuestFault),
-            BodyEnd::Unfinished => Ok(Answered::Unfinished),
+            BodyEnd::Unfinished => Ok(GuestAnswer::Unfinished),
         }
     } else {
-        Ok(Answered::Nothing)
+        Ok(GuestAnswer::Nothing)
     };
     guard.complete();
     Ok(answered)
@@ -96,7 +96,7 @@ pub(crate) async fn run(
 /// Returns what a guest's response is given to.
 fn respond(
     head: oneshot::Sender<Head>,
-    progress: Arc<Progress>,
+    progress: Arc<CallProgress>,
 ) -> impl FnOnce(Head) + Send + Sync + 'static {
     move |response| {
         match &response {
@@ -109,7 +109,7 @@ fn respond(
 }
 
 /// Records that the guest has failed, unless the call is completed.
-struct FailGuard<'p>(Option<&'p Progress>);
+struct FailGuard<'p>(Option<&'p CallProgress>);
 
 impl FailGuard<'_> {
     fn complete(mut self) {

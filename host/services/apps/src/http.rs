@@ -36,8 +36,8 @@ use crate::{
     call::{self, CallTask, Head},
     config::AppSettings,
     instance::AppInstance,
-    progress::{Progress, TimeLimits},
-    request::{self, GuestRequest, RequestBody},
+    progress::{CallProgress, TimeLimits},
+    request::{self, GuestRequest, IncomingBody},
     response::{self, GuestBody},
 };
 
@@ -93,11 +93,11 @@ async fn answer(app: &App, mut request: Request) -> Result<Response, AppError> {
     }
     let client = request.extensions().get::<Client>().cloned().ok_or(AppError::BAD_TARGET)?;
     let settings: &AppSettings = &app.settings;
-    let progress = Arc::new(Progress::new());
+    let progress = Arc::new(CallProgress::new());
     let has_body = request.method() != Method::HEAD;
     let key = settings.sticky.as_ref().and_then(|sticky| sticky.key(request.headers(), &client));
     let (parts, body) = request.into_parts();
-    let body = RequestBody::new(body, settings.body_bytes, Arc::clone(&progress));
+    let body = IncomingBody::new(body, settings.body_bytes, Arc::clone(&progress));
     if body.is_declared_too_large() {
         return Err(AppError::body_too_large());
     }
@@ -116,7 +116,7 @@ fn start(
     key: Option<Vec<u8>>,
     request: GuestRequest,
     head: oneshot::Sender<Head>,
-    progress: Arc<Progress>,
+    progress: Arc<CallProgress>,
 ) -> CallTask {
     let (slot, settings) = (Arc::clone(&app.slot), Arc::clone(&app.settings));
     let whole = settings.stream;
@@ -172,7 +172,7 @@ async fn passed_on(
     app: &App,
     response: axum::http::Response<HyperOutgoingBody>,
     call: CallTask,
-    progress: Arc<Progress>,
+    progress: Arc<CallProgress>,
     has_body: bool,
 ) -> Result<Response, AppError> {
     let (mut parts, body) = response.into_parts();

@@ -48,7 +48,7 @@ pub(crate) enum BodyEnd {
 
 /// The progress of one call.
 #[derive(Debug)]
-pub(crate) struct Progress {
+pub(crate) struct CallProgress {
     begun: Instant,
     state: Mutex<ProgressState>,
     /// Notified when a state changes that the call waits for.
@@ -70,7 +70,7 @@ struct ProgressState {
     waker: Option<Waker>,
 }
 
-impl Progress {
+impl CallProgress {
     pub(crate) fn new() -> Self {
         Self { begun: Instant::now(), state: Mutex::default(), changed: Notify::new() }
     }
@@ -250,7 +250,7 @@ mod tests {
 
     #[tokio::test]
     async fn each_limit_names_its_key() {
-        let begun = Progress::new();
+        let begun = CallProgress::new();
         let ended = begun.exceeded(&TimeLimits { head: SOON, ..LIMITS }).await;
         assert_eq!((ended.outcome, ended.key), (Outcome::Deadline, Some("deadline_ms")));
         begun.set_head(false);
@@ -266,7 +266,7 @@ mod tests {
 
     #[tokio::test]
     async fn end_of_body_is_awaited() {
-        let progress = Progress::new();
+        let progress = CallProgress::new();
         progress.set_head(true);
         let wait = progress.body_end(&LIMITS);
         let end = async {
@@ -282,7 +282,7 @@ mod tests {
 
     #[tokio::test]
     async fn refused_call_ends_at_once() {
-        let progress = Progress::new();
+        let progress = CallProgress::new();
         let ended = EndedCall { outcome: Outcome::BadAnswer, reason: "a reason".into(), key: None };
         progress.refuse(ended);
         assert_eq!(progress.exceeded(&LIMITS).await.outcome, Outcome::BadAnswer);

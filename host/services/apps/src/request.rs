@@ -19,7 +19,7 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::sync::Notify;
 use wasmtime_wasi_http::Error;
 
-use crate::progress::Progress;
+use crate::progress::CallProgress;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
@@ -30,13 +30,13 @@ const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto
 const NO_HOST: &str = "localhost";
 
 /// A request as a guest gets it.
-pub(crate) type GuestRequest = Request<RequestBody>;
+pub(crate) type GuestRequest = Request<IncomingBody>;
 
 /// Returns a client's request as a guest gets it: with the scheme and the host that the client used, below the mount if the
 /// mount is taken off the path, and without what concerns this connection only. `None` if its target is no path.
 pub(crate) fn for_guest(
     mut parts: Parts,
-    body: RequestBody,
+    body: IncomingBody,
     client: &Client,
     stripped: Option<&str>,
 ) -> Option<GuestRequest> {
@@ -93,17 +93,17 @@ fn set_forwarded(headers: &mut HeaderMap, client: &Client, authority: &str, stri
 }
 
 /// The body of a client's request, within a number of bytes. It is read when the guest reads it, and not before.
-pub(crate) struct RequestBody {
+pub(crate) struct IncomingBody {
     inner: Body,
     left: usize,
-    progress: Arc<Progress>,
+    progress: Arc<CallProgress>,
     /// Notified when the body has more bytes than are left.
     too_large: Arc<Notify>,
 }
 
-impl RequestBody {
+impl IncomingBody {
     /// Returns a body of at most `bytes`.
-    pub(crate) fn new(inner: Body, bytes: usize, progress: Arc<Progress>) -> Self {
+    pub(crate) fn new(inner: Body, bytes: usize, progress: Arc<CallProgress>) -> Self {
         Self { inner, left: bytes, progress, too_large: Arc::default() }
     }
 
@@ -118,7 +118,7 @@ impl RequestBody {
     }
 }
 
-impl HttpBody for RequestBody {
+impl HttpBody for IncomingBody {
     type Data = Bytes;
     type Error = Error;
 
@@ -172,7 +172,7 @@ mod tests {
             request = request.header(*name, *value);
         }
         let (parts, ()) = request.body(()).unwrap().into_parts();
-        let body = RequestBody::new(Body::empty(), 0, Arc::new(Progress::new()));
+        let body = IncomingBody::new(Body::empty(), 0, Arc::new(CallProgress::new()));
         for_guest(parts, body, &client(), stripped).unwrap()
     }
 
@@ -212,7 +212,7 @@ mod tests {
 
     #[tokio::test]
     async fn body_ends_at_its_limit() {
-        let body = |limit| RequestBody::new(Body::from("12345678"), limit, Arc::new(Progress::new()));
+        let body = |limit| IncomingBody::new(Body::from("12345678"), limit, Arc::new(CallProgress::new()));
         assert_eq!(body(8).collect().await.unwrap().to_bytes(), "12345678");
         let larger = body(7);
         assert!(larger.is_declared_too_large() && !body(8).is_declared_too_large());

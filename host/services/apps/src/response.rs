@@ -19,7 +19,7 @@ use wasmtime_wasi_http::{Error, p2::body::HyperOutgoingBody};
 
 use crate::{
     call::CallTask,
-    progress::{BodyEnd, GuestState, Progress},
+    progress::{BodyEnd, CallProgress, GuestState},
 };
 
 /// The error of a body that is not complete. The connection, or the stream in HTTP/2, is reset.
@@ -47,7 +47,7 @@ pub(crate) fn too_large(limit: usize) -> EndedCall {
 /// that goes away drops it, which ends the call.
 pub(crate) struct GuestBody {
     inner: HyperOutgoingBody,
-    progress: Arc<Progress>,
+    progress: Arc<CallProgress>,
     limit: usize,
     sent: u64,
     declared: Option<u64>,
@@ -59,7 +59,7 @@ impl GuestBody {
     /// Returns the body of a response that has at most `limit` bytes, and has `declared` ones if it says so.
     pub(crate) fn new(
         inner: HyperOutgoingBody,
-        progress: Arc<Progress>,
+        progress: Arc<CallProgress>,
         limit: usize,
         declared: Option<u64>,
         call: CallTask,
@@ -162,9 +162,9 @@ mod tests {
     use super::*;
 
     /// A body, and what a guest writes it with.
-    fn body(limit: usize) -> (GuestBody, HostOutgoingBody, Arc<Progress>) {
+    fn body(limit: usize) -> (GuestBody, HostOutgoingBody, Arc<CallProgress>) {
         let (guest, inner) = HostOutgoingBody::new(StreamContext::Response, None, 1, 1024);
-        let progress = Arc::new(Progress::new());
+        let progress = Arc::new(CallProgress::new());
         progress.set_head(false);
         let call = CallTask::spawn(std::future::pending());
         (GuestBody::new(inner, Arc::clone(&progress), limit, None, call), guest, progress)
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(end_of(&progress), Some(BodyEnd::Complete));
     }
 
-    fn end_of(progress: &Progress) -> Option<BodyEnd> {
+    fn end_of(progress: &CallProgress) -> Option<BodyEnd> {
         let hour = std::time::Duration::from_secs(3600);
         let limits = crate::progress::TimeLimits { head: hour, idle: hour, whole: hour };
         progress.body_end(&limits).now_or_never()?.ok()

@@ -9,12 +9,12 @@ use tokio::sync::oneshot;
 use wasmtime::Store;
 
 use crate::{
-    call::{self, Answered, CallTask, Head},
+    call::{self, CallTask, GuestAnswer, Head},
     capability::HttpState,
     config::Probe,
     instance::AppInstance,
-    progress::{Progress, TimeLimits},
-    request::RequestBody,
+    progress::{CallProgress, TimeLimits},
+    request::IncomingBody,
     response::GuestBody,
 };
 
@@ -38,8 +38,8 @@ pub(crate) async fn run(
     capabilities.state_and_table::<HttpState>().0.hooks.is_trial = true;
     let limit = capabilities.settings.limits.deadline;
     let limits = TimeLimits { head: limit, idle: limit, whole: limit };
-    let progress = Arc::new(Progress::new());
-    let body = RequestBody::new(Body::empty(), 0, Arc::clone(&progress));
+    let progress = Arc::new(CallProgress::new());
+    let body = IncomingBody::new(Body::empty(), 0, Arc::clone(&progress));
     let request = Request::builder().method(probe.method).uri(format!("http://{HOST}{}", probe.target));
     let request = request.body(body).map_err(wasmtime::Error::from)?;
     let (head, responded) = oneshot::channel();
@@ -48,7 +48,7 @@ pub(crate) async fn run(
     let reading = async {
         read(responded, progress, &status).await;
         // The guest may go on after its response.
-        std::future::pending::<Answered>().await
+        std::future::pending::<GuestAnswer>().await
     };
     let answered = tokio::select! {
         answered = called => answered?,
@@ -64,7 +64,7 @@ pub(crate) async fn run(
 }
 
 /// Reads the response, and records its status.
-async fn read(responded: oneshot::Receiver<Head>, progress: Arc<Progress>, status: &OnceLock<u16>) {
+async fn read(responded: oneshot::Receiver<Head>, progress: Arc<CallProgress>, status: &OnceLock<u16>) {
     let Ok(Ok(response)) = responded.await else { return };
     let (parts, body) = response.into_parts();
     status.get_or_init(|| parts.status.as_u16());
