@@ -1,6 +1,7 @@
 //! One call of a guest: a permit, a store, two clocks, and an outcome in every case.
 
 mod diagnosis;
+mod explanation;
 mod outcome;
 mod shadow;
 mod shadow_diff;
@@ -20,6 +21,7 @@ use crate::{
 };
 
 pub use self::{
+    explanation::explain,
     outcome::{Accept, BadAnswer, CallFailure, EndedCall, Outcome, accept_any},
     shadow::call_shadowed,
     shadow_diff::{ShadowDiff, json_fields, redacted, shape},
@@ -340,20 +342,12 @@ impl<'a> CallRecord<'a> {
     /// Returns a failure with what the component's author needs: the reason, the guest's last error, such as the text
     /// of a panic, and the backtrace.
     fn explain(&self, failure: &CallFailure) -> String {
-        let mut text = failure.to_string();
-        let Some((Diagnosis { reason, frames }, last_error)) = &self.diagnosis else { return text };
-        text.push_str(&format!(": {reason}"));
-        if let Some(error) = last_error {
-            text.push_str("\n  the last error that it logged:");
-            guest_lines(error, SELF_TEST_TEXT_BYTES)
-                .iter()
-                .for_each(|line| text.push_str(&format!("\n    {line}")));
+        match &self.diagnosis {
+            Some((diagnosis, last_error)) => {
+                format!("{failure}: {}", explanation::text(diagnosis, last_error.as_deref()))
+            }
+            None => failure.to_string(),
         }
-        if !frames.is_empty() {
-            text.push_str("\n  its backtrace, the innermost frame first:");
-            frames.iter().for_each(|frame| text.push_str(&format!("\n  {frame}")));
-        }
-        text
     }
 }
 

@@ -24,6 +24,7 @@ use bulkhead_config::{
 };
 use bulkhead_runtime::capabilities::{CapabilitySet, SlotResources};
 use bulkhead_runtime::compile::ComponentDigest;
+use bulkhead_runtime::slots::SlotWorld;
 use futures_util::future::LocalBoxFuture;
 
 pub use self::{
@@ -72,6 +73,11 @@ pub trait Service: Send + Sync {
     /// Returns the names of its keys in the systems that it replaces.
     fn aliases(&self) -> Aliases {
         Aliases::NONE
+    }
+
+    /// Returns the worlds that the components of its slots implement.
+    fn worlds(&self) -> &'static [SlotWorld] {
+        &[]
     }
 
     /// Returns its sets of metrics, which are registered even where the service is off.

@@ -70,7 +70,7 @@ impl Outcome {
     }
 
     /// Returns the outcome that an error of wasmtime means for a guest in this state.
-    pub(super) fn of(error: &wasmtime::Error, guest: &StoreData) -> Self {
+    pub fn of(error: &wasmtime::Error, guest: &StoreData) -> Self {
         if let Some(ended) = error.downcast_ref::<EndedCall>() {
             ended.outcome
         } else if error.is::<CpuBudgetExceeded>() {

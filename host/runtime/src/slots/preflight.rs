@@ -260,7 +260,8 @@ impl Contract<'_> {
         self.capabilities.is_granted(interface, &self.slot, self.grants)
     }
 
-    fn import(&self, wanted: &str) -> Option<Finding> {
+    /// Returns the reason why the slot refuses an import, or `None` where it has it.
+    pub fn import(&self, wanted: &str) -> Option<Finding> {
         let wanted = wanted.to_owned();
         let (name, _) = split(&wanted);
         let Some(interface) = self.capabilities.find(name) else {

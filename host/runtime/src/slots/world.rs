@@ -2,6 +2,7 @@
 
 use std::future::Future;
 
+use bulkhead_config::slots::SlotId;
 use wasmtime::{Store, component::InstancePre};
 
 use crate::capabilities::StoreData;
@@ -32,4 +33,22 @@ pub trait World: Sized + Send + Sync + 'static {
         &self,
         store: &mut Store<StoreData>,
     ) -> impl Future<Output = wasmtime::Result<Result<(), String>>> + Send;
+}
+
+/// The world of a slot as data, for those who compare a component with the worlds of all slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotWorld {
+    /// The slot.
+    pub slot: SlotId,
+    /// The world's name, `package:name/world@version`.
+    pub name: &'static str,
+    /// The names that a component must export, with versions.
+    pub exports: &'static [&'static str],
+}
+
+impl SlotWorld {
+    /// Returns the data of the world `W`, which the components of `slot` implement.
+    pub const fn of<W: World>(slot: SlotId) -> Self {
+        Self { slot, name: W::NAME, exports: W::EXPORTS }
+    }
 }

@@ -19,6 +19,7 @@ use bulkhead_rollout::LiveKeys;
 use bulkhead_runtime::capabilities::{CapabilitySet, SlotResources};
 use bulkhead_runtime::compile::ComponentDigest;
 use bulkhead_runtime::keys::MasterKey;
+use bulkhead_runtime::slots::SlotWorld;
 use bulkhead_service::{
     CommandSpec, MetricRegistrar, PageEntry, PageForm, PageGuide, SECRETS_DIR, ServedAt, Service,
     ServiceContext, ServiceFuture, SharedDatabase, Started, check_component, not_owned,
@@ -36,6 +37,7 @@ use crate::{
     http::{self, CaptchaState, Guard, WidgetFiles, demo},
     metrics::{CaptchaMetrics, LedgerTable},
     spec::{CAPTCHA, NAME, SPEC},
+    world,
 };
 
 /// Shortest timeout of the ledger's database, however short the deadline of a call: a disk flush may take as long.
@@ -66,6 +68,10 @@ impl Service for CaptchaPlugin {
 
     fn tables(&self) -> &'static [TableSpec] {
         const { &[TableSpec::of::<Captcha>(), TableSpec::of::<Management>()] }
+    }
+
+    fn worlds(&self) -> &'static [SlotWorld] {
+        const { &[SlotWorld::of::<world::Captcha>(CAPTCHA)] }
     }
 
     fn aliases(&self) -> Aliases {

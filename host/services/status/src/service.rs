@@ -15,6 +15,7 @@ use bulkhead_rollout::LiveKeys;
 use bulkhead_runtime::capabilities::CapabilitySet;
 use bulkhead_runtime::compile::ComponentDigest;
 use bulkhead_runtime::keys::token_hash;
+use bulkhead_runtime::slots::SlotWorld;
 use bulkhead_service::{
     Close, CommandSpec, PageEntry, PageForm, PageGuide, Service, ServiceContext, ServiceFuture, Started,
     check_component, not_owned,
@@ -22,7 +23,7 @@ use bulkhead_service::{
 use futures_util::future::LocalBoxFuture;
 
 use crate::{
-    StatusService,
+    Status, StatusService,
     alias::ALIASES,
     capabilities::appointments::AppointmentsCapability,
     command::Command,
@@ -48,6 +49,10 @@ impl Service for StatusPlugin {
 
     fn tables(&self) -> &'static [TableSpec] {
         const { &[TableSpec::of::<StatusSettings>()] }
+    }
+
+    fn worlds(&self) -> &'static [SlotWorld] {
+        const { &[SlotWorld::of::<Status>(STATUS)] }
     }
 
     fn aliases(&self) -> Aliases {

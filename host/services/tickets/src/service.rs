@@ -12,6 +12,7 @@ use bulkhead_rollout::LiveKeys;
 use bulkhead_runtime::capabilities::{CapabilitySet, SlotResources};
 use bulkhead_runtime::compile::ComponentDigest;
 use bulkhead_runtime::keys::{ApiKeys, token_hash};
+use bulkhead_runtime::slots::SlotWorld;
 use bulkhead_service::{
     CommandSpec, MetricRegistrar, PageEntry, PageForm, PageGuide, Service, ServiceContext, ServiceFuture,
     Started, check_component, not_owned,
@@ -19,7 +20,7 @@ use bulkhead_service::{
 use bulkhead_telemetry::Metrics;
 
 use crate::{
-    answer::AnswerService,
+    answer::{AnswerService, AnswerWorld},
     capabilities::{guard::GuardCapability, llm::LlmCapability, search::SearchCapability},
     classifiers,
     commands::COMMANDS,
@@ -31,7 +32,7 @@ use crate::{
     llm::{LlmClient, metrics::LlmMetrics},
     metrics::TicketMetrics,
     spec::{ANSWER, NAME, SPEC, TRIAGE},
-    triage::{Rules, TriageService},
+    triage::{Rules, TriageService, TriageWorld},
 };
 
 /// The triage configuration of `--demo`.
@@ -62,6 +63,10 @@ impl Service for TicketsPlugin {
 
     fn commands(&self) -> &'static [CommandSpec] {
         COMMANDS
+    }
+
+    fn worlds(&self) -> &'static [SlotWorld] {
+        const { &[SlotWorld::of::<TriageWorld>(TRIAGE), SlotWorld::of::<AnswerWorld>(ANSWER)] }
     }
 
     fn add_capabilities(&self, capabilities: CapabilitySet) -> CapabilitySet {
