@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use bulkhead_authoring::AuthoringFailure;
 use bulkhead_config::Problems;
 use bulkhead_rollout::registry::{Fault, PullError};
 use bulkhead_service::ComponentCheckError;
@@ -54,6 +55,10 @@ pub enum Exit {
     StateUnreachable = 7,
     /// The host has stopped and lost requests in flight.
     RequestsLost = 8,
+    /// The called export has answered with an error of its own type.
+    GuestError = 9,
+    /// The call of an export trapped, or exceeded a limit.
+    CallEnded = 10,
 }
 
 impl Exit {
@@ -68,9 +73,23 @@ impl Exit {
         if error.is::<RequestsLost>() {
             return Self::RequestsLost;
         }
+        if let Some(failure) = error.downcast_ref::<AuthoringFailure>() {
+            return Self::of_authoring(failure);
+        }
         match error.downcast_ref::<PullError>() {
             Some(error) => Self::of_pull(&error.fault),
             None => error.downcast_ref().map_or(Self::Failed, Self::of_remote),
+        }
+    }
+
+    /// Returns the exit code of a command for authors.
+    const fn of_authoring(failure: &AuthoringFailure) -> Self {
+        match failure {
+            AuthoringFailure::Usage(_) => Self::Usage,
+            AuthoringFailure::NoWorld(_) | AuthoringFailure::Breaks(_) => Self::Refused,
+            AuthoringFailure::Cases { .. } => Self::Failed,
+            AuthoringFailure::Answered(_) => Self::GuestError,
+            AuthoringFailure::Ended(_) => Self::CallEnded,
         }
     }
 
@@ -132,6 +151,9 @@ mod tests {
         assert_eq!(pulled(Fault::NotFound), refused(StatusCode::NOT_FOUND, ""));
         assert_eq!(Exit::of(&UsageError(String::new()).into()), Exit::Usage);
         assert_eq!(Exit::of(&RequestsLost.into()), Exit::RequestsLost);
+        assert_eq!(Exit::of(&AuthoringFailure::Answered(String::new()).into()), Exit::GuestError);
+        assert_eq!(Exit::of(&AuthoringFailure::Ended(String::new()).into()), Exit::CallEnded);
+        assert_eq!(Exit::of(&AuthoringFailure::NoWorld(String::new()).into()), Exit::Refused);
         assert_eq!(Exit::of(&anyhow::anyhow!("the rest")), Exit::Failed);
     }
 }

@@ -8,6 +8,7 @@ mod serve;
 
 use std::process::ExitCode;
 
+use bulkhead_authoring::WitCommand;
 use bulkhead_cli::{exit, output};
 use bulkhead_runtime::compile;
 use bulkhead_telemetry::logs;
@@ -40,14 +41,18 @@ enum Command {
                       hosts share cannot be reached."
     )]
     Config(config::Command),
-    /// Check components, and change which versions answer on a running host.
+    /// Make, check and call components, and change which versions answer on a running host.
     #[command(
         subcommand,
         after_help = "Exit codes: 0 done; 1 failed; 2 wrong arguments; 3 the component may not answer; 4 the slot has \
                       another generation, or its state does not allow this; 5 not allowed, or the registry is not; 6 no answer \
-                      from the host; 7 the state that hosts share cannot be reached."
+                      from the host; 7 the state that hosts share cannot be reached; of call also: 9 the export answered \
+                      with an error; 10 it trapped or exceeded a limit."
     )]
     Component(component::Command),
+    /// Write the interfaces that components are built against, and compare versions of them.
+    #[command(subcommand)]
+    Wit(WitCommand),
     /// Make tokens for operators, and read the audit log.
     #[command(
         subcommand,
@@ -103,6 +108,7 @@ fn perform(distribution: &Distribution) -> anyhow::Result<()> {
         Command::Serve(serve) => serve.run(distribution, arguments::serve_flags(distribution, &given)?),
         Command::Config(command) => command.run(distribution),
         Command::Component(command) => command.run(distribution),
+        Command::Wit(command) => output::report(command.run()?),
         Command::Admin(command) => command.run(),
         Command::Completions { shell } => completions(distribution, shell),
     }

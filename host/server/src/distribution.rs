@@ -1,9 +1,17 @@
 //! Describes a binary: its services, and the subcommands and flags that they add.
 
+use bulkhead_authoring::{AuthorPlatform, ServedWorld};
 use bulkhead_config::{HostSpec, Loaded, Problems, Sources, slots::SlotId};
 use bulkhead_runtime::capabilities::{self, CapabilitySet, Deprecated};
 use bulkhead_service::{CommandSpec, FlagsSpec, MetricRegistrar, ServiceList};
 use bulkhead_telemetry::{Metrics, catalog, family::Family};
+
+/// Worlds whose components need no slot of a service.
+const SERVED: &[ServedWorld] = &[ServedWorld {
+    name: "wasi:http/proxy",
+    export: "wasi:http/incoming-handler",
+    advice: "serve it with `run`, or as an app: [apps.NAME]",
+}];
 
 /// The platform with the services of one binary. `main` makes it and gives it to the command line.
 #[derive(Clone, Copy)]
@@ -57,6 +65,17 @@ impl Distribution {
     /// Returns the ids of the slots of all services.
     pub fn slots(&self) -> impl Iterator<Item = SlotId> {
         self.services.iter().flat_map(|service| service.spec().slots).map(|slot| slot.id)
+    }
+
+    /// Returns what the binary offers to components, as data for their authors.
+    pub fn for_authors(&self) -> AuthorPlatform {
+        AuthorPlatform {
+            name: self.name,
+            slots: self.spec().slots().copied().collect(),
+            worlds: self.services.iter().flat_map(|service| service.worlds()).copied().collect(),
+            served: SERVED,
+            capabilities: self.capabilities(),
+        }
     }
 
     /// Returns the component of a slot that is part of this binary, if there is one.

@@ -11,6 +11,7 @@ use std::{
     sync::Arc,
 };
 
+use bulkhead_authoring::AuthorCommand;
 use bulkhead_cli::{Configuration, exit::UsageError, output};
 use bulkhead_config::{Config, registries::Reference, slots::SlotId};
 use bulkhead_rollout::registry::{Pulled, Registries};
@@ -29,9 +30,9 @@ pub(super) enum Command {
     /// Check a component as the host does before it may answer, self-test included. Prints everything that is wrong and
     /// how to correct it, warns of deprecated imports, and lists the stubs. Nothing is served or stored.
     Check {
-        /// The slot that it is for.
+        /// The slot that it is for. Without one, the command only says which world the component fits.
         #[arg(id = CONFIGURED_SLOT, long = "slot", value_name = "SLOT", value_parser = SlotId::parse)]
-        slot: SlotId,
+        slot: Option<SlotId>,
         /// The component: a file, or an oci:// reference that the configuration allows.
         #[arg(value_parser = named())]
         file: PathBuf,
@@ -39,13 +40,27 @@ pub(super) enum Command {
         configuration: Configuration,
     },
     #[command(flatten)]
+    Author(AuthorCommand),
+    #[command(flatten)]
     Operate(operate::Command),
 }
 
 impl Command {
     pub(super) fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
         let (slot, file, configuration) = match self {
-            Self::Check { slot, file, configuration } => (slot, file, configuration),
+            Self::Check { slot: Some(slot), file, configuration } => (slot, file, configuration),
+            Self::Check { slot: None, file, .. } if reference(&file).is_some() => {
+                return Err(
+                    UsageError("a reference is checked for a slot; name it with --slot".to_owned()).into()
+                );
+            }
+            Self::Check { slot: None, file, .. } => {
+                return output::report(bulkhead_authoring::check(&distribution.for_authors(), &file)?);
+            }
+            Self::Author(command) => {
+                let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+                return output::report(runtime.block_on(command.run(&distribution.for_authors()))?);
+            }
             Self::Operate(command) => return command.run(),
         };
         let config = configuration.load(&distribution.spec(), Vec::new())?.config;

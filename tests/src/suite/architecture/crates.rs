@@ -8,7 +8,7 @@ use std::{
 use super::{names, root};
 
 /// Each crate of the platform, and the crates of this repository that it may use.
-pub const PLATFORM: [(&str, &[&str]); 13] = [
+pub const PLATFORM: [(&str, &[&str]); 14] = [
     ("os", &[]),
     ("database", &[]),
     ("config", &["os"]),
@@ -18,10 +18,11 @@ pub const PLATFORM: [(&str, &[&str]); 13] = [
     ("runtime", &["config", "os", "telemetry"]),
     ("keyvalue", &["config", "database", "os", "runtime", "telemetry"]),
     ("rollout", &["config", "database", "os", "outgoing", "runtime", "telemetry"]),
+    ("authoring", &["config", "runtime", "telemetry"]),
     ("service", &["config", "http", "os", "rollout", "runtime", "telemetry"]),
-    ("cli", &["config", "os", "rollout", "service"]),
+    ("cli", &["authoring", "config", "os", "rollout", "service"]),
     ("admin", &["config", "http", "os", "rollout", "runtime", "service", "telemetry"]),
-    ("server", &["admin", "cli", "config", "http", "os", "rollout", "runtime", "service", "telemetry"]),
+    ("server", &["admin", "authoring", "cli", "config", "http", "os", "rollout", "runtime", "service", "telemetry"]),
 ];
 /// Crates of others that a crate must not know.
 const FOREIGN: [(&str, &[&str]); 3] = [

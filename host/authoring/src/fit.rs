@@ -1,0 +1,123 @@
+//! Which world a component fits.
+
+#[cfg(test)]
+mod tests;
+
+use std::{path::Path, sync::Arc};
+
+use bulkhead_config::slots::SlotSpec;
+use bulkhead_runtime::slots::{self, Finding, Outline, PreflightError, SlotWorld};
+
+use crate::{
+    platform::{AuthorPlatform, ServedWorld},
+    report::{AuthoringFailure, CommandReport},
+};
+
+/// Largest file that is read, bytes.
+const FILE_BYTES: usize = 1 << 30;
+
+/// The world that a component fits.
+pub(crate) enum Fit {
+    /// The world of a slot.
+    Slot {
+        /// The slot.
+        slot: SlotSpec,
+        /// The world.
+        world: SlotWorld,
+        /// The configuration lines that grant imports which the slot does not have.
+        grants: Vec<String>,
+    },
+    /// A world whose components need no slot.
+    Served(&'static ServedWorld),
+    /// No world; with the refusal of the slot that has the fewest objections, if there are slots.
+    None(Option<PreflightError>),
+}
+
+impl Fit {
+    /// Finds the world that `wasm` fits.
+    pub(crate) fn find(platform: &AuthorPlatform, wasm: &[u8], outline: &Outline) -> Self {
+        let exports = |name: &str| outline.exports.iter().any(|export| bare(export) == name);
+        if let Some(served) = platform.served.iter().find(|served| exports(served.export)) {
+            return Self::Served(served);
+        }
+        let mut nearest: Option<PreflightError> = None;
+        for world in &platform.worlds {
+            let Some(slot) = platform.slot(world.slot).copied() else { continue };
+            match platform.contract(slot, world).check(wasm, FILE_BYTES) {
+                Ok(()) => return Self::Slot { slot, world: *world, grants: Vec::new() },
+                Err(refusal) => {
+                    if let Some(grants) = grants(&refusal) {
+                        return Self::Slot { slot, world: *world, grants };
+                    }
+                    let is_nearer =
+                        nearest.as_ref().is_none_or(|known| refusal.findings.len() < known.findings.len());
+                    if is_nearer {
+                        nearest = Some(refusal);
+                    }
+                }
+            }
+        }
+        Self::None(nearest)
+    }
+}
+
+/// Returns the lines that grant what a refusal lists, if it lists nothing else.
+fn grants(refusal: &PreflightError) -> Option<Vec<String>> {
+    let grant = |finding: &Finding| match finding {
+        Finding::Ungranted { grant, .. } => Some(grant.clone()),
+        _ => None,
+    };
+    refusal.findings.iter().map(grant).collect()
+}
+
+/// Returns a name without its version.
+pub(crate) fn bare(name: &str) -> &str {
+    name.split_once('@').map_or(name, |(name, _)| name)
+}
+
+/// Reads a component and its outline.
+///
+/// # Errors
+/// When it cannot be read or is not a component.
+pub(crate) fn read(file: &Path) -> anyhow::Result<(Arc<[u8]>, Outline)> {
+    let wasm = slots::read_component(file, FILE_BYTES)?;
+    let outline = slots::outline(&wasm).map_err(|why| {
+        AuthoringFailure::NoWorld(format!("{} is not a WebAssembly component: {why}", file.display()))
+    })?;
+    Ok((wasm, outline))
+}
+
+/// Says which world a component fits, and for which slot to check it.
+///
+/// # Errors
+/// When it cannot be read or is not a component.
+pub fn check(platform: &AuthorPlatform, file: &Path) -> anyhow::Result<CommandReport> {
+    let (wasm, outline) = read(file)?;
+    let (name, binary) = (file.display(), platform.name);
+    Ok(match Fit::find(platform, &wasm, &outline) {
+        Fit::Slot { slot, world, grants } => {
+            let mut text = format!("{name} fits {}, the world of slot {}\n", world.name, slot.id);
+            for grant in grants {
+                text += &format!("it needs a grant: {grant}\n");
+            }
+            text += &format!(
+                "to check types and run its self-test: {binary} component check --slot {} {name}\n",
+                slot.id
+            );
+            CommandReport::done(text)
+        }
+        Fit::Served(served) => CommandReport::done(format!(
+            "{name} fits {}, which needs no slot; {}\n",
+            served.name, served.advice
+        )),
+        Fit::None(nearest) => {
+            let worlds = platform.worlds.iter().map(|world| world.name);
+            let worlds: Vec<&str> = worlds.chain(platform.served.iter().map(|served| served.name)).collect();
+            let mut text = format!("{name} fits no world of this host, which has {}", worlds.join(", "));
+            if let Some(nearest) = nearest {
+                text += &format!("\nthe nearest: {nearest}");
+            }
+            CommandReport::failed(String::new(), AuthoringFailure::NoWorld(text))
+        }
+    })
+}

@@ -1,0 +1,72 @@
+//! Tests of which world a component fits.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+use bulkhead_config::slots::{Limits, SlotId};
+use bulkhead_runtime::capabilities;
+
+use super::*;
+
+const SLOT: SlotSpec = SlotSpec {
+    id: SlotId::new("greeter"),
+    service: "greeter",
+    limits: &Limits::DEFAULT,
+    grants: &[],
+    uses_models: false,
+    component: None,
+};
+
+fn platform() -> AuthorPlatform {
+    const SERVED: &[ServedWorld] =
+        &[ServedWorld { name: "wasi:http/proxy", export: "wasi:http/incoming-handler", advice: "run it" }];
+    let world =
+        SlotWorld { slot: SLOT.id, name: "test:greeter/greeter@0.1.0", exports: &["greet", "self-test"] };
+    AuthorPlatform {
+        name: "bulkhead",
+        slots: vec![SLOT],
+        worlds: vec![world],
+        served: SERVED,
+        capabilities: capabilities::general(),
+    }
+}
+
+fn text_of(component: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file.wasm");
+    std::fs::write(&file, wat::parse_str(component).unwrap()).unwrap();
+    let report = check(&platform(), &file).unwrap();
+    report.failure.map_or(report.text, |failure| failure.to_string())
+}
+
+/// A component with these imports and exports.
+fn component(import: &str, exports: &[&str]) -> String {
+    let exports: String =
+        exports.iter().map(|name| format!(r#"(export "{name}" (instance $empty))"#)).collect();
+    format!("(component {import} (instance $empty) {exports})")
+}
+
+#[test]
+fn fitting_world_names_its_slot() {
+    let text = text_of(&component("", &["greet", "self-test"]));
+    assert!(text.contains("fits test:greeter/greeter@0.1.0, the world of slot greeter"), "{text}");
+    assert!(text.contains("bulkhead component check --slot greeter "), "{text}");
+}
+
+#[test]
+fn needed_grant_is_named() {
+    let import = r#"(import "wasi:io/poll@0.2.12" (instance))"#;
+    let text = text_of(&component(import, &["greet", "self-test"]));
+    assert!(text.contains("it needs a grant: slots.greeter.grants = [\"wasi:io/poll\"]"), "{text}");
+}
+
+#[test]
+fn served_world_needs_no_slot() {
+    let text = text_of(&component("", &["wasi:http/incoming-handler@0.2.3"]));
+    assert!(text.contains("fits wasi:http/proxy, which needs no slot; run it"), "{text}");
+}
+
+#[test]
+fn nearest_slot_says_what_is_wrong() {
+    let text = text_of(&component("", &["greet"]));
+    assert!(text.contains("fits no world of this host, which has test:greeter/greeter@0.1.0"), "{text}");
+    assert!(text.contains("it does not export self-test"), "{text}");
+}

@@ -1,0 +1,185 @@
+//! What a component is made of: world, imports, exports, sizes, and what an instance uses.
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Write as _;
+
+use bulkhead_config::slots::{Limits, SlotId, SlotSpec};
+use bulkhead_runtime::{
+    engine::ComponentLimits,
+    slots::{Contract, Finding, Outline, SlotWorld, Usage},
+};
+use serde_json::{Value, json};
+
+use crate::{
+    fit::{Fit, bare},
+    platform::AuthorPlatform,
+    sizes::{MemorySize, Sizes},
+};
+
+/// A slot that is granted nothing, for components that fit the world of no slot.
+const NOTHING_GRANTED: SlotSpec = SlotSpec {
+    id: SlotId::new("name"),
+    service: "name",
+    limits: &Limits::DEFAULT,
+    grants: &[],
+    uses_models: false,
+    component: None,
+};
+
+/// How a host treats an import.
+#[derive(Debug, PartialEq, Eq)]
+enum ImportStatus {
+    /// The slot has it.
+    Granted,
+    /// It is importable without effect.
+    Stub,
+    /// The configuration can grant it, with this line.
+    Grantable(String),
+    /// The host does not offer it, for this reason.
+    Missing(String),
+}
+
+impl ImportStatus {
+    fn of(contract: &Contract<'_>, import: &str) -> Self {
+        match contract.import(import) {
+            None if contract.capabilities.stub(bare(import)).is_some() => Self::Stub,
+            None => Self::Granted,
+            Some(Finding::Ungranted { grant, .. }) => Self::Grantable(grant),
+            Some(finding) => Self::Missing(finding.to_string()),
+        }
+    }
+
+    const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Granted => "granted",
+            Self::Stub => "stub",
+            Self::Grantable(_) => "by grant",
+            Self::Missing(_) => "missing",
+        }
+    }
+
+    /// Returns the line that grants it, or the reason why it is missing.
+    fn detail(&self) -> Option<&str> {
+        match self {
+            Self::Grantable(detail) | Self::Missing(detail) => Some(detail),
+            Self::Granted | Self::Stub => None,
+        }
+    }
+}
+
+/// What a component is made of.
+pub(crate) struct ComponentInspection {
+    world: Option<&'static str>,
+    slot: Option<SlotId>,
+    imports: Vec<(String, ImportStatus)>,
+    exports: Vec<String>,
+    usage: Usage,
+    sizes: Sizes,
+}
+
+impl ComponentInspection {
+    /// Inspects a component.
+    ///
+    /// # Errors
+    /// When a section is damaged.
+    pub(crate) fn new(
+        platform: &AuthorPlatform,
+        wasm: &[u8],
+        outline: Outline,
+    ) -> Result<Self, wasmparser::BinaryReaderError> {
+        let (world, slot) = match Fit::find(platform, wasm, &outline) {
+            Fit::Slot { slot, world, .. } => (Some(world.name), Some(slot)),
+            Fit::Served(served) => (Some(served.name), None),
+            Fit::None(_) => (None, None),
+        };
+        let spec = slot.unwrap_or(NOTHING_GRANTED);
+        let no_world = SlotWorld { slot: spec.id, name: "", exports: &[] };
+        let contract = platform.contract(spec, &no_world);
+        let status = |import: String| {
+            let status = ImportStatus::of(&contract, &import);
+            (import, status)
+        };
+        let imports = outline.imports.into_iter().map(status).collect();
+        let (exports, usage) = (outline.exports, outline.usage);
+        Ok(Self { world, slot: slot.map(|slot| slot.id), imports, exports, usage, sizes: Sizes::read(wasm)? })
+    }
+
+    /// Returns it for programs.
+    pub(crate) fn json(&self) -> Value {
+        let import = |(name, status): &(String, ImportStatus)| json!({ "name": name, "status": status.as_str(), "detail": status.detail() });
+        let Usage { core_instances, memories, tables } = self.usage;
+        json!({
+            "world": self.world,
+            "slot": self.slot,
+            "imports": self.imports.iter().map(import).collect::<Vec<_>>(),
+            "exports": self.exports,
+            "core_instances": core_instances,
+            "memories": memories,
+            "tables": tables,
+            "size": self.sizes,
+        })
+    }
+
+    /// Returns it for people.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a text cannot fail.
+        let _ = self.write(&mut text);
+        text
+    }
+
+    fn write(&self, text: &mut String) -> std::fmt::Result {
+        match (self.world, self.slot) {
+            (Some(world), Some(slot)) => writeln!(text, "world: {world}, of slot {slot}")?,
+            (Some(world), None) => writeln!(text, "world: {world}, which needs no slot")?,
+            (None, _) => writeln!(text, "world: none of this host; `component check` says why")?,
+        }
+        writeln!(text, "imports:")?;
+        for (name, status) in &self.imports {
+            match status.detail() {
+                Some(detail) => writeln!(text, "  {:<8}  {name}: {detail}", status.as_str())?,
+                None => writeln!(text, "  {:<8}  {name}", status.as_str())?,
+            }
+        }
+        writeln!(text, "exports:")?;
+        for name in &self.exports {
+            writeln!(text, "  {name}")?;
+        }
+        self.write_sizes(text)?;
+        let Usage { core_instances, memories, tables } = self.usage;
+        let limits = ComponentLimits::DEFAULT;
+        writeln!(text, "one instance uses:")?;
+        for (count, what, limit, key) in [
+            (core_instances, "core instances", limits.core_instances, "core_instances"),
+            (memories, "memories", limits.memories, "memories"),
+            (tables, "tables", limits.tables, "tables"),
+        ] {
+            writeln!(text, "  {count} {what} of {limit} (sandbox.{key})")?;
+        }
+        for memory in self.sizes.modules.iter().flat_map(|module| &module.memories) {
+            let MemorySize { minimum_bytes, maximum_bytes } = memory;
+            match maximum_bytes {
+                Some(maximum) => writeln!(text, "  a memory of {minimum_bytes} bytes, at most {maximum}")?,
+                None => writeln!(text, "  a memory of {minimum_bytes} bytes, without a maximum")?,
+            }
+        }
+        Ok(())
+    }
+
+    fn write_sizes(&self, text: &mut String) -> std::fmt::Result {
+        let Sizes { bytes, modules, custom_bytes, rest_bytes } = &self.sizes;
+        writeln!(text, "size: {bytes} bytes")?;
+        for (at, module) in modules.iter().enumerate() {
+            let name = module.name.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
+            writeln!(
+                text,
+                "  core module {at}{name}: {} bytes; code {}, data {}, custom sections {}",
+                module.bytes, module.code_bytes, module.data_bytes, module.custom_bytes
+            )?;
+        }
+        writeln!(text, "  custom sections beside the core modules: {custom_bytes} bytes")?;
+        writeln!(text, "  types and how the modules are joined: {rest_bytes} bytes")
+    }
+}

@@ -1,0 +1,147 @@
+//! Writes the folder of a new component from a template.
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    str,
+};
+
+use anyhow::Context as _;
+use bulkhead_config::slots::SlotId;
+
+use crate::{
+    embedded::{EmbeddedFile, GUEST, TEMPLATES},
+    packages::{self, Packages},
+    report::{AuthoringFailure, CommandReport},
+};
+
+/// Folder of a language with the files of all its templates.
+const EVERY_WORLD: &str = "every-world";
+/// The file of a template that says what else the component gets; it is not written.
+const MANIFEST: &str = "template";
+/// A file of templates under a name that has no effect in this repository, and its name in the written folder.
+const IGNORED: (&str, &str) = ("gitignore", ".gitignore");
+/// Where the crate `bulkhead-guest` of the repository finds the WIT, and where the written one does.
+const GUEST_WIT: (&str, &str) = ("../../wit/deps/logging", "../wit/deps/logging");
+/// Names that a Rust package cannot have beside its dependencies.
+const TAKEN: [&str; 8] =
+    ["alloc", "bulkhead-guest", "core", "proc-macro", "serde", "serde-json", "std", "wit-bindgen"];
+
+/// What a template says about itself.
+#[derive(Debug)]
+struct TemplateManifest {
+    /// The WIT world, without its version.
+    world: String,
+    /// Whether the source of `bulkhead-guest` is written into the folder.
+    has_guest: bool,
+}
+
+impl TemplateManifest {
+    /// Reads lines such as `world: bulkhead:captcha/captcha`.
+    fn read(text: &str) -> Option<Self> {
+        let value = |name: &str| {
+            let lines = text.lines().filter_map(|line| line.split_once(": "));
+            lines.into_iter().find(|(key, _)| *key == name).map(|(_, value)| value.trim().to_owned())
+        };
+        Some(Self { world: value("world")?, has_guest: value("guest").is_some_and(|guest| guest == "yes") })
+    }
+}
+
+/// Returns the languages and worlds of all templates, `language world`.
+fn offered() -> BTreeSet<(&'static str, &'static str)> {
+    let manifests = TEMPLATES.iter().filter_map(|file| {
+        let mut parts = file.path.splitn(3, '/');
+        let (language, world, name) = (parts.next()?, parts.next()?, parts.next()?);
+        (name == MANIFEST).then_some((language, world))
+    });
+    manifests.collect()
+}
+
+/// Lists the worlds of each language.
+fn listed(offered: &BTreeSet<(&'static str, &'static str)>) -> String {
+    let languages: BTreeSet<&str> = offered.iter().map(|(language, _)| *language).collect();
+    let of = |language: &str| {
+        let worlds: Vec<&str> =
+            offered.iter().filter(|(other, _)| *other == language).map(|(_, world)| *world).collect();
+        format!("{language}: {}", worlds.join(", "))
+    };
+    languages.into_iter().map(of).collect::<Vec<_>>().join("; ")
+}
+
+/// Checks the name of a new component.
+fn check_name(name: &str) -> Result<(), AuthoringFailure> {
+    SlotId::parse(name).map_err(|error| AuthoringFailure::Usage(format!("the name {name:?} {error}")))?;
+    if TAKEN.contains(&name) {
+        return Err(AuthoringFailure::Usage(format!(
+            "the name {name} is that of a dependency; choose another"
+        )));
+    }
+    Ok(())
+}
+
+/// Replaces what a template leaves open.
+fn fill(text: &str, name: &str, binary: &str, manifest: &TemplateManifest) -> String {
+    text.replace("{{name}}", name)
+        .replace("{{crate}}", &name.replace('-', "_"))
+        .replace("{{world}}", &manifest.world)
+        .replace("{{binary}}", binary)
+}
+
+/// Writes a component called `name` for a world in a language into `folder`.
+///
+/// # Errors
+/// When the name is invalid, there is no such template, or the folder has files.
+pub(crate) fn create(
+    binary: &str,
+    name: &str,
+    language: &str,
+    world: &str,
+    folder: &Path,
+) -> anyhow::Result<CommandReport> {
+    check_name(name)?;
+    let offered = offered();
+    if !offered.contains(&(language, world)) {
+        let listed = listed(&offered);
+        let text = format!("there is no template in {language} for the world {world}; there are {listed}");
+        return Err(AuthoringFailure::Usage(text).into());
+    }
+    let (own, shared) = (format!("{language}/{world}/"), format!("{language}/{EVERY_WORLD}/"));
+    let below = |prefix: &str| {
+        let files = TEMPLATES.iter().filter_map(|file| Some((file.path.strip_prefix(prefix)?, file)));
+        files.collect::<Vec<(&str, &EmbeddedFile)>>()
+    };
+    let (own, shared) = (below(&own), below(&shared));
+    let manifest = own.iter().find(|(name, _)| *name == MANIFEST);
+    let manifest = manifest.and_then(|(_, file)| TemplateManifest::read(str::from_utf8(file.bytes).ok()?));
+    let manifest = manifest.context("the template does not name its world")?;
+    let mut files: Vec<(PathBuf, Vec<u8>)> = Vec::new();
+    // A template's own file replaces one of the same name.
+    let shared = shared.iter().filter(|(name, _)| !own.iter().any(|(other, _)| other == name));
+    for (path, file) in own.iter().chain(shared).filter(|(path, _)| *path != MANIFEST) {
+        let bytes = match str::from_utf8(file.bytes) {
+            Ok(text) => fill(text, name, binary, &manifest).into_bytes(),
+            Err(_) => file.bytes.to_vec(),
+        };
+        let path = if *path == IGNORED.0 { IGNORED.1 } else { path };
+        files.push((PathBuf::from(path), bytes));
+    }
+    if manifest.has_guest {
+        for file in GUEST {
+            let text = str::from_utf8(file.bytes)?.replace(GUEST_WIT.0, GUEST_WIT.1);
+            files.push((Path::new("guest/src").join(file.path), text.into_bytes()));
+        }
+    }
+    let wit = Packages::embedded()?;
+    for (path, bytes) in wit.files(wit.world(&manifest.world)?) {
+        files.push((Path::new("wit").join(path), bytes.to_vec()));
+    }
+    let count = packages::write(folder, files, false)?;
+    Ok(CommandReport::done(format!(
+        "wrote {count} files to {0}: {name}, a component for {1} in {language}\nnext: {0}/README.md\n",
+        folder.display(),
+        manifest.world
+    )))
+}
