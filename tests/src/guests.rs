@@ -11,7 +11,7 @@ use bulkhead::slots::outline;
 pub use self::http::{HttpGuest, OUTGOING};
 pub use self::status::StatusGuest;
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
-use wit_parser::Resolve;
+use wit_parser::{Resolve, UnresolvedPackageGroup};
 
 /// The captcha world and everything else that a hostile or an old guest might import.
 const WORLD: &str = r"
@@ -238,7 +238,8 @@ pub fn built_with(text: &str, edit: impl Fn(&str) -> String) -> Vec<u8> {
     for package in &folders {
         let other = folder.path().join(package);
         std::fs::create_dir_all(&other).unwrap();
-        for file in std::fs::read_dir(wit.join(package)).unwrap().map(|file| file.unwrap().path()) {
+        let files = std::fs::read_dir(wit.join(package)).unwrap().map(|file| file.unwrap().path());
+        for file in files.filter(|path| path.is_file()) {
             let text = edit(&std::fs::read_to_string(&file).unwrap());
             std::fs::write(other.join(file.file_name().unwrap()), text).unwrap();
         }
@@ -279,7 +280,9 @@ const PLATFORM: [&str; 6] = ["deps/io", "deps/clocks", "deps/random", "deps/logg
 fn wrap(module: &[u8], wit: &Path, folders: &[&str], world: &str) -> Vec<u8> {
     let mut resolve = Resolve::default();
     for folder in folders {
-        resolve.push_dir(wit.join(folder)).unwrap();
+        // Without the links in `deps`: each package is there once.
+        let package = UnresolvedPackageGroup::parse_dir(wit.join(folder)).unwrap();
+        resolve.push_group(package).unwrap();
         if *folder == "deps/io" {
             stubs::push(&mut resolve);
         }

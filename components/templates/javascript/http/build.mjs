@@ -14,7 +14,8 @@ try {
   for (const entry of await readdir(wit, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
     const file = join(entry.parentPath ?? entry.path, entry.name);
-    await writeFile(file, (await readFile(file, "utf8")).replaceAll("@0.2.12", `@${ENGINE}`));
+    const text = await readFile(file, "utf8");
+    await writeFile(file, text.replace(/(@|version = )0\.2\.1[12]/g, `$1${ENGINE}`));
   }
   const worldName = "{{world}}";
   const { component } = await componentize({ sourcePath: "app.js", witPath: wit, worldName });
