@@ -4,6 +4,7 @@
 mod abuse;
 mod apps;
 mod architecture;
+mod authors;
 mod browser;
 mod captcha_http;
 mod conformance;

@@ -21,7 +21,7 @@ fn equal_values_have_no_differences() {
 #[test]
 fn difference_names_path_and_values() {
     let lines = differences(&record("a", "warning"), &record("b", "ok"));
-    assert_eq!(lines, ["ok.name: expected \"a\", found \"b\"", "ok.level: expected warning, found ok"]);
+    assert_eq!(lines, ["ok.name: expected \"a\", found \"b\"", "ok.level: expected warning, found %ok"]);
     let error = Val::Result(Err(Some(Box::new(Val::String("no".to_owned())))));
     let lines = differences(&record("a", "ok"), &error);
     assert_eq!(lines.len(), 1);

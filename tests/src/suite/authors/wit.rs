@@ -1,0 +1,47 @@
+//! `wit export` and `wit diff`.
+
+use std::fs;
+
+use tempfile::TempDir;
+use wit_parser::Resolve;
+
+use super::{done, fails, run};
+
+#[tokio::test]
+async fn exported_wit_is_complete() {
+    let folder = TempDir::new().unwrap();
+    let said = done(folder.path(), &["wit", "export", "one", "--world", "captcha"]).await;
+    assert!(said.contains("to one: bulkhead:captcha@0.1.1, with "), "{said}");
+    let mut resolve = Resolve::default();
+    let (package, _) = resolve.push_dir(folder.path().join("one")).unwrap();
+    resolve.select_world(&[package], Some("captcha")).unwrap();
+    assert!(folder.path().join("one/deps/host/host.wit").is_file());
+    done(folder.path(), &["wit", "export", "all"]).await;
+    for name in ["answer", "captcha", "host", "status", "triage"] {
+        Resolve::default().push_dir(folder.path().join("all").join(name)).unwrap();
+    }
+    let said = fails(folder.path(), &["wit", "export", "all"], 1).await;
+    assert!(said.contains("all has files already"), "{said}");
+    assert!(run(folder.path(), &["wit", "export", "all", "--force"]).await.succeeded());
+    let said = fails(folder.path(), &["wit", "export", "other", "--world", "nothing"], 2).await;
+    assert!(said.contains("there is no single world called nothing"), "{said}");
+}
+
+#[tokio::test]
+async fn diff_says_what_breaks() {
+    let folder = TempDir::new().unwrap();
+    for name in ["old", "new"] {
+        done(folder.path(), &["wit", "export", name, "--world", "captcha"]).await;
+    }
+    let diff = ["wit", "diff", "old", "new"];
+    let said = done(folder.path(), &diff).await;
+    assert_eq!(said, "components that were built before still fit\n");
+    let file = folder.path().join("new/captcha.wit");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("-> result<bool, error>", "-> result<u32, error>")).unwrap();
+    let said = fails(folder.path(), &diff, 3).await;
+    let line = "breaks: world captcha: bulkhead:captcha/challenges#invalidate: \
+                func(site: site, payload: string) -> result<bool, error> has become \
+                func(site: site, payload: string) -> result<u32, error>";
+    assert!(said.contains(line), "{said}");
+}
