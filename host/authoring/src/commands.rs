@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use bulkhead_config::server::{Log, LogFormat};
+use bulkhead_config::server::{AccessLog, Log, LogFormat};
 use bulkhead_telemetry::logs;
 use clap::{Args, Subcommand};
 use tracing::Level;
@@ -44,6 +44,7 @@ pub enum AuthorCommand {
         /// Its arguments in WAVE, such as `7`, `"text"` (with its quotes), `some(7)`, `{key: "shop", count: 1}`.
         #[arg(allow_negative_numbers = true)]
         arguments: Vec<String>,
+        /// Configuration and limits of the call.
         #[command(flatten)]
         settings: CallSettings,
     },
@@ -59,6 +60,7 @@ pub enum AuthorCommand {
         /// The cases.
         #[arg(long, value_name = "FILE")]
         cases: PathBuf,
+        /// Configuration and limits of the call.
         #[command(flatten)]
         settings: CallSettings,
     },
@@ -119,7 +121,7 @@ impl From<CallSettings> for Overrides {
 /// Starts to write what components log to standard error.
 fn start_log() {
     // The error means that logging has started already.
-    let _ = logs::init(Log { format: LogFormat::Human, level: Level::INFO });
+    let _ = logs::init(Log { format: LogFormat::Human, level: Level::INFO, access: AccessLog::Off });
 }
 
 impl AuthorCommand {

@@ -1,6 +1,6 @@
 //! What a binary offers to components, as data.
 
-use bulkhead_config::slots::{SlotId, SlotSpec};
+use bulkhead_config::slots::{SLOTS, SlotId, SlotSpec};
 use bulkhead_runtime::{
     capabilities::CapabilitySet,
     engine::ComponentLimits,
@@ -43,6 +43,7 @@ impl AuthorPlatform {
     pub(crate) fn contract(&self, slot: SlotSpec, world: &SlotWorld) -> Contract<'_> {
         Contract {
             slot,
+            table: SLOTS,
             world: world.name,
             exports: world.exports,
             grants: &[],

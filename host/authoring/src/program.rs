@@ -148,7 +148,7 @@ impl Program {
         arguments: &[Val],
     ) -> wasmtime::Result<Option<Val>> {
         let instance = self.linked.instantiate_async(&mut *store).await?;
-        let found = instance.get_func(&mut *store, &function.index);
+        let found = instance.get_func(&mut *store, function.index);
         let found = found.ok_or_else(|| wasmtime::Error::msg("the instance lacks the export"))?;
         let mut results = vec![Val::Bool(false); function.ty.results().len()];
         found.call_async(&mut *store, arguments, &mut results).await?;

@@ -2,13 +2,11 @@
 
 use super::{
     problems::{Origin, Problem},
+    slots::SLOTS,
     tree::{self, ChosenNames, Node, Table, Value},
 };
 
 const PREFIX: &str = "BULKHEAD_";
-
-/// Table of slots by their ids.
-const SLOTS: &str = "slots";
 
 /// Applies `BULKHEAD_*` to the tree: `__` nests, case does not matter, `_0` or `__0` indexes a list, and `_` in a slot
 /// id means a dash.

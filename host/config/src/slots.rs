@@ -15,7 +15,7 @@ use super::{
 pub use super::{limits::Limits, slot_id::SlotId, spec::SlotSpec};
 
 /// The table of the slots that services have from the start.
-const SLOTS: &str = "slots";
+pub const SLOTS: &str = "slots";
 
 /// Where a slot's component comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]

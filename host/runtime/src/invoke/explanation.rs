@@ -12,7 +12,7 @@ const LAST_ERROR_BYTES: usize = 1024;
 /// Explains a call that `error` ended with `outcome`, under these `settings` and outside of a host's slot: the reason, the
 /// last error that the guest logged, such as the text of a panic, and its backtrace.
 pub fn explain(outcome: Outcome, error: &wasmtime::Error, guest: &StoreData, settings: &Settings) -> String {
-    let diagnosis = Diagnosis::new(outcome, error, guest, &settings.limits, settings.id());
+    let diagnosis = Diagnosis::new(outcome, error, guest, settings);
     text(&diagnosis, guest.capabilities.last_error.as_deref())
 }
 
