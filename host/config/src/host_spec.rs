@@ -2,7 +2,7 @@
 
 use super::{
     alias::Aliases,
-    spec::{ServiceSpec, SlotSpec},
+    spec::{Offers, ServiceSpec, SlotSpec},
     tables::TableSpec,
     tree::ChosenNames,
 };
@@ -26,6 +26,11 @@ impl HostSpec {
     /// Returns the slots of all services.
     pub fn slots(&self) -> impl Iterator<Item = &'static SlotSpec> {
         self.services.iter().flat_map(|service| service.slots)
+    }
+
+    /// Returns the services, and what their components may import.
+    pub(super) fn offers(&self) -> Offers<'_> {
+        Offers { services: &self.services, interfaces: &self.interfaces, stubs: &self.stubs }
     }
 
     /// Returns the paths whose children are chosen names, not keys.

@@ -207,13 +207,14 @@ pub(super) fn read(
     let admin = Admin::read(reader);
     let log = Log::read(reader);
     let sandbox = Sandbox::read(reader);
-    let mut slots = Slots::read(reader, spec);
+    let offers = spec.offers();
+    let mut slots = Slots::read(reader, offers);
     let sharing = Sharing::read(reader);
     let registries = registries::read(reader);
     slots.check_registries(reader, &registries);
     let services = Services::read(reader, &spec.services);
     let read =
-        ReadBefore { spec, server: &server, services: &services, registries: &registries, environment };
+        ReadBefore { offers, server: &server, services: &services, registries: &registries, environment };
     let mut context = Context::new(read);
     for table in &spec.tables {
         table.read(reader, &mut context);

@@ -4,12 +4,12 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use super::{
     grants,
-    host_spec::HostSpec,
     reader::Reader,
     registries::{self, Reference, Registry},
     rollout::Rollout,
     signatures::Signatures,
     slot_id::MAX_SLOTS,
+    spec::Offers,
     watch::Watch,
 };
 pub use super::{limits::Limits, slot_id::SlotId, spec::SlotSpec};
@@ -99,7 +99,7 @@ impl Slot {
         format!("{}.{}.{name}", self.table, self.id())
     }
 
-    fn read(reader: &mut Reader, spec: &SlotSpec, host: &HostSpec) -> Self {
+    fn read(reader: &mut Reader, spec: &SlotSpec, host: Offers<'_>) -> Self {
         let id = spec.id.as_str();
         // The reference has rows of its own for a slot whose defaults differ.
         let label = if *spec.limits == Limits::DEFAULT { "NAME" } else { id };
@@ -112,7 +112,7 @@ impl Slot {
         r: &mut Reader,
         spec: &SlotSpec,
         table: &'static str,
-        host: &HostSpec,
+        host: Offers<'_>,
         built_in: &'static str,
     ) -> Self {
         Self {
@@ -127,7 +127,7 @@ impl Slot {
             grants: r
                 .key("grants", "Interfaces beyond the slot's own that its component may import")
                 .list("interfaces such as bulkhead:host/llm", |text| {
-                    grants::parse(text, &host.interfaces, &host.stubs)
+                    grants::parse(text, host.interfaces, host.stubs)
                 })
                 .unwrap_or_default(),
             models: r
@@ -162,7 +162,7 @@ impl Slot {
 }
 
 /// Returns what is wrong with the names of slots: an id that two slots have, or that is the name of another service.
-fn name_faults(spec: &HostSpec) -> Vec<String> {
+fn name_faults(spec: Offers<'_>) -> Vec<String> {
     let mut faults = Vec::new();
     for (index, slot) in spec.slots().enumerate() {
         let (id, owner) = (slot.id, slot.service);
@@ -185,7 +185,7 @@ pub struct Slots {
 }
 
 impl Slots {
-    pub(super) fn read(reader: &mut Reader, spec: &HostSpec) -> Self {
+    pub(super) fn read(reader: &mut Reader, spec: Offers<'_>) -> Self {
         let count = spec.slots().count();
         if count > MAX_SLOTS {
             reader.problem("slots", format!("has {count} slots, a host takes at most {MAX_SLOTS}"));

@@ -36,3 +36,20 @@ pub struct ServiceSpec {
     /// Its slots.
     pub slots: &'static [SlotSpec],
 }
+
+/// The services of a host, and the interfaces that their components may import.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Offers<'o> {
+    pub(super) services: &'o [ServiceSpec],
+    /// Names of interfaces, which grants may name.
+    pub(super) interfaces: &'o [&'static str],
+    /// Names of stubs, which need no grant.
+    pub(super) stubs: &'o [&'static str],
+}
+
+impl<'o> Offers<'o> {
+    /// Returns the slots of all services.
+    pub(super) fn slots(self) -> impl Iterator<Item = &'static SlotSpec> + use<'o> {
+        self.services.iter().flat_map(|service| service.slots)
+    }
+}

@@ -9,13 +9,13 @@ use std::{
 };
 
 use super::{
-    host_spec::HostSpec,
     reader::Reader,
     registries::Registry,
     server::Server,
     services::Services,
     slot_id::{MAX_SLOTS, SlotId},
     slots::{Slot, SlotSpec},
+    spec::Offers,
 };
 
 /// A table at the top of the configuration that a service reads.
@@ -76,7 +76,7 @@ pub struct Context<'c> {
 /// What is read before the tables of services.
 #[derive(Clone, Copy)]
 pub(super) struct ReadBefore<'c> {
-    pub(super) spec: &'c HostSpec,
+    pub(super) offers: Offers<'c>,
     pub(super) server: &'c Server,
     pub(super) services: &'c Services,
     pub(super) registries: &'c [Registry],
@@ -145,14 +145,14 @@ impl<'c> Context<'c> {
     /// What is wrong with the name: it is no slot id, that of another slot, or that of another service.
     pub fn slot_id(&self, service: &str, name: &str) -> Result<SlotId, String> {
         let id = SlotId::parse(name).map_err(|error| error.to_string())?;
-        let HostSpec { services, .. } = self.read.spec;
-        if self.read.spec.slots().any(|slot| slot.id == id) || self.slots.iter().any(|slot| slot.id() == id) {
+        let offers = self.read.offers;
+        if offers.slots().any(|slot| slot.id == id) || self.slots.iter().any(|slot| slot.id() == id) {
             return Err("has the name of a slot of this host; choose another one".to_owned());
         }
-        if services.iter().any(|other| other.name == name && other.name != service) {
+        if offers.services.iter().any(|other| other.name == name && other.name != service) {
             return Err("has the name of a service of this host; choose another one".to_owned());
         }
-        if self.read.spec.slots().count() + self.slots.len() >= MAX_SLOTS {
+        if offers.slots().count() + self.slots.len() >= MAX_SLOTS {
             return Err(format!("is one slot more than the {MAX_SLOTS} that a host takes; remove one"));
         }
         Ok(id)
@@ -161,7 +161,7 @@ impl<'c> Context<'c> {
     /// Reads the keys of a slot in the current table of `reader`, which is one of `table`, for a service that adds the slot
     /// while the host runs. A reload then applies changes of the settings like those of `[slots.NAME]`.
     pub fn slot(&mut self, reader: &mut Reader, spec: SlotSpec, table: &'static str) -> Slot {
-        let slot = Slot::read_keys(reader, &spec, table, self.read.spec, "none: push one");
+        let slot = Slot::read_keys(reader, &spec, table, self.read.offers, "none: push one");
         if let Some(text) = slot.registry_fault(self.read.registries) {
             reader.problem("component", text);
         }
