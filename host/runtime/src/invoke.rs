@@ -23,7 +23,7 @@ use crate::{
 pub use self::{
     explanation::explain,
     outcome::{Accept, BadAnswer, CallFailure, EndedCall, Outcome, accept_any},
-    shadow::call_shadowed,
+    shadow::{call_shadowed, call_streaming_shadowed},
     shadow_diff::{ShadowDiff, json_fields, redacted, shape},
 };
 

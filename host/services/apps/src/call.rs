@@ -5,7 +5,7 @@ use std::{future::Future, sync::Arc};
 use axum::http::Response;
 use bulkhead_runtime::{
     capabilities::StoreData,
-    invoke::{BadAnswer, CallError},
+    invoke::{BadAnswer, CallError, ShadowDiff},
 };
 use tokio::{sync::oneshot, task::JoinHandle};
 use tracing::Instrument as _;
@@ -22,24 +22,48 @@ use crate::{
     request::GuestRequest,
 };
 
+/// The first status that is a fault of the guest's own.
+const SERVER_ERROR: u16 = 500;
+
 /// What a guest gives in answer to a request: a response, whose body it may still write, or an error.
 pub(crate) type Head = Result<Response<HyperOutgoingBody>, ErrorCode>;
 
 /// The end of a call whose guest did not trap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum GuestAnswer {
     /// It has given a response, and all of its body.
-    Complete,
+    Complete(SeenResponse),
     /// It has returned without a response.
     Nothing,
     /// It has returned without the end of its body.
     Unfinished,
 }
 
+/// What is known of a complete response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SeenResponse {
+    status: u16,
+    /// The digest of the body, where it is compared with another version's.
+    digest: Option<String>,
+}
+
+impl ShadowDiff for GuestAnswer {
+    fn fields(&self) -> Vec<(String, String)> {
+        let Self::Complete(SeenResponse { status, digest }) = self else {
+            return vec![("response".to_owned(), "none".to_owned())];
+        };
+        let digest = digest.as_ref().map(|digest| ("body sha256".to_owned(), digest.clone()));
+        [("status".to_owned(), status.to_string())].into_iter().chain(digest).collect()
+    }
+}
+
 /// The end of a call whose guest has reported a fault of its own: a response with a status of 500 or more, an error in place
 /// of a response, or a body that it gave up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct GuestFault;
+pub(crate) struct GuestFault {
+    /// The status of the response, if there is one.
+    pub(crate) status: Option<u16>,
+}
 
 /// The result of a call.
 pub(crate) type CallEnd = Result<Result<(), GuestFault>, CallError>;
@@ -48,9 +72,9 @@ pub(crate) type CallEnd = Result<Result<(), GuestFault>, CallError>;
 ///
 /// # Errors
 /// When the guest has given less than a response.
-pub(crate) const fn accept(answered: GuestAnswer) -> Result<(), BadAnswer> {
+pub(crate) fn accept(answered: GuestAnswer) -> Result<(), BadAnswer> {
     match answered {
-        GuestAnswer::Complete => Ok(()),
+        GuestAnswer::Complete(_) => Ok(()),
         GuestAnswer::Nothing => Err(BadAnswer("the component returned without a response")),
         GuestAnswer::Unfinished => Err(BadAnswer("the component returned without the end of its response")),
     }
@@ -80,17 +104,23 @@ pub(crate) async fn run(
         ended = progress.exceeded(&limits) => return Err(ended.into()),
     }
     progress.set_guest(GuestState::Returned);
-    let answered = if progress.has_head() {
-        match progress.body_end(&limits).await? {
-            BodyEnd::Complete if !progress.is_fault() => Ok(GuestAnswer::Complete),
-            BodyEnd::Complete | BodyEnd::Aborted => Err(GuestFault),
-            BodyEnd::Unfinished => Ok(GuestAnswer::Unfinished),
-        }
-    } else {
-        Ok(GuestAnswer::Nothing)
+    let answered = match progress.status() {
+        _ if !progress.has_head() => Ok(GuestAnswer::Nothing),
+        status => ended(progress.body_end(&limits).await?, status, &progress),
     };
     guard.complete();
     Ok(answered)
+}
+
+/// Returns how a call has ended whose response has this status and this end.
+fn ended(end: BodyEnd, status: Option<u16>, progress: &CallProgress) -> Result<GuestAnswer, GuestFault> {
+    match (end, status) {
+        (BodyEnd::Complete, Some(status)) if status < SERVER_ERROR => {
+            Ok(GuestAnswer::Complete(SeenResponse { status, digest: progress.digest() }))
+        }
+        (BodyEnd::Complete | BodyEnd::Aborted, status) => Err(GuestFault { status }),
+        (BodyEnd::Unfinished, _) => Ok(GuestAnswer::Unfinished),
+    }
 }
 
 /// Returns what a guest's response is given to.
@@ -100,7 +130,7 @@ fn respond(
 ) -> impl FnOnce(Head) + Send + Sync + 'static {
     move |response| {
         match &response {
-            Ok(response) => progress.set_head(response.status().is_server_error()),
+            Ok(response) => progress.set_head(response.status().as_u16()),
             Err(_) => progress.set_error(),
         }
         // The client may have gone.

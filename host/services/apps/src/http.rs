@@ -1,5 +1,6 @@
 //! One request of a client to an app: access, the call of the component, and the answer.
 
+mod copy;
 mod cors;
 mod error;
 mod upgrade;
@@ -40,6 +41,9 @@ use crate::{
     request::{self, GuestRequest, IncomingBody},
     response::{self, GuestBody},
 };
+
+/// The name of the call for operators.
+const REQUEST: &str = "request";
 
 /// An app as requests reach it.
 pub(crate) struct App {
@@ -97,6 +101,7 @@ async fn answer(app: &App, mut request: Request) -> Result<Response, AppError> {
     let has_body = request.method() != Method::HEAD;
     let key = settings.sticky.as_ref().and_then(|sticky| sticky.key(request.headers(), &client));
     let (parts, body) = request.into_parts();
+    let is_copied = copy::is_wanted(&app.slot, &parts.method, &body);
     let body = IncomingBody::new(body, settings.body_bytes, Arc::clone(&progress));
     if body.is_declared_too_large() {
         return Err(AppError::body_too_large());
@@ -105,9 +110,18 @@ async fn answer(app: &App, mut request: Request) -> Result<Response, AppError> {
     let stripped = settings.mount.strip_prefix.then_some(settings.mount.path_prefix.as_str());
     let request = request::for_guest(parts, body, &client, stripped).ok_or(AppError::BAD_TARGET)?;
     let (head, responded) = oneshot::channel();
-    let call = start(app, key, request, head, Arc::clone(&progress));
+    let call = start(app, key, request, head, Arc::clone(&progress), is_copied);
     let (response, call) = begun(call, responded, &too_large).await?;
-    passed_on(app, response, call, progress, has_body).await
+    passed_on(app, response, call, progress, Passing { has_body, is_copied }).await
+}
+
+/// How a response is passed on.
+#[derive(Clone, Copy)]
+struct Passing {
+    /// Whether the client gets the body.
+    has_body: bool,
+    /// Whether the body is compared with that of another version.
+    is_copied: bool,
 }
 
 /// Starts the call on a task of its own.
@@ -117,18 +131,27 @@ fn start(
     request: GuestRequest,
     head: oneshot::Sender<Head>,
     progress: Arc<CallProgress>,
+    is_copied: bool,
 ) -> CallTask {
-    let (slot, settings) = (Arc::clone(&app.slot), Arc::clone(&app.settings));
-    let whole = settings.stream;
+    let slot = Arc::clone(&app.slot);
+    let (idle, whole) = (app.settings.stream_idle, app.settings.stream);
+    let copy = is_copied.then(|| copy::of(&request));
     CallTask::spawn(async move {
-        let (key, slot) = (key.as_deref(), &*slot);
-        invoke::call_streaming(slot, key, whole, call::accept, move |instance, store| {
-            // The limits of the version that answers, which a reload may have changed.
-            let deadline = store.data().capabilities.settings.limits.deadline;
-            let limits = TimeLimits { head: deadline, idle: settings.stream_idle, whole };
-            Box::pin(call::run(instance, store, request, head, progress, limits))
-        })
-        .await
+        let answered = invoke::call_streaming_shadowed(
+            &slot,
+            key.as_deref(),
+            whole,
+            REQUEST,
+            call::accept,
+            move |instance, store| {
+                // The limits of the version that answers, which a reload may have changed.
+                let deadline = store.data().capabilities.settings.limits.deadline;
+                let limits = TimeLimits { head: deadline, idle, whole };
+                Box::pin(call::run(instance, store, request, head, progress, limits))
+            },
+            copy,
+        );
+        answered.await
     })
 }
 
@@ -173,7 +196,7 @@ async fn passed_on(
     response: axum::http::Response<HyperOutgoingBody>,
     call: CallTask,
     progress: Arc<CallProgress>,
-    has_body: bool,
+    Passing { has_body, is_copied }: Passing,
 ) -> Result<Response, AppError> {
     let (mut parts, body) = response.into_parts();
     let limit = app.slot.settings().limits.response_bytes;
@@ -196,7 +219,7 @@ async fn passed_on(
     response::remove_hop_by_hop(&mut parts.headers);
     // The length of a body that is left out is that of another request's.
     let known = declared.filter(|_| has_body);
-    let mut body = GuestBody::new(body, progress, limit, known, call);
+    let mut body = GuestBody::new(body, progress, limit, known, call).with_digest(is_copied);
     if has_body {
         return Ok(Response::from_parts(parts, Body::new(body)));
     }

@@ -9,6 +9,7 @@
 //! http                 one request of a client: access, the call, the answer
 //! world                the world, whose instances are tried before they answer
 //! trial                the call of a version before it may answer
+//! alone                a call whose response no client gets
 //! response, call       one call of a guest; the body of its response
 //! request              what a guest gets
 //! progress             what the parts of a call know of each other
@@ -16,6 +17,7 @@
 //! config, spec
 //! ```
 
+mod alone;
 mod call;
 mod capability;
 mod command;

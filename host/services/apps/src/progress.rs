@@ -63,7 +63,10 @@ struct ProgressState {
     /// Whether the body of the response waits for the guest, not the guest for the client.
     waits_for_guest: bool,
     body: Option<BodyEnd>,
-    is_fault: bool,
+    /// The status of the response; `None` as long as there is none, and for an error in its place.
+    status: Option<u16>,
+    /// The digest of the complete body, where it is compared with another version's.
+    digest: Option<String>,
     /// Why the host ends the call.
     refused: Option<EndedCall>,
     /// Wakes what passes the body on.
@@ -75,17 +78,17 @@ impl CallProgress {
         Self { begun: Instant::now(), state: Mutex::default(), changed: Notify::new() }
     }
 
-    /// Records that the guest has given a response, and whether it is a fault of its own.
-    pub(crate) fn set_head(&self, is_fault: bool) {
+    /// Records that the guest has given a response with this status.
+    pub(crate) fn set_head(&self, status: u16) {
         let mut state = self.lock();
-        (state.moved, state.is_fault) = (Some(Instant::now()), is_fault);
+        (state.moved, state.status) = (Some(Instant::now()), Some(status));
         self.release(state);
     }
 
     /// Records that the guest has given an error in place of a response.
     pub(crate) fn set_error(&self) {
         let mut state = self.lock();
-        (state.moved, state.is_fault, state.body) = (Some(Instant::now()), true, Some(BodyEnd::Aborted));
+        (state.moved, state.body) = (Some(Instant::now()), Some(BodyEnd::Aborted));
         self.release(state);
     }
 
@@ -94,9 +97,19 @@ impl CallProgress {
         self.lock().moved.is_some()
     }
 
-    /// Returns whether the response is an error of the guest's own.
-    pub(crate) fn is_fault(&self) -> bool {
-        self.lock().is_fault
+    /// Returns the status of the response, if there is one.
+    pub(crate) fn status(&self) -> Option<u16> {
+        self.lock().status
+    }
+
+    /// Records the digest of the body.
+    pub(crate) fn set_digest(&self, digest: String) {
+        self.lock().digest = Some(digest);
+    }
+
+    /// Returns the digest of the body, if there is one.
+    pub(crate) fn digest(&self) -> Option<String> {
+        self.lock().digest.clone()
     }
 
     /// Records that a piece of a body came through.
@@ -253,7 +266,7 @@ mod tests {
         let begun = CallProgress::new();
         let ended = begun.exceeded(&TimeLimits { head: SOON, ..LIMITS }).await;
         assert_eq!((ended.outcome, ended.key), (Outcome::Deadline, Some("deadline_ms")));
-        begun.set_head(false);
+        begun.set_head(200);
         let ended = begun.exceeded(&TimeLimits { idle: SOON, ..LIMITS }).await;
         assert_eq!(ended.outcome, Outcome::Cancelled, "the client does not read");
         assert_eq!(begun.set_waiting(Some(Waker::noop())), GuestState::Running);
@@ -267,7 +280,7 @@ mod tests {
     #[tokio::test]
     async fn end_of_body_is_awaited() {
         let progress = CallProgress::new();
-        progress.set_head(true);
+        progress.set_head(500);
         let wait = progress.body_end(&LIMITS);
         let end = async {
             tokio::task::yield_now().await;
@@ -277,7 +290,7 @@ mod tests {
         };
         let (end, ()) = tokio::join!(wait, end);
         assert_eq!(end.unwrap(), BodyEnd::Aborted, "the first end counts");
-        assert!(progress.is_fault());
+        assert_eq!(progress.status(), Some(500));
     }
 
     #[tokio::test]

@@ -15,6 +15,7 @@ use axum::{
 };
 use bulkhead_runtime::invoke::{EndedCall, Outcome};
 use http_body::{Body as HttpBody, Frame};
+use sha2::{Digest as _, Sha256};
 use wasmtime_wasi_http::{Error, p2::body::HyperOutgoingBody};
 
 use crate::{
@@ -51,6 +52,8 @@ pub(crate) struct GuestBody {
     limit: usize,
     sent: u64,
     declared: Option<u64>,
+    /// The digest of what has been sent, where it is compared with another version's.
+    digest: Option<Sha256>,
     /// Ends the call when dropped; `None` once the body has ended.
     call: Option<CallTask>,
 }
@@ -64,11 +67,20 @@ impl GuestBody {
         declared: Option<u64>,
         call: CallTask,
     ) -> Self {
-        Self { inner, progress, limit, sent: 0, declared, call: Some(call) }
+        Self { inner, progress, limit, sent: 0, declared, digest: None, call: Some(call) }
+    }
+
+    /// Has the digest of the body computed, if it is compared with another version's.
+    pub(crate) fn with_digest(mut self, is_compared: bool) -> Self {
+        self.digest = is_compared.then(Sha256::new);
+        self
     }
 
     /// Records the end of the body. The call ends with it, or goes on alone.
     fn end(&mut self, end: BodyEnd) {
+        if let Some(digest) = self.digest.take() {
+            self.progress.set_digest(hex::encode(digest.finalize()));
+        }
         self.progress.set_body_end(end);
         if let Some(call) = self.call.take() {
             call.detach();
@@ -94,8 +106,11 @@ impl GuestBody {
             }
             Some(Err(_)) => Some(Err(self.fail(BodyEnd::Aborted))),
             Some(Ok(frame)) => {
-                let data = frame.data_ref().map_or(0, Bytes::len);
-                self.sent = self.sent.saturating_add(data as u64);
+                let data = frame.data_ref().map_or::<&[u8], _>(&[], |data| data.as_ref());
+                self.sent = self.sent.saturating_add(data.len() as u64);
+                if let Some(digest) = &mut self.digest {
+                    digest.update(data);
+                }
                 if self.sent > self.limit as u64 {
                     self.progress.refuse(too_large(self.limit));
                     return Some(Err(self.fail(BodyEnd::Aborted)));
@@ -165,7 +180,7 @@ mod tests {
     fn body(limit: usize) -> (GuestBody, HostOutgoingBody, Arc<CallProgress>) {
         let (guest, inner) = HostOutgoingBody::new(StreamContext::Response, None, 1, 1024);
         let progress = Arc::new(CallProgress::new());
-        progress.set_head(false);
+        progress.set_head(200);
         let call = CallTask::spawn(std::future::pending());
         (GuestBody::new(inner, Arc::clone(&progress), limit, None, call), guest, progress)
     }

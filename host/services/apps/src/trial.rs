@@ -1,21 +1,19 @@
 //! The trial of a version: whether it answers the app's probe, before it may take calls.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use axum::{body::Body, http::Request};
 use bulkhead_runtime::capabilities::{Recording, ShadowMode, StoreData};
-use http_body_util::BodyExt as _;
-use tokio::sync::oneshot;
 use wasmtime::Store;
 
 use crate::{
-    call::{self, CallTask, GuestAnswer, Head},
+    alone,
+    call::{self, GuestFault},
     capability::HttpState,
     config::Probe,
     instance::AppInstance,
     progress::{CallProgress, TimeLimits},
     request::IncomingBody,
-    response::GuestBody,
 };
 
 /// The host name that a probe is sent to.
@@ -42,34 +40,12 @@ pub(crate) async fn run(
     let body = IncomingBody::new(Body::empty(), 0, Arc::clone(&progress));
     let request = Request::builder().method(probe.method).uri(format!("http://{HOST}{}", probe.target));
     let request = request.body(body).map_err(wasmtime::Error::from)?;
-    let (head, responded) = oneshot::channel();
-    let called = call::run(instance, store, request, head, Arc::clone(&progress), limits);
-    let status = OnceLock::new();
-    let reading = async {
-        read(responded, progress, &status).await;
-        // The guest may go on after its response.
-        std::future::pending::<GuestAnswer>().await
-    };
-    let answered = tokio::select! {
-        answered = called => answered?,
-        answered = reading => Ok(answered),
-    };
-    Ok(match (answered, status.get()) {
-        (Ok(answered), _) => {
-            call::accept(answered).map_err(|reason| format!("its probe {name} failed: {reason}"))
+    let answered = alone::exchange(instance, store, request, progress, limits, usize::MAX).await?;
+    Ok(match answered {
+        Ok(answered) => call::accept(answered).map_err(|reason| format!("its probe {name} failed: {reason}")),
+        Err(GuestFault { status: Some(status) }) => {
+            Err(format!("its probe {name} was answered with status {status}"))
         }
-        (Err(_), Some(status)) => Err(format!("its probe {name} was answered with status {status}")),
-        (Err(_), None) => Err(format!("its probe {name} was answered with an error")),
+        Err(GuestFault { status: None }) => Err(format!("its probe {name} was answered with an error")),
     })
-}
-
-/// Reads the response, and records its status.
-async fn read(responded: oneshot::Receiver<Head>, progress: Arc<CallProgress>, status: &OnceLock<u16>) {
-    let Ok(Ok(response)) = responded.await else { return };
-    let (parts, body) = response.into_parts();
-    status.get_or_init(|| parts.status.as_u16());
-    // The call is that of the trial, which waits for both.
-    let call = CallTask::spawn(std::future::pending());
-    let mut body = GuestBody::new(body, progress, usize::MAX, None, call);
-    while let Some(Ok(_)) = body.frame().await {}
 }

@@ -78,3 +78,34 @@ async fn stream_ends_on_its_version() {
     assert_calls(&host, "ok", 2.0).await;
     host.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn shadow_compares_status_and_body() {
+    let host = hosting(&HttpGuest::answering(200, "one"), "").start().await;
+    let operator = operator(&host);
+    let two = operator.push(HttpGuest::answering(201, "two").component()).await;
+    operator.change("shadow", json!({ "version": two })).await;
+    let report = async || operator.get("/v1/slots/hello/shadow").await.1;
+    assert_eq!(get(&host, "/hello").await, (200, "one".to_owned()));
+    eventually("the copy is compared", async || report().await["different"] == 1).await;
+    let difference = &report().await["differences"][0];
+    let members: Vec<_> =
+        difference["members"].as_array().unwrap().iter().map(|member| &member["name"]).collect();
+    assert_eq!(members, ["status", "body sha256"]);
+    assert_eq!(difference["members"][0]["shadow"], "201");
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn shadow_copies_requests_that_read_only() {
+    let host = hosting(&HttpGuest::answering(200, "one"), "").start().await;
+    let operator = operator(&host);
+    let same = operator.push(HttpGuest::answering(200, "one").with_fields("(func)").component()).await;
+    operator.change("shadow", json!({ "version": same })).await;
+    let report = async || operator.get("/v1/slots/hello/shadow").await.1;
+    answer(host.client().post(host.url("/hello"))).await;
+    get(&host, "/hello").await;
+    eventually("the copy is the same", async || report().await["same"] == 1).await;
+    assert_eq!(report().await["different"], 0);
+    host.stop().await;
+}
