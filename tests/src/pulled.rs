@@ -12,6 +12,7 @@ use bulkhead_inference::{
 pub const TOKENLEARN: KnownModel = KnownModel {
     name: "tokenlearn-static-model",
     id: "tokenlearn-static-model",
+    original: None,
     purpose: "static, a fixture",
     package: "tokenlearn-static-model",
     version: "0.1.1",

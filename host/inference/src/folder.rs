@@ -10,6 +10,7 @@ mod prompts;
 pub mod provenance;
 #[cfg(test)]
 mod tests;
+mod weights_source;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -19,6 +20,7 @@ use serde_json::Value;
 pub use self::family::{Architecture, Family};
 pub use self::prompts::Prompts;
 use self::provenance::Provenance;
+pub use self::weights_source::WeightsSource;
 use crate::error::LoadError;
 use crate::pooling::Pooling;
 use crate::progress::Progress;
@@ -120,6 +122,11 @@ impl ModelFolder {
         }
         let digest = contents::weights_sha256(&self.weights, progress)?;
         Ok(self.digest.get_or_init(|| digest))
+    }
+
+    /// Returns where the weights come from.
+    pub fn weights_source(&self) -> WeightsSource {
+        WeightsSource::of(&self.path, self.provenance.as_ref())
     }
 
     /// Returns the length of the model's vectors.

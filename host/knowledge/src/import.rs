@@ -155,7 +155,8 @@ async fn previous(
 ) -> Result<PreviousState, Error> {
     let mut snapshot = store.snapshot().await?;
     let header = snapshot.header().await?;
-    if let Some(recorded) = header.provenance.as_ref().filter(|recorded| *recorded != provenance && !reembed)
+    if let Some(recorded) =
+        header.provenance.as_ref().filter(|recorded| !recorded.makes_same_vectors(provenance) && !reembed)
     {
         let (recorded, loaded) = (Box::new(recorded.clone()), Box::new(provenance.clone()));
         return Err(Error::Provenance { recorded, loaded });

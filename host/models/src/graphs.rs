@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use bulkhead_inference::{
     error::LoadError,
-    head::{Head, Mismatch},
+    head::{Head, Mismatch, Record},
     onnx::OnnxGraph,
 };
 
@@ -75,17 +75,34 @@ pub(super) fn heads(
     files.iter().map(head).collect()
 }
 
-/// Checks that no model has the name of a head, and that the head matches its model where that is loaded.
+/// Checks that no model has the name of a head, and that the head matches its model where that is loaded: the one with its
+/// weights, or another with its id.
 pub(super) fn checked(name: &str, head: Head, models: &[Arc<ServedModel>]) -> Result<NamedHead, GraphError> {
     if is_model(name, models) {
         return Err(GraphError::Name { key: HEADS, name: name.to_owned() });
     }
     let record = head.record();
-    if let Some(model) = models.iter().find(|model| model.id == record.model_id) {
-        let checked = record.check(&model.id, model.model.description());
+    let by_id = || models.iter().find(|model| model.id == record.model_id);
+    if let Some(model) = of_head(record, models).or_else(by_id) {
+        let checked = record.check(model.model.description());
         checked.map_err(|mismatch| GraphError::Mismatch { name: name.to_owned(), mismatch })?;
     }
     Ok(NamedHead { name: name.to_owned(), head })
+}
+
+/// Returns the model with the weights that a head was trained on; of several the one with the id that it had.
+pub(super) fn of_head<'m>(record: &Record, models: &'m [Arc<ServedModel>]) -> Option<&'m Arc<ServedModel>> {
+    with_weights(&record.weights_sha256, &record.model_id, models)
+}
+
+/// Returns the model with these weights; of several the one with this id.
+pub(super) fn with_weights<'m>(
+    weights_sha256: &str,
+    id: &str,
+    models: &'m [Arc<ServedModel>],
+) -> Option<&'m Arc<ServedModel>> {
+    let same = |model: &&Arc<ServedModel>| model.model.description().weights_sha256 == weights_sha256;
+    models.iter().filter(same).find(|model| model.id == id).or_else(|| models.iter().find(same))
 }
 
 /// Loads every ONNX model.
@@ -105,7 +122,7 @@ pub(super) fn onnx(
     settings.graphs.iter().map(graph).collect()
 }
 
-/// Checks whether a model has this id or path name.
+/// Checks whether a model has this id or alias.
 fn is_model(name: &str, models: &[Arc<ServedModel>]) -> bool {
-    models.iter().any(|model| model.id == name || model.path_name == name)
+    models.iter().any(|model| model.is_called(name))
 }

@@ -19,7 +19,7 @@ use std::{path::Path, sync::Arc};
 use bulkhead_inference::{
     engine::{Engine, EngineOptions, Shares, Stats},
     error::LoadError,
-    head::Head,
+    head::{Head, Record},
     model::{EmbedOptions, Model},
 };
 
@@ -110,16 +110,16 @@ impl Inference {
             .collect();
         let absent: Vec<names::ConfiguredModel<'_>> =
             missing.iter().map(|(value, model)| names::ConfiguredModel { value, id: &model.id }).collect();
-        let path_names = names::path_names(&configured, &absent, &settings.aliases)?;
+        let names = names::model_names(&configured, &absent, &settings.aliases)?;
         let default_id =
             names::default_id(settings.default_model.as_deref(), &settings.models, &configured, &absent)?;
         let prompts: Vec<_> = configured
             .iter()
-            .zip(&path_names)
+            .zip(&names)
             .zip(&present)
-            .map(|((configured, path_name), (_, model))| {
+            .map(|((configured, names), (_, model))| {
                 let prompts = model.description().prompts.keys().map(String::as_str).collect();
-                (*configured, path_name.as_str(), prompts)
+                (*configured, names, prompts)
             })
             .collect();
         names::check_prompts(&settings.default_prompts, &prompts, &absent)?;
@@ -133,11 +133,12 @@ impl Inference {
         };
         let models: Vec<Arc<ServedModel>> = present
             .into_iter()
-            .zip(path_names)
-            .map(|((model_ref, model), path_name)| {
+            .zip(names)
+            .map(|((model_ref, model), names)| {
                 let prompts = &settings.default_prompts;
-                let prompt = prompts.get(&model_ref.id).or(prompts.get(&path_name));
-                Arc::new(ServedModel::new(model_ref, path_name, model, prompt.map(String::as_str)))
+                let by_name = || names.all().find_map(|name| prompts.get(name));
+                let prompt = prompts.get(&model_ref.id).or_else(by_name).cloned();
+                Arc::new(ServedModel::new(model_ref, names, model, prompt.as_deref()))
             })
             .collect();
         for model in &models {
@@ -180,7 +181,7 @@ impl Inference {
 
     /// Returns the model with this segment in `/tei/{model_id}`.
     pub fn by_path_name(&self, name: &str) -> Option<&ServedModel> {
-        self.models.iter().find(|model| model.path_name == name).map(Arc::as_ref)
+        self.models.iter().find(|model| model.is_at(name)).map(Arc::as_ref)
     }
 
     /// Returns the model with this canonical id or alias.
@@ -191,6 +192,16 @@ impl Inference {
     /// Returns a shared reference to the model with this canonical id or alias.
     pub fn shared(&self, id: &str) -> Option<Arc<ServedModel>> {
         self.named(id).cloned()
+    }
+
+    /// Returns the model with these weights; of several the one with this id.
+    pub fn with_weights(&self, weights_sha256: &str, id: &str) -> Option<Arc<ServedModel>> {
+        graphs::with_weights(weights_sha256, id, &self.models).cloned()
+    }
+
+    /// Returns the model that a head was trained with.
+    pub fn of_head(&self, record: &Record) -> Option<&ServedModel> {
+        graphs::of_head(record, &self.models).map(Arc::as_ref)
     }
 
     /// Returns the head with this name.
@@ -215,7 +226,7 @@ impl Inference {
 
     fn named(&self, id: &str) -> Option<&Arc<ServedModel>> {
         let by_id = self.models.iter().find(|model| model.id == id);
-        by_id.or_else(|| self.models.iter().find(|model| model.path_name == id))
+        by_id.or_else(|| self.models.iter().find(|model| model.is_called(id)))
     }
 
     /// Returns the maximum number of texts of a request.

@@ -8,7 +8,7 @@ use bulkhead_inference::{
 };
 use bulkhead_telemetry::quoted;
 
-use super::model_ref::ModelRef;
+use super::{model_ref::ModelRef, names::ModelNames};
 
 /// Fewest characters of a weights digest that name a revision.
 const REVISION_CHARS: usize = 8;
@@ -19,8 +19,8 @@ const LONGEST_RETRY: u64 = 3600;
 pub struct ServedModel {
     /// Canonical id.
     pub id: String,
-    /// Its segment in `/tei/{model_id}`.
-    pub path_name: String,
+    /// Its other names.
+    names: ModelNames,
     /// The loaded weights and tokeniser.
     pub model: Arc<Model>,
     /// The prompt for callers that name none.
@@ -97,13 +97,33 @@ impl std::fmt::Debug for ServedModel {
 impl ServedModel {
     pub(super) fn new(
         model_ref: ModelRef,
-        path_name: String,
+        names: ModelNames,
         model: Arc<Model>,
         prompt_name: Option<&str>,
     ) -> Self {
         let prompt = prompt_name.and_then(|name| model.description().prompts.get(name));
         let default_prompt = prompt.map(|text| Arc::from(text.as_str()));
-        Self { id: model_ref.id, path_name, model, default_prompt }
+        Self { id: model_ref.id, names, model, default_prompt }
+    }
+
+    /// Returns its segment in `/tei/{model_id}`; of several the first.
+    pub fn path_name(&self) -> &str {
+        self.names.segments.first().map_or(&self.id, String::as_str)
+    }
+
+    /// Returns the names besides the id that requests may give as `model`.
+    pub fn aliases(&self) -> impl Iterator<Item = &str> {
+        self.names.all().filter(|name| *name != self.id)
+    }
+
+    /// Checks whether this is the model's id or one of its aliases.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.id == name || self.names.all().any(|alias| alias == name)
+    }
+
+    /// Checks whether the model is served at this segment of `/tei/{model_id}`.
+    pub(super) fn is_at(&self, segment: &str) -> bool {
+        self.names.segments.iter().any(|name| name == segment)
     }
 
     /// Checks whether `revision` is a prefix, of at least eight characters, of the SHA-256 of the loaded weights.

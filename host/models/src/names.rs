@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
+use bulkhead_inference::catalog;
+
 /// Names that collide or name no model. Each message names the flag to change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
@@ -11,12 +13,15 @@ pub enum NameError {
     /// An alias for an unknown model.
     #[error("--model-alias `{0}` names no model; use a value of --model: {1}")]
     UnknownAliasKey(String, String),
-    /// One key twice.
+    /// One alias twice.
     #[error("--model-alias `{0}` is given twice; give it once")]
     DuplicateAlias(String),
-    /// One model with two aliases.
-    #[error("model `{0}` has several aliases ({1}); give one --model-alias for it")]
-    SeveralAliases(String, String),
+    /// An alias that is the id of a model.
+    #[error("--model-alias gives a model the name `{0}`, which is the id of a model; give it another name")]
+    AliasIsId(String),
+    /// Two models with one alias.
+    #[error("models `{0}` and `{1}` would both be called `{2}`; give that --model-alias to one of them")]
+    SameAlias(String, String, String),
     /// Two models under one path.
     #[error(
         "models `{0}` and `{1}` would both be served at /tei/{2}; give one of them another --model-alias"
@@ -57,32 +62,86 @@ fn list<'a>(values: impl Iterator<Item = &'a str>) -> String {
     text
 }
 
-/// Returns the segment of each model in `/tei/{model_id}`: its alias, else the part of its id after the last `/`. `missing`
-/// are models that are configured but not loaded; aliases for them are accepted.
+/// The names of a model besides its id.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModelNames {
+    /// Segments in `/tei/{model_id}`; the first is shown. Requests may give them as `model` too.
+    pub segments: Vec<String>,
+    /// Names for `model` alone: those with a slash.
+    pub others: Vec<String>,
+}
+
+impl ModelNames {
+    /// Returns all names.
+    pub fn all(&self) -> impl Iterator<Item = &str> {
+        self.segments.iter().chain(&self.others).map(String::as_str)
+    }
+}
+
+/// Returns the names of each model: its aliases, where none is a segment also the part of its id after the last `/`, and the
+/// short name of a known model unless another model has that. `missing` are models that are configured but not loaded;
+/// aliases for them are accepted.
 ///
 /// # Errors
 /// See [`NameError`].
-pub fn path_names(
+pub fn model_names(
     models: &[ConfiguredModel<'_>],
     missing: &[ConfiguredModel<'_>],
     aliases: &[(String, String)],
-) -> Result<Vec<String>, NameError> {
+) -> Result<Vec<ModelNames>, NameError> {
     for (index, model) in models.iter().enumerate() {
         if models.iter().take(index).any(|other| other.id == model.id) {
             return Err(NameError::DuplicateId(model.id.to_owned()));
         }
     }
-    let mut given: Vec<Vec<&str>> = vec![Vec::new(); models.len()];
-    for (index, (key, alias)) in aliases.iter().enumerate() {
-        if aliases.iter().take(index).any(|(other, _)| other == key) {
-            return Err(NameError::DuplicateAlias(key.clone()));
+    let mut names: Vec<ModelNames> = Vec::with_capacity(models.len());
+    let mut derived = Vec::new();
+    for (index, (model, given)) in models.iter().zip(given_aliases(models, missing, aliases)?).enumerate() {
+        let (others, mut segments): (Vec<String>, Vec<String>) =
+            given.into_iter().partition(|alias| alias.contains('/'));
+        if let Some(alias) =
+            others.iter().find(|alias| models.iter().chain(missing).any(|other| other.id == **alias))
+        {
+            return Err(NameError::AliasIsId(alias.clone()));
         }
+        if segments.is_empty() {
+            segments.push(model.id.rsplit('/').next().unwrap_or(model.id).to_owned());
+            derived.push(index);
+        }
+        let own = ModelNames { segments, others };
+        check_clash(model, &own, models.iter().zip(&names))?;
+        names.push(own);
+    }
+    for index in derived {
+        let short = models.get(index).and_then(|model| catalog::with_id(model.id)).map(|known| known.name);
+        let Some(short) =
+            short.filter(|short| !names.iter().any(|names| names.all().any(|name| name == *short)))
+        else {
+            continue;
+        };
+        if let Some(names) = names.get_mut(index) {
+            names.segments.insert(0, short.to_owned());
+        }
+    }
+    Ok(names)
+}
+
+/// Returns the configured aliases of each model.
+fn given_aliases(
+    models: &[ConfiguredModel<'_>],
+    missing: &[ConfiguredModel<'_>],
+    aliases: &[(String, String)],
+) -> Result<Vec<Vec<String>>, NameError> {
+    let mut given: Vec<Vec<String>> = vec![Vec::new(); models.len()];
+    for (key, alias) in aliases {
         let named = models.iter().position(|model| model.value == key);
         match named.or_else(|| models.iter().position(|model| model.is(key))) {
             Some(found) => {
-                if let Some(aliases) = given.get_mut(found) {
-                    aliases.push(alias);
+                let Some(aliases) = given.get_mut(found) else { continue };
+                if aliases.contains(alias) {
+                    return Err(NameError::DuplicateAlias(format!("{key}={alias}")));
                 }
+                aliases.push(alias.clone());
             }
             None if missing.iter().any(|model| model.is(key)) => {}
             None => {
@@ -91,23 +150,26 @@ pub fn path_names(
             }
         }
     }
-    let mut names: Vec<String> = Vec::with_capacity(models.len());
-    for (model, aliases) in models.iter().zip(&given) {
-        let name = match aliases.as_slice() {
-            [] => model.id.rsplit('/').next().unwrap_or(model.id),
-            [alias] => alias,
-            several => {
-                let several = list(several.iter().copied());
-                return Err(NameError::SeveralAliases(model.id.to_owned(), several));
-            }
-        };
-        if let Some(clash) = names.iter().position(|other| other == name) {
-            let other = models.get(clash).map_or("", |model| model.id);
-            return Err(NameError::SamePath(other.to_owned(), model.id.to_owned(), name.to_owned()));
+    Ok(given)
+}
+
+/// Checks that no name of `own` is one of another model.
+fn check_clash<'m>(
+    model: &ConfiguredModel<'_>,
+    own: &ModelNames,
+    others: impl Iterator<Item = (&'m ConfiguredModel<'m>, &'m ModelNames)>,
+) -> Result<(), NameError> {
+    for (other, names) in others {
+        let clash =
+            |mine: &[String], theirs: &[String]| mine.iter().find(|name| theirs.contains(*name)).cloned();
+        if let Some(segment) = clash(&own.segments, &names.segments) {
+            return Err(NameError::SamePath(other.id.to_owned(), model.id.to_owned(), segment));
         }
-        names.push(name.to_owned());
+        if let Some(alias) = clash(&own.others, &names.others) {
+            return Err(NameError::SameAlias(other.id.to_owned(), model.id.to_owned(), alias));
+        }
     }
-    Ok(names)
+    Ok(())
 }
 
 /// Returns the id of the default model: the named one, else the first configured one, loaded or not.
@@ -132,18 +194,19 @@ pub fn default_id(
     }
 }
 
-/// Checks that every default prompt is a prompt of its model. `models` are each with its path name and prompts; default
+/// Checks that every default prompt is a prompt of its model. `models` are each with its names and prompts; default
 /// prompts of missing models are accepted.
 ///
 /// # Errors
 /// See [`NameError`].
 pub fn check_prompts(
     default_prompts: &BTreeMap<String, String>,
-    models: &[(ConfiguredModel<'_>, &str, Vec<&str>)],
+    models: &[(ConfiguredModel<'_>, &ModelNames, Vec<&str>)],
     missing: &[ConfiguredModel<'_>],
 ) -> Result<(), NameError> {
     for (name, prompt) in default_prompts {
-        let model = models.iter().find(|(model, path_name, _)| model.is(name) || path_name == name);
+        let model =
+            models.iter().find(|(model, names, _)| model.is(name) || names.all().any(|other| other == name));
         match model {
             Some((_, _, prompts)) if prompts.contains(&prompt.as_str()) => {}
             Some((model, _, prompts)) => {
@@ -174,12 +237,55 @@ mod tests {
         pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
     }
 
+    /// Returns all names of each model.
+    fn names(models: &[ConfiguredModel<'_>], aliases: &[(String, String)]) -> Vec<Vec<String>> {
+        let names = model_names(models, &[MISSING], aliases).unwrap();
+        names.iter().map(|names| names.all().map(str::to_owned).collect()).collect()
+    }
+
+    fn pulled(id: &str) -> ConfiguredModel<'_> {
+        ConfiguredModel { value: id, id }
+    }
+
+    #[test]
+    fn model_takes_several_aliases() {
+        let given = pairs(&[("minishlab/potion", "a"), ("/m/potion", "org/b"), ("minishlab/potion", "c")]);
+        assert_eq!(names(&[LOADED], &given), [["a", "c", "org/b"]]);
+        // A name with a slash is none of a path, so that the derived segment stays.
+        assert_eq!(names(&[LOADED], &pairs(&[("minishlab/potion", "org/b")])), [["potion", "org/b"]]);
+        let models = [LOADED, pulled("org/other")];
+        for (aliases, refused) in [
+            (pairs(&[("minishlab/potion", "a"), ("/m/potion/", "a")]), "given twice"),
+            (pairs(&[("minishlab/potion", "other")]), "/tei/other"),
+            (pairs(&[("minishlab/potion", "org/other")]), "the id of a model"),
+            (pairs(&[("minishlab/potion", "x/y"), ("org/other", "x/y")]), "both be called `x/y`"),
+        ] {
+            let error = model_names(&models, &[MISSING], &aliases).unwrap_err().to_string();
+            assert!(error.contains(refused) && error.contains("--model-alias"), "{error}");
+        }
+    }
+
+    #[test]
+    fn short_name_is_the_originals_if_loaded() {
+        let (repack, original) = (pulled(catalog::DEFAULT_MODEL), pulled("intfloat/multilingual-e5-small"));
+        let both = ["multilingual-e5-small", "multilingual-e5-small-q4"];
+        assert_eq!(names(&[repack], &[]), [both.to_vec()]);
+        for order in [[repack, original], [original, repack]] {
+            let found = model_names(&order, &[], &[]).unwrap();
+            let of = |id: &str| order.iter().zip(&found).find(|(model, _)| model.id == id).unwrap().1.clone();
+            assert_eq!(of(original.id).segments, ["multilingual-e5-small"]);
+            assert_eq!(of(repack.id).segments, ["multilingual-e5-small-q4"]);
+        }
+        let named = pairs(&[(repack.id, "e5")]);
+        assert_eq!(names(&[repack], &named), [["e5"]], "an alias replaces derived names");
+    }
+
     #[test]
     fn missing_model_matches_value_and_id() {
         let values = [LOADED.value.to_owned(), MISSING.value.to_owned()];
         for name in ["/srv/gone", "/srv/gone/", "gone"] {
             let aliases = pairs(&[(name, "g")]);
-            assert_eq!(path_names(&[LOADED], &[MISSING], &aliases).unwrap(), ["potion"], "{name}");
+            assert_eq!(names(&[LOADED], &aliases), [["potion"]], "{name}");
             assert_eq!(default_id(Some(name), &values, &[LOADED], &[MISSING]).unwrap(), "gone", "{name}");
         }
         // Without a name the first model is the default, loaded or not, and its path is not shown.
@@ -187,13 +293,14 @@ mod tests {
         assert_eq!(default_id(None, &first_missing, &[LOADED], &[MISSING]).unwrap(), "gone");
         let unknown = default_id(Some("other"), &values, &[LOADED], &[MISSING]).unwrap_err();
         assert_eq!(unknown, NameError::UnknownDefault("other".into(), "/m/potion/, /srv/gone".into()));
-        let unknown = path_names(&[LOADED], &[MISSING], &pairs(&[("other", "o")])).unwrap_err();
+        let unknown = model_names(&[LOADED], &[MISSING], &pairs(&[("other", "o")])).unwrap_err();
         assert_eq!(unknown, NameError::UnknownAliasKey("other".into(), "/m/potion/, /srv/gone".into()));
     }
 
     #[test]
     fn default_prompt_must_belong_to_its_model() {
-        let models = [(LOADED, "p", vec!["passage", "query"])];
+        let names = ModelNames { segments: vec!["p".to_owned()], others: Vec::new() };
+        let models = [(LOADED, &names, vec!["passage", "query"])];
         let check = |model: &str, prompt: &str| {
             check_prompts(&pairs(&[(model, prompt)]).into_iter().collect(), &models, &[MISSING])
         };

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use bulkhead_inference::folder::WeightsSource;
 use bulkhead_inference::head::Csr;
 use bulkhead_triage_features::Row;
 
@@ -23,6 +24,7 @@ fn description() -> Description {
         dtype: "int8".to_owned(),
         normalize: true,
         prompts: BTreeMap::from([("query".to_owned(), "query: ".to_owned())]),
+        source: WeightsSource::default(),
         weights_sha256: "ab".repeat(32),
         late_interaction: None,
     }
@@ -52,7 +54,7 @@ fn a_head_gives_the_model_s_probabilities() {
             HeadSource { model_id: "toys/encoder", model: &description, prompt: Some("query"), features };
         let head = head(&model, &origin).unwrap();
         assert_eq!(head.labels().collect::<Vec<_>>(), ["waste", "dogs"]);
-        head.record().check("toys/encoder", &description).unwrap();
+        head.record().check(&description).unwrap();
         for example in examples(columns).examples() {
             let offsets = [0, example.sparse.indices.len()];
             let csr =

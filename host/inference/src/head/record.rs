@@ -11,7 +11,7 @@ pub const FORMAT: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    /// Canonical id of the model whose vectors the head takes.
+    /// Canonical id of the model whose vectors the head takes, as it was called in training.
     pub model_id: String,
     /// SHA-256 of that model's weights file, hex.
     pub weights_sha256: String,
@@ -68,17 +68,17 @@ pub struct Mismatch {
 }
 
 impl Record {
-    /// Checks that the head may be used with a loaded model, whose canonical id is `model_id`.
+    /// Checks that the head may be used with a loaded model. The digest of the weights says which model it is, whatever
+    /// its id is now.
     ///
     /// # Errors
     ///
     /// When vectors of that model are not those of training.
-    pub fn check(&self, model_id: &str, model: &Description) -> Result<(), Mismatch> {
+    pub fn check(&self, model: &Description) -> Result<(), Mismatch> {
         let same = |what, trained: &str, loaded: &str| match trained == loaded {
             true => Ok(()),
             false => Err(Mismatch { what, trained: trained.to_owned(), loaded: loaded.to_owned() }),
         };
-        same("model", &self.model_id, model_id)?;
         same("weights sha256", &self.weights_sha256, &model.weights_sha256)?;
         same("dtype", &self.dtype, &model.dtype)?;
         same("dims", &self.dims.to_string(), &model.dims.to_string())?;

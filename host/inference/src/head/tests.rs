@@ -11,6 +11,7 @@ use safetensors::tensor::TensorView;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::folder::WeightsSource;
 use crate::model::Description;
 
 /// Returns a record of three classes over vectors of length 2.
@@ -265,24 +266,25 @@ fn a_head_of_another_model_is_refused() {
         dtype: "int8".to_owned(),
         normalize: true,
         prompts: BTreeMap::from([("query".to_owned(), "query: ".to_owned())]),
+        source: WeightsSource::default(),
         weights_sha256: "ab".repeat(32),
         late_interaction: None,
     };
     let trained = record(Link::Softmax);
-    let id = "toys/encoder";
-    assert_eq!(trained.check(id, &model), Ok(()));
-    assert_eq!(Record { prompt: None, ..trained.clone() }.check(id, &model), Ok(()));
-    let refused = |id, model: &Description| trained.check(id, model).unwrap_err();
-    let message = refused("toys/other", &model).to_string();
+    assert_eq!(trained.check(&model), Ok(()));
+    assert_eq!(Record { model_id: "toys/renamed".to_owned(), ..trained.clone() }.check(&model), Ok(()));
+    assert_eq!(Record { prompt: None, ..trained.clone() }.check(&model), Ok(()));
+    let refused = |model: &Description| trained.check(model).unwrap_err();
+    let message = refused(&Description { dims: 3, ..model.clone() }).to_string();
     assert_eq!(
         message,
-        "the head was trained with model `toys/encoder`, the model that is loaded has `toys/other`; \
+        "the head was trained with dims `2`, the model that is loaded has `3`; \
          train it again with `bulkhead triage train`"
     );
     let other = |change: fn(&mut Description)| {
         let mut model = model.clone();
         change(&mut model);
-        refused(id, &model).what
+        refused(&model).what
     };
     assert_eq!(other(|model| model.weights_sha256 = "cd".repeat(32)), "weights sha256");
     assert_eq!(other(|model| model.dtype = "float32".to_owned()), "dtype");

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::error::LoadError;
 use crate::folder::contents::{ModelFile, contents};
 use crate::folder::provenance::Provenance;
-use crate::folder::{Architecture, Family, ModelFolder, Prompts};
+use crate::folder::{Architecture, Family, ModelFolder, Prompts, WeightsSource};
 use crate::progress::Progress;
 use crate::tensors::shards::WEIGHTS;
 
@@ -36,6 +36,9 @@ pub struct Inspection {
     pub prompts: BTreeMap<String, String>,
     /// The authors' default prompt; not used unless configured.
     pub default_prompt: Option<String>,
+    /// Where the weights come from.
+    #[serde(flatten)]
+    pub source: WeightsSource,
     /// SHA-256 of the weights.
     pub weights_sha256: String,
     /// SPDX name of the licence, if known.
@@ -52,7 +55,8 @@ pub struct Inspection {
     pub fault: Option<String>,
 }
 
-/// Describes a model by what its files state, without loading it. The weights are read once for their digest, which `progress` follows.
+/// Describes a model by what its files state, without loading it. The weights are read once for their digest, which
+/// `progress` follows.
 ///
 /// # Errors
 ///
@@ -84,7 +88,7 @@ pub fn inspect(folder: &Path, progress: &mut dyn Progress) -> Result<Inspection,
         Some(digest) => digest,
         None => model.weights_sha256(progress)?.to_owned(),
     };
-    let dims = model.dims()?;
+    let (dims, source) = (model.dims()?, model.weights_source());
     let Prompts { by_name: prompts, default_name: default_prompt } = model.prompts;
     let licence = model.provenance.as_ref().and_then(|record| record.origin.licence.clone());
     Ok(Inspection {
@@ -98,11 +102,12 @@ pub fn inspect(folder: &Path, progress: &mut dyn Progress) -> Result<Inspection,
         layers: model.config.get("num_hidden_layers").and_then(Value::as_u64),
         prompts,
         default_prompt,
+        source,
         weights_sha256,
         licence,
         bytes: files.iter().map(|file| file.bytes).sum(),
         files,
-        provenance: model.provenance,
+        provenance: model.provenance.map(super::with_own_id),
         damage,
         fault: None,
     })

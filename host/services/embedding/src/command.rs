@@ -52,7 +52,7 @@ pub(super) enum Command {
         #[arg(long, conflicts_with_all = ["index", "from"], requires = "models")]
         hub: bool,
     },
-    /// Describe a model as JSON: files, digest, family, dimensions, prompts.
+    /// Describe a model as JSON: files, digest, source, quantisation, family, dimensions, prompts.
     Info {
         #[command(flatten)]
         args: ModelArgs,
@@ -130,8 +130,9 @@ fn list(models: &Path) -> anyhow::Result<()> {
             Some(known) => (known.name, known.dims.to_string()),
             None => ("", String::new()),
         };
+        let source = listed.weights_source().map(|source| source.to_string()).unwrap_or_default();
         let (size, state) = match (&listed.present, listed.known) {
-            (Some((folder, bytes)), _) => (megabytes(*bytes), folder.display().to_string()),
+            (Some((folder, bytes)), _) => (megabytes(*bytes), format!("{source}; {}", folder.display())),
             (None, Some(known)) => {
                 (megabytes(known.folder_bytes), format!("not pulled; {}, {}", known.purpose, known.licence))
             }

@@ -23,6 +23,7 @@ use axum::{
 };
 use bulkhead_config::server::Server;
 use bulkhead_http::{body::BodyLimits, docs, error::HostError, forwarded, path};
+use bulkhead_inference::catalog;
 use bulkhead_models::{ServedModel, config::EmbeddingSettings};
 use bulkhead_telemetry::Metrics;
 use tokio::sync::Semaphore;
@@ -90,6 +91,15 @@ impl EmbeddingState {
             let remedy = missing.map_or("see --default-model", |model| model.remedy.as_str());
             EmbeddingApiError::unavailable(format!("the default model `{id}` is not loaded; {remedy}"))
         })
+    }
+
+    /// Returns the model that a body names.
+    fn model_named(&self, id: &str) -> Result<&ServedModel, EmbeddingApiError> {
+        let inference = &self.service.inference;
+        let repack = || catalog::repack_of(id).and_then(|known| inference.by_id(known.id));
+        inference
+            .by_id(id)
+            .ok_or_else(|| EmbeddingApiError::unknown_model(id, repack().map(|model| &*model.id)))
     }
 
     /// Returns the model of `/tei/{model_id}`.

@@ -30,8 +30,10 @@ pub(super) async fn load(context: &ServiceContext) -> anyhow::Result<Option<Arc<
     let inference = tokio::task::spawn_blocking(start).await??;
     for model in inference.models() {
         let about = model.model.description();
-        let (dims, dtype) = (about.dims, about.dtype.as_str());
-        tracing::info!(model = model.id, path = model.path_name, dims, dtype, "model ready");
+        let (path, dims, dtype, from) = (model.path_name(), about.dims, about.dtype.as_str(), &about.source);
+        let (quantization, source) = (from.quantization, from.source.as_str());
+        let revision = from.revision.as_deref().unwrap_or("none");
+        tracing::info!(model = model.id, path, dims, dtype, quantization, source, revision, "model ready");
     }
     for missing in inference.missing() {
         tracing::warn!(model = missing.id, remedy = missing.remedy, "model not loaded");

@@ -58,7 +58,7 @@ pub(super) fn add_classifier(
 fn classifier_file(config: &Config, rules: &Rules, model: &ServedModel) -> PathBuf {
     let about = model.model.description();
     let mut digest = Sha256::new();
-    for part in [rules.json(), &model.id, &about.weights_sha256, &about.dtype, env!("CARGO_PKG_VERSION")] {
+    for part in [rules.json(), &about.weights_sha256, &about.dtype, env!("CARGO_PKG_VERSION")] {
         digest.update(Sha256::digest(part));
     }
     let mut digest = hex::encode(digest.finalize());
@@ -68,7 +68,7 @@ fn classifier_file(config: &Config, rules: &Rules, model: &ServedModel) -> PathB
 
 /// Checks whether a classifier belongs to a model.
 fn matches_model(head: &Head, model: &ServedModel) -> bool {
-    head.record().check(&model.id, model.model.description()).is_ok()
+    head.record().check(model.model.description()).is_ok()
 }
 
 /// Trains a classifier from the examples of the configuration.

@@ -63,7 +63,8 @@ async fn prepare_demo(context: &ServiceContext) -> anyhow::Result<Secret> {
         }
         opened => opened?,
     };
-    let reembed = opened.provenance().is_some_and(|recorded| recorded != embedder.provenance());
+    let reembed =
+        opened.provenance().is_some_and(|recorded| !recorded.makes_same_vectors(&embedder.provenance()));
     let options = ImportOptions { name: Some("demo".to_owned()), reembed, ..ImportOptions::default() };
     let report = opened.import(Source::Lines(lines), &embedder, options, &IgnoreProgress).await?;
     tracing::info!(

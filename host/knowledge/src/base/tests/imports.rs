@@ -93,6 +93,18 @@ async fn another_model_requires_reembedding() {
 }
 
 #[tokio::test]
+async fn renamed_model_keeps_its_vectors() {
+    let (fixture, old, renamed) = (Fixture::new(), Toy::new("original/toy"), Toy::new("package/toy"));
+    fixture.import(&town(), &old, ImportOptions::default()).await.unwrap();
+    let report = fixture.import(&town(), &renamed, ImportOptions::default()).await.unwrap();
+    assert_eq!((report.added, report.embedded, renamed.count()), (0, 0, 0));
+    let base = fixture.open().await;
+    assert_eq!(base.provenance().unwrap().model, "package/toy");
+    let question = Query { provenance: base.provenance(), ..both("Was kostet ein Reisepass?") };
+    assert_eq!(ids(&base, &question).await[0], "pass");
+}
+
+#[tokio::test]
 async fn bad_documents_stop_import_unless_skipped() {
     let (fixture, model) = (Fixture::new(), Toy::new("toy"));
     let mut documents = town();

@@ -16,7 +16,8 @@ use crate::{
 
 pub(super) const DIMS: usize = 32;
 
-/// Counts letters: texts with the same words are alike. Fails once `left` texts were embedded.
+/// Counts letters: texts with the same words are alike. Its weights are named by what follows the last `/` of the model.
+/// Fails once `left` texts were embedded.
 pub(super) struct Toy {
     pub model: &'static str,
     pub embedded: AtomicUsize,
@@ -67,7 +68,7 @@ impl Embedder for Toy {
     fn provenance(&self) -> Provenance {
         Provenance {
             model: self.model.into(),
-            weights_sha256: "5e1f".into(),
+            weights_sha256: format!("5e1f-{}", self.model.rsplit('/').next().unwrap()),
             dtype: "float32".into(),
             prompt: Some("passage: ".into()),
             dims: DIMS,

@@ -42,12 +42,17 @@ impl EmbeddingApiError {
         Self::new(StatusCode::BAD_REQUEST, Contradicting::CODE, Contradicting::MESSAGE)
     }
 
-    /// 400: a body names a model that is not loaded.
-    pub(crate) fn unknown_model(id: &str) -> Self {
-        let message = format!(
-            "model not found: no model with id `{}` is loaded; GET /v1/models lists them",
-            quoted(id)
-        );
+    /// 400: a body names a model that is not loaded. `repack` is the id of a loaded re-pack of it.
+    pub(crate) fn unknown_model(id: &str, repack: Option<&str>) -> Self {
+        let id = quoted(id);
+        let remedy = match repack {
+            Some(repack) => format!(
+                "its 4-bit re-pack `{repack}` is: name that, or accept it under this id with embedding.aliases = \
+                 [\"{repack}={id}\"]"
+            ),
+            None => "GET /v1/models lists them".to_owned(),
+        };
+        let message = format!("model not found: no model with id `{id}` is loaded; {remedy}");
         Self::new(StatusCode::BAD_REQUEST, "model_not_found", message)
     }
 

@@ -54,7 +54,7 @@ pub async fn embeddings(
     let encoding = check_body(&state, &body)?;
     let model = match &body.model {
         None => state.default_model()?,
-        Some(id) => state.service.inference.by_id(id).ok_or_else(|| EmbeddingApiError::unknown_model(id))?,
+        Some(id) => state.model_named(id)?,
     };
     answer(&state, &caller, model, body, encoding).await
 }
@@ -125,5 +125,15 @@ pub async fn model(
 
 /// Returns a model in the form of OpenAI.
 fn record(state: &EmbeddingState, model: &ServedModel) -> Value {
-    json!({ "id": model.id, "object": "model", "created": CREATED, "owned_by": state.model_owner })
+    let from = &model.model.description().source;
+    json!({
+        "id": model.id,
+        "object": "model",
+        "created": CREATED,
+        "owned_by": state.model_owner,
+        "aliases": model.aliases().collect::<Vec<_>>(),
+        "quantization": from.quantization,
+        "source": from.source,
+        "revision": from.revision,
+    })
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bulkhead_inference::model::Description;
+use bulkhead_inference::{catalog, model::Description};
 use bulkhead_knowledge::Provenance;
 use bulkhead_models::{Inference, ServedModel};
 
@@ -49,7 +49,7 @@ pub fn provenance(id: &str, about: &Description) -> Provenance {
     }
 }
 
-/// Returns the loaded model that made the vectors of a base.
+/// Returns the loaded model that made the vectors of a base: the one with its weights, whatever its id is now.
 ///
 /// # Errors
 /// When it is not loaded, or the loaded model makes other vectors.
@@ -66,22 +66,27 @@ pub fn matching_model(
     };
     let name_model = "name that model in embedding.models";
     let inference = inference.ok_or_else(|| not_loaded("no model is loaded; turn services.embedding on"))?;
-    let Some(model) = inference.shared(&recorded.model) else {
-        let missing = inference.missing().iter().find(|missing| missing.id == recorded.model);
+    let with_weights = inference.with_weights(&recorded.weights_sha256, &recorded.model);
+    let Some(model) = with_weights.or_else(|| inference.shared(&recorded.model)) else {
+        // A re-pack was recorded under the id of its original before it got its own.
+        let repack = catalog::repack_of(&recorded.model).map(|known| known.id);
+        let is_it = |id: &str| id == recorded.model || Some(id) == repack;
+        let missing = inference.missing().iter().find(|missing| is_it(&missing.id));
         return Err(match missing {
             Some(missing) => not_loaded(&missing.remedy),
             None => other(format!("`{}`", inference.default_id()), name_model),
         });
     };
     let loaded = provenance(&model.id, model.model.description());
-    if loaded == *recorded {
+    let equals = |changed: Provenance| changed.makes_same_vectors(&loaded);
+    if equals(recorded.clone()) {
         return Ok(model);
     }
-    if (Provenance { dtype: loaded.dtype.clone(), ..recorded.clone() }) == loaded {
+    if equals(Provenance { dtype: loaded.dtype.clone(), ..recorded.clone() }) {
         return Err(other(loaded.to_string(), "set embedding.dtype to that of the base"));
     }
     // Equal but for one file, as in the folder of an older version.
-    let lacks_late_interaction = Provenance { late_interaction: None, ..recorded.clone() } == loaded;
+    let lacks_late_interaction = equals(Provenance { late_interaction: None, ..recorded.clone() });
     let remedy = "its folder lacks `late_interaction.safetensors`; get it whole with `bulkhead model pull`";
     Err(if lacks_late_interaction { not_loaded(remedy) } else { other(loaded.to_string(), name_model) })
 }

@@ -1,6 +1,7 @@
 //! Searches a knowledge base with the model that it was embedded with.
 
 use bulkhead_config::Config;
+use bulkhead_inference::catalog;
 use bulkhead_knowledge::{Embedder as _, KnowledgeBase, Mode, Passage, Query};
 
 use super::{load_model, open};
@@ -19,12 +20,17 @@ impl Searcher {
         let Some(recorded) = base.provenance() else {
             anyhow::bail!("the knowledge base is empty; fill it with `bulkhead kb import`");
         };
+        // A re-pack was recorded under the id of its original before it got its own.
+        let repack = catalog::repack_of(&recorded.model).map(|known| known.id);
+        for id in [Some(recorded.model.as_str()), repack].into_iter().flatten() {
+            let Ok((inference, _)) = load_model(config, Some(id)) else { continue };
+            if let Ok(model) = matching_model(Some(&inference), &recorded) {
+                return Ok(Self { base, embedder: PromptEmbedder::for_questions(inference, model) });
+            }
+        }
         // A model without a name is configured by its folder; it must be the first one.
-        let (inference, model) = match load_model(config, Some(&recorded.model)) {
-            Ok(loaded) => loaded,
-            Err(_) => load_model(config, None)?,
-        };
-        matching_model(Some(&inference), &recorded)?;
+        let (inference, _) = load_model(config, None)?;
+        let model = matching_model(Some(&inference), &recorded)?;
         Ok(Self { base, embedder: PromptEmbedder::for_questions(inference, model) })
     }
 

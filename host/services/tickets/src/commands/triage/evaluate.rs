@@ -50,7 +50,7 @@ impl Evaluate {
         }
         let tickets: Vec<Ticket> = tickets.into_iter().map(|(_, ticket)| ticket).collect();
         let LoadedModel { model_id, model, .. } = self.args.load(spec)?;
-        head.record().check(&model_id, model.description())?;
+        head.record().check(model.description())?;
         let features: Option<FeatureSettings> =
             head.record().sparse.clone().map(serde_json::from_value).transpose()?;
         let prompt = head.record().prompt.as_ref().map(|prompt| prompt.name.as_str());
