@@ -19,8 +19,8 @@ pub use self::callers::{EmbeddingKey, EmbeddingShares};
 pub const MODELS: [&str; 2] = [DEFAULT_MODEL, "minishlab/potion-base-8M"];
 /// The default of the replaced server.
 const MODEL_OWNER: &str = "minishlab";
-/// The default of the replaced server; larger batches are not faster.
-const MAX_BATCH_SIZE: usize = 256;
+/// What clients send at once unless they are made to split: LangChain 1,000 texts, OpenAI's limit is 2,048.
+const MAX_BATCH_SIZE: usize = 2048;
 /// Bytes for the largest batch of whole documents; held in memory.
 pub const BODY_BYTES: usize = 32 << 20;
 /// The default of the replaced server.
@@ -29,6 +29,16 @@ pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 const WORK_TIME: Duration = Duration::from_secs(300);
 /// Seconds of work, not minutes: no caller waits longer.
 const QUEUE_TEXTS: usize = 8192;
+
+/// What the member `error` of an error holds, outside OpenAI's routes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ErrorForm {
+    /// A code for programs.
+    #[default]
+    Code,
+    /// The sentence for people, as in text-embeddings-inference.
+    Sentence,
+}
 
 /// `[embedding]`.
 #[derive(Clone, Debug)]
@@ -69,6 +79,8 @@ pub struct EmbeddingSettings {
     pub keys: Vec<EmbeddingKey>,
     /// What kinds of callers get while others wait too.
     pub shares: EmbeddingShares,
+    /// What `error` holds outside OpenAI's routes.
+    pub error_form: ErrorForm,
     /// Origins of pages that may call from a browser; `*`: all; empty: only the host's own pages.
     pub cors_origins: Vec<HeaderValue>,
     /// Time that a request may wait for its first turn.
@@ -85,12 +97,17 @@ impl ServiceTable for EmbeddingSettings {
         &["embedding.default_prompts", "embedding.heads", "embedding.graphs", "embedding.keys"];
 
     fn read(reader: &mut Reader, _: &mut Context<'_>) -> Self {
+        const ERROR_FORMS: [(&str, ErrorForm); 2] =
+            [("code", ErrorForm::Code), ("sentence", ErrorForm::Sentence)];
         const DTYPES: [(&str, Dtype); 2] = [("int8", Dtype::Int8), ("float32", Dtype::Float32)];
         reader.table(Self::NAME, |r| Self {
             models: read_models(r),
             default_model: r.key("default_model", "The model of `/embed`").default_text("the first").text(),
             aliases: r
-                .key("aliases", "Names of models in `/tei/{model_id}` and as `model`; with a slash as `model` alone")
+                .key(
+                    "aliases",
+                    "Names of models in `/tei/{model_id}` and as `model`; with a slash as `model` alone",
+                )
                 .list("MODEL=ALIAS", alias)
                 .unwrap_or_default(),
             model_owner: r.key("model_owner", "`owned_by` of every model").parsed(
@@ -129,6 +146,9 @@ impl ServiceTable for EmbeddingSettings {
             api_keys: read_api_keys(r),
             keys: callers::read_keys(r),
             shares: callers::read_shares(r),
+            error_form: r
+                .key("error_form", "What `error` of an error holds outside OpenAI's routes")
+                .choice(&ERROR_FORMS, ErrorForm::Code),
             cors_origins: r
                 .key("cors_origins", "Origins of pages that may call from a browser (CORS); `*` for all")
                 .default_text("none")

@@ -38,16 +38,37 @@ impl Answer {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 
-    /// An error in the one shape there is.
+    /// An error in the shape of its route: OpenAI's, that of all other routes, or the host's where there is no route.
     fn assert_error(&self, status: u16, code: &str) -> String {
         let body = self.json();
-        let members: Vec<&String> = body.as_object().unwrap().keys().collect();
-        assert_eq!(members, ["error", "message"], "{body}");
-        assert_eq!((self.status, body["error"].as_str()), (status, Some(code)), "{body}");
+        let (found, message) = match &body["error"] {
+            Value::Object(error) => {
+                assert_eq!(members(&body), ["error"], "{body}");
+                assert_eq!(members(&body["error"]), ["code", "message", "param", "type"], "{body}");
+                (&error["code"], &error["message"])
+            }
+            code if body.get("errors").is_some() => {
+                assert_eq!(members(&body), ["error", "error_type", "errors", "message"], "{body}");
+                assert_eq!(body["errors"], json!([{ "message": body["message"] }]), "{body}");
+                (code, &body["message"])
+            }
+            code => {
+                assert_eq!(members(&body), ["error", "message"], "{body}");
+                (code, &body["message"])
+            }
+        };
+        assert_eq!((self.status, found.as_str()), (status, Some(code)), "{body}");
         assert_eq!(self.header("content-type"), Some("application/json"));
         assert!(self.header("x-request-id").is_some());
-        body["message"].as_str().unwrap().to_owned()
+        message.as_str().unwrap().to_owned()
     }
+}
+
+/// The names of an object's members, sorted.
+fn members(value: &Value) -> Vec<String> {
+    let mut names: Vec<String> = value.as_object().unwrap().keys().cloned().collect();
+    names.sort();
+    names
 }
 
 const FIRST: ToyModel = ToyModel { scale: 1.0, normalize: Some(false), prompts: Value::Null };

@@ -20,7 +20,7 @@ pub(super) struct Flags {
     /// `owned_by` of every model [default: minishlab].
     #[arg(long, value_name = "NAME")]
     model_owner: Option<String>,
-    /// Most texts of a request [default: 256].
+    /// Most texts of a request [default: 2048].
     #[arg(long, value_name = "TEXTS")]
     max_batch_size: Option<usize>,
     /// Most tokens of a text [default: the model's own].

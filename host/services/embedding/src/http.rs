@@ -4,6 +4,7 @@
 mod auth;
 mod cors;
 pub mod error;
+mod error_form;
 mod floats;
 mod health;
 mod observe;
@@ -24,7 +25,10 @@ use axum::{
 use bulkhead_config::server::Server;
 use bulkhead_http::{body::BodyLimits, docs, error::HostError, forwarded, path};
 use bulkhead_inference::catalog;
-use bulkhead_models::{ServedModel, config::EmbeddingSettings};
+use bulkhead_models::{
+    ServedModel,
+    config::{EmbeddingSettings, ErrorForm},
+};
 use bulkhead_telemetry::Metrics;
 use tokio::sync::Semaphore;
 
@@ -43,6 +47,8 @@ pub struct EmbeddingState {
     pub path_prefix: String,
     /// `owned_by` of every model.
     pub model_owner: String,
+    /// What `error` holds outside OpenAI's routes.
+    pub error_form: ErrorForm,
     /// Origins of pages that may call from a browser; `*`: all.
     pub cors_origins: Vec<HeaderValue>,
     /// The metrics of the host, for the metrics page.
@@ -73,6 +79,7 @@ impl EmbeddingState {
             },
             path_prefix: path_prefix.to_owned(),
             model_owner: settings.model_owner.clone(),
+            error_form: settings.error_form,
             cors_origins: settings.cors_origins.clone(),
             metrics,
             request_metrics,
@@ -121,6 +128,7 @@ pub fn router(state: Arc<EmbeddingState>) -> Router {
         .route("/info", get(tei::info))
         .route("/tokenize", post(tei::tokenize))
         .route("/v1/embeddings", post(openai::embeddings))
+        .route("/embeddings", post(openai::embeddings))
         .route("/v1/models", get(openai::models))
         .route("/v1/models/{*id}", get(openai::model))
         .route("/tei/{model_id}", post(tei::embed_with))
@@ -132,16 +140,20 @@ pub fn router(state: Arc<EmbeddingState>) -> Router {
         .layer(middleware::from_fn_with_state(Arc::clone(&state), auth::admit));
     let public = Router::new()
         .route("/health", get(health::health))
+        .route("/ping", get(health::health))
         .route("/ready", get(health::ready))
         .route("/metrics", get(observe::metrics))
         .route("/openapi.json", get(openapi::document))
+        .route("/api-doc/openapi.json", get(openapi::document))
         .merge(docs::router("/docs"))
         // Pages of other origins can read a 404 or a 405 only with CORS headers.
         .route("/v1/{*rest}", any(async || HostError::NOT_FOUND))
         .route("/tei/{model_id}/{*rest}", any(async || HostError::NOT_FOUND))
         .method_not_allowed_fallback(async || HostError::METHOD_NOT_ALLOWED);
-    let routes = guarded.merge(public).layer(middleware::from_fn(path::readable));
+    let routes = guarded.merge(public).route("/", get(health::health));
+    let routes = routes.layer(middleware::from_fn(path::readable));
     cors::with_cors(forwarded::refuse_contradictions(routes, contradiction), &state.cors_origins)
+        .layer(middleware::from_fn_with_state(Arc::clone(&state), error_form::shape))
         .layer(middleware::from_fn_with_state(Arc::clone(&state), observe::count))
         .with_state(state)
 }

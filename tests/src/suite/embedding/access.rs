@@ -2,18 +2,20 @@
 
 use super::*;
 
-const GUARDED: [(&str, &str); 9] = [
+const GUARDED: [(&str, &str); 10] = [
     ("POST", "/embed"),
     ("POST", "/"),
     ("GET", "/info"),
     ("POST", "/tokenize"),
     ("POST", "/v1/embeddings"),
+    ("POST", "/embeddings"),
     ("GET", "/v1/models"),
     ("GET", "/v1/models/first"),
     ("POST", "/tei/first/embed"),
     ("GET", "/tei/first/info"),
 ];
-const PUBLIC: [&str; 5] = ["/health", "/ready", "/metrics", "/docs", "/openapi.json"];
+const PUBLIC: [&str; 8] =
+    ["/health", "/ping", "/", "/ready", "/metrics", "/docs", "/openapi.json", "/api-doc/openapi.json"];
 
 async fn ask(service: &Service, method: &str, path: &str, authorization: Option<&str>) -> Answer {
     let method: reqwest::Method = method.parse().unwrap();

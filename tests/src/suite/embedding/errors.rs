@@ -1,14 +1,15 @@
-//! Everything that can be wrong with a request, each with its status in the one shape of errors.
+//! Everything that can be wrong with a request, each with its status in the shape of its route.
 
 use super::*;
 
 /// Every endpoint that takes texts, and the member that holds them.
-const EMBED: [(&str, &str); 6] = [
+const EMBED: [(&str, &str); 7] = [
     ("/embed", "inputs"),
     ("/", "inputs"),
     ("/tei/first/embed", "inputs"),
     ("/tokenize", "inputs"),
     ("/v1/embeddings", "input"),
+    ("/embeddings", "input"),
     ("/tei/first/v1/embeddings", "input"),
 ];
 
@@ -44,6 +45,58 @@ async fn bodies_of_a_wrong_shape_are_400() {
         }
         let answer = service.post_text(path, b"{\"inputs\":\"\xff\",\"input\":\"\xff\"}".to_vec()).await;
         answer.assert_error(400, "invalid_request");
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn errors_have_the_form_of_their_route() {
+    for (config, is_sentence) in [("", false), ("error_form = \"sentence\"\n", true)] {
+        let service = Service::start(config).await;
+        for path in ["/v1/embeddings", "/embeddings", "/tei/first/v1/embeddings"] {
+            let body = service.post(path, &json!({ "input": "hello", "dimensions": 9 })).await.json();
+            let message = "invalid request: dimensions must be from 1 to 4, not 9";
+            let error = json!({
+                "message": message, "type": "invalid_request_error", "param": "dimensions", "code": "invalid_request",
+            });
+            assert_eq!(body, json!({ "error": error }), "{path}");
+        }
+        let unknown =
+            service.post("/embeddings", &json!({ "input": "hello", "model": "third" })).await.json();
+        assert_eq!(
+            (&unknown["error"]["code"], &unknown["error"]["param"]),
+            (&json!("model_not_found"), &json!("model"))
+        );
+        let unrouted = service.get("/v1/embeddings").await.json();
+        assert_eq!(unrouted["error"]["code"], "method_not_allowed");
+        for path in ["/embed", "/", "/tei/first/embed"] {
+            let body = service.post(path, &json!({ "inputs": [] })).await.json();
+            let message = "invalid request: the list of inputs is empty";
+            let mut wanted = json!({
+                "error": "invalid_request", "message": message, "error_type": "Validation",
+                "errors": [{ "message": message }],
+            });
+            if is_sentence {
+                wanted["error"] = json!(message);
+                wanted["code"] = json!("invalid_request");
+            }
+            assert_eq!(body, wanted, "{path}");
+        }
+        service.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn half_a_surrogate_pair_names_its_text() {
+    let service = Service::start("").await;
+    for (path, member) in EMBED {
+        for (inputs, index) in
+            [(r#""\ud800""#, 0), (r#"["a","b\ud800\ud800"]"#, 1), (r#"["a","b","\udc00"]"#, 2)]
+        {
+            let answer = service.post_text(path, format!("{{\"{member}\":{inputs}}}")).await;
+            let message = answer.assert_error(400, "invalid_request");
+            assert!(message.contains(&format!("input {index} has half of a surrogate pair")), "{message}");
+        }
     }
     service.stop().await;
 }

@@ -5,7 +5,7 @@ use super::*;
 #[tokio::test(flavor = "multi_thread")]
 async fn health_and_readiness_list_the_models() {
     let service = Service::start("").await;
-    for path in ["/health", "/ready"] {
+    for path in ["/health", "/ping", "/", "/ready"] {
         let answer = service.get(path).await;
         assert_eq!(answer.status, 200);
         let body = answer.json();
@@ -48,6 +48,7 @@ async fn public_metrics_are_of_the_service_alone() {
 async fn description_names_every_path() {
     let service = Service::start("api_keys = [\"one\"]\n").await;
     let document = service.get("/openapi.json").await.json();
+    assert_eq!(service.get("/api-doc/openapi.json").await.json(), document);
     assert_eq!(document["openapi"], "3.1.0");
     assert_eq!(document["info"]["version"], env!("CARGO_PKG_VERSION"));
     assert!(document["components"]["securitySchemes"]["key"].is_object());

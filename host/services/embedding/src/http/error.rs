@@ -1,4 +1,4 @@
-//! Error responses: `{"error":"<code>","message":"<text>"}` for every status.
+//! Errors of the service: status, code and sentence. [`super::error_form`] puts them into the form of a route.
 
 use std::borrow::Cow;
 
@@ -7,13 +7,16 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use bulkhead_http::{access_log::Served, body::BodyError, forwarded::Contradicting};
-use bulkhead_models::InferenceError;
+use bulkhead_http::{access_log::Served, body::BodyError, error::HostError, forwarded::Contradicting};
+use bulkhead_models::{InferenceError, config::ErrorForm};
 use bulkhead_telemetry::quoted;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// The service's name in logs and metrics.
 pub const SERVICE: &str = "embedding";
+
+/// Members of a body in the shape of OpenAI, in the order in which a reason is searched for them.
+const PARAMETERS: [&str; 5] = ["encoding_format", "dimensions", "prompt_name", "input", "model"];
 
 /// Seconds after which a client may retry where nothing is known of when it will succeed.
 const RETRY_AFTER_SECONDS: u32 = 1;
@@ -24,17 +27,24 @@ pub struct EmbeddingApiError {
     status: StatusCode,
     code: &'static str,
     message: Cow<'static, str>,
+    /// The member of the body that is wrong, if one is.
+    parameter: Option<&'static str>,
     retry_after: Option<u32>,
 }
 
 impl EmbeddingApiError {
     fn new(status: StatusCode, code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { status, code, message: message.into(), retry_after: None }
+        Self { status, code, message: message.into(), parameter: None, retry_after: None }
     }
 
     /// 400: the request is invalid.
     pub fn invalid(reason: impl std::fmt::Display) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, "invalid_request", format!("invalid request: {reason}"))
+        let reason = reason.to_string();
+        let parameter = PARAMETERS.into_iter().find(|name| reason.starts_with(name));
+        let parameter = parameter.or_else(|| PARAMETERS.into_iter().find(|name| reason.contains(name)));
+        let error =
+            Self::new(StatusCode::BAD_REQUEST, "invalid_request", format!("invalid request: {reason}"));
+        Self { parameter, ..error }
     }
 
     /// 400: the proxies' headers contradict each other.
@@ -53,7 +63,8 @@ impl EmbeddingApiError {
             None => "GET /v1/models lists them".to_owned(),
         };
         let message = format!("model not found: no model with id `{id}` is loaded; {remedy}");
-        Self::new(StatusCode::BAD_REQUEST, "model_not_found", message)
+        let error = Self::new(StatusCode::BAD_REQUEST, "model_not_found", message);
+        Self { parameter: Some("model"), ..error }
     }
 
     /// 401: the caller has none of the keys.
@@ -87,12 +98,55 @@ impl EmbeddingApiError {
     fn retry_after(self, seconds: u32) -> Self {
         Self { retry_after: Some(seconds), ..self }
     }
+
+    /// Returns the body with the code in `error`, or with the sentence there, as text-embeddings-inference has it.
+    pub(super) fn flat(&self, form: ErrorForm) -> Value {
+        let (code, message, kind) = (self.code, &self.message, tei_kind(self.status));
+        let errors = [json!({ "message": message })];
+        match form {
+            ErrorForm::Code => {
+                json!({ "error": code, "message": message, "error_type": kind, "errors": errors })
+            }
+            ErrorForm::Sentence => {
+                json!({ "error": message, "message": message, "error_type": kind, "errors": errors, "code": code })
+            }
+        }
+    }
+
+    /// Returns the body as OpenAI has it.
+    pub(super) fn nested(&self) -> Value {
+        json!({ "error": {
+            "message": self.message,
+            "type": openai_kind(self.status),
+            "param": self.parameter,
+            "code": self.code,
+        } })
+    }
+}
+
+/// Returns what text-embeddings-inference calls an error of this status.
+fn tei_kind(status: StatusCode) -> &'static str {
+    match status.as_u16() {
+        429 => "Overloaded",
+        503 => "Unhealthy",
+        500.. => "Backend",
+        _ => "Validation",
+    }
+}
+
+/// Returns what OpenAI calls an error of this status.
+fn openai_kind(status: StatusCode) -> &'static str {
+    match status.as_u16() {
+        401 => "authentication_error",
+        429 => "rate_limit_error",
+        500.. => "server_error",
+        _ => "invalid_request_error",
+    }
 }
 
 impl IntoResponse for EmbeddingApiError {
     fn into_response(self) -> Response {
-        let mut response =
-            (self.status, Json(json!({ "error": self.code, "message": self.message }))).into_response();
+        let mut response = (self.status, Json(self.flat(ErrorForm::Code))).into_response();
         let headers = response.headers_mut();
         if let Some(seconds) = self.retry_after {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
@@ -102,7 +156,15 @@ impl IntoResponse for EmbeddingApiError {
         }
         let error = self.status.is_server_error().then_some(self.code);
         response.extensions_mut().insert(Served { service: SERVICE, error });
+        // For the form of the route.
+        response.extensions_mut().insert(self);
         response
+    }
+}
+
+impl From<HostError> for EmbeddingApiError {
+    fn from(error: HostError) -> Self {
+        Self::new(error.status, error.code, error.message)
     }
 }
 

@@ -43,18 +43,24 @@ fn paths() -> Value {
             posting("Show the tokens of texts", "TokenizeRequest", "Tokens", named, &EMBED_ERRORS),
         );
     }
-    for (path, named) in [("/v1/embeddings", false), ("/tei/{model_id}/v1/embeddings", true)] {
+    for (path, named) in
+        [("/v1/embeddings", false), ("/embeddings", false), ("/tei/{model_id}/v1/embeddings", true)]
+    {
         let operation =
             posting("Embed texts, as OpenAI", "EmbeddingsRequest", "Embeddings", named, &EMBED_ERRORS);
-        add(path, "post", operation);
+        add(path, "post", with_openai_errors(operation));
     }
     add("/info", "get", getting("The default model", "Info", &[], &["400", "401", "503"]));
     let segment = [parameter("model_id", "A model's alias, else the last segment of its id")];
     add("/tei/{model_id}/info", "get", getting("One model", "Info", &segment, &["400", "401", "404"]));
-    add("/v1/models", "get", getting("The models, the default first", "Models", &[], &["401"]));
+    let models = getting("The models, the default first", "Models", &[], &["401"]);
+    add("/v1/models", "get", with_openai_errors(models));
     let id = [parameter("id", "A canonical id, its slash encoded or not, or an alias")];
-    add("/v1/models/{id}", "get", getting("One model", "ModelRecord", &id, &["401", "404"]));
-    add("/health", "get", public(getting("Whether the service runs", "Health", &[], &[])));
+    let model = getting("One model", "ModelRecord", &id, &["401", "404"]);
+    add("/v1/models/{id}", "get", with_openai_errors(model));
+    for path in ["/health", "/ping", "/"] {
+        add(path, "get", public(getting("Whether the service runs", "Health", &[], &[])));
+    }
     let mut ready = public(getting("Whether the default model is loaded", "Health", &[], &[]));
     if let Some(responses) = ready.get_mut("responses").and_then(Value::as_object_mut) {
         responses.insert(
@@ -70,6 +76,7 @@ fn paths() -> Value {
         ("/metrics", "Metrics of this service, for Prometheus", "text/plain"),
         ("/docs", "This description as a page", "text/html"),
         ("/openapi.json", "This description", "application/json"),
+        ("/api-doc/openapi.json", "This description", "application/json"),
     ] {
         add(path, "get", openapi::page(what, media));
     }
@@ -96,6 +103,19 @@ fn posting(summary: &str, body: &str, answer: &str, named: bool, errors: &[&str]
         "requestBody": openapi::body(body),
         "responses": responses,
     })
+}
+
+/// Gives an operation's errors the shape of OpenAI.
+fn with_openai_errors(mut operation: Value) -> Value {
+    if let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) {
+        for (status, response) in responses.iter_mut().filter(|(status, _)| *status != "200") {
+            *response = json!({
+                "description": format!("As {status} elsewhere"),
+                "content": { "application/json": { "schema": reference("OpenAiError") } },
+            });
+        }
+    }
+    operation
 }
 
 fn getting(summary: &str, answer: &str, parameters: &[Value], errors: &[&str]) -> Value {
@@ -134,7 +154,18 @@ fn schemas() -> Value {
     let dimensions =
         json!({ "type": ["integer", "null"], "minimum": 1, "description": "Keep the first numbers" });
     json!({
-        "Error": object(json!({ "error": { "type": "string" }, "message": { "type": "string" } }), &["error", "message"]),
+        "Error": object(json!({
+            "error": { "type": "string", "description": "The code; with embedding.error_form = \"sentence\" the message" },
+            "message": { "type": "string" },
+            "error_type": { "enum": ["Validation", "Overloaded", "Unhealthy", "Backend"] },
+            "errors": { "type": "array", "items": object(json!({ "message": { "type": "string" } }), &["message"]) },
+        }), &["error", "message", "error_type", "errors"]),
+        "OpenAiError": object(json!({ "error": object(json!({
+            "message": { "type": "string" },
+            "type": { "type": "string" },
+            "param": nullable("string"),
+            "code": { "type": "string" },
+        }), &["message", "type", "param", "code"]) }), &["error"]),
         "EmbedRequest": object(json!({
             "inputs": texts,
             "truncate": { "type": ["boolean", "null"], "description": "false refuses texts that are too long" },
@@ -243,10 +274,11 @@ mod tests {
         let guarded = describe("", true);
         assert_eq!(guarded["security"], json!([{ "key": [] }]));
         for (path, item) in guarded["paths"].as_object().unwrap() {
-            let is_public =
-                ["/health", "/ready", "/metrics", "/docs", "/openapi.json"].contains(&path.as_str());
-            for operation in item.as_object().unwrap().values() {
-                assert_eq!(operation.get("security").is_some(), is_public, "{path}");
+            let public =
+                ["/health", "/ping", "/ready", "/metrics", "/docs", "/openapi.json", "/api-doc/openapi.json"];
+            for (method, operation) in item.as_object().unwrap() {
+                let is_public = public.contains(&path.as_str()) || (path == "/" && method == "get");
+                assert_eq!(operation.get("security").is_some(), is_public, "{method} {path}");
             }
         }
     }

@@ -75,14 +75,27 @@ impl<'de> Deserialize<'de> for EmbedInputs {
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<EmbedInputs, A::Error> {
                 let mut texts = Vec::new();
-                while let Some(EmbedInput(text)) = entries.next_element()? {
-                    texts.push(text);
+                loop {
+                    let entry = entries.next_element();
+                    match entry.map_err(|error| naming_half_pair(texts.len(), error))? {
+                        Some(EmbedInput(text)) => texts.push(text),
+                        None => return Ok(EmbedInputs(texts)),
+                    }
                 }
-                Ok(EmbedInputs(texts))
             }
         }
 
-        deserializer.deserialize_any(InputsVisitor)
+        deserializer.deserialize_any(InputsVisitor).map_err(|error| naming_half_pair(0, error))
+    }
+}
+
+/// Replaces the error of text `index` that has half of a surrogate pair, which no parser can point to.
+fn naming_half_pair<E: de::Error>(index: usize, error: E) -> E {
+    match error.to_string().contains("hex escape") {
+        true => E::custom(format!(
+            "input {index} has half of a surrogate pair (\\ud800 to \\udfff); send whole characters"
+        )),
+        false => error,
     }
 }
 

@@ -17,12 +17,13 @@ def same(found, wanted):
 
 
 def refused(status, words, call):
-    """Asserts that `call` raises, with our message."""
+    """Asserts that `call` raises, and shows our message."""
     try:
         call()
     except HfHubHTTPError as raised:
         assert raised.response.status_code == status, raised
         assert words in raised.response.json()["message"], raised.response.text
+        assert words in str(raised), str(raised)
     else:
         raise AssertionError(f"{status} was not raised")
 

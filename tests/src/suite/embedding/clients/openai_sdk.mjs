@@ -17,7 +17,7 @@ function connect(path = "/v1", apiKey = task.key) {
   return new OpenAI({ baseURL: task.url + path, apiKey, maxRetries: 0, fetch: watched });
 }
 
-/** Asserts that a call is refused with exactly this class; all that it keeps of the body is our code. */
+/** Asserts that a call is refused with exactly this class, which has our code and shows our message. */
 async function refused(Kind, status, code, call) {
   const error = await call.then(
     () => assert.fail(`${Kind.name} was not thrown`),
@@ -25,7 +25,8 @@ async function refused(Kind, status, code, call) {
   );
   assert.equal(error.constructor, Kind, String(error));
   assert.equal(error.status, status);
-  assert.equal(error.error, code);
+  assert.equal(error.code, code);
+  assert.equal(error.message, `${status} ${error.error.message}`);
   assert.ok(error.requestID);
 }
 

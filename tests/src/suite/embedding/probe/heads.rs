@@ -100,7 +100,7 @@ async fn bad_head_input_is_refused_by_name() {
         (inputs(&row, &[0], &[f32::NAN], &[0, 1]), "is not finite"),
         (inputs(&row, &[0], &[1.0], &[0, 2]), "do not rise"),
         (inputs(&[f32::INFINITY; 4], &[], &[], &[0, 0]), "is not finite"),
-        (inputs(&[], &[], &[], &[0]), "must have 1 to 256 rows, not 0"),
+        (inputs(&[], &[], &[], &[0]), "must have 1 to 2048 rows, not 0"),
         (
             vec![input("embedding", &[2, 2], Kind::Float32, &floats(&row))],
             "has rows of 2 numbers, the head takes 4",

@@ -91,7 +91,7 @@ async fn texts_are_checked_as_over_http() {
     for (texts, fault) in [
         (vec![], "the list of inputs is empty"),
         (strings(&["ahoy", ""]), "input 1 is an empty string"),
-        (vec!["ahoy".to_owned(); 257], "257 inputs are more than the maximum batch size of 256"),
+        (vec!["ahoy".to_owned(); 2049], "2049 inputs are more than the maximum batch size of 2048"),
     ] {
         assert_eq!(probe.typed("first", &texts, None).await, Err(format!("invalid: {fault}")));
         assert_eq!(
