@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::toy::*;
-use crate::{Counts, Error, ImportOptions, KnowledgeBase, Mode, Report, Source, SourceCounts};
+use crate::{Counts, Error, ImportOptions, KnowledgeBase, Mode, Query, Report, Source, SourceCounts};
 
 #[tokio::test]
 async fn repeated_import_embeds_only_changes() {
