@@ -11,7 +11,7 @@ use std::{
 const FOLDERS: [(&str, &str); 3] =
     [("WIT", "wit"), ("TEMPLATES", "components/templates"), ("GUEST", "components/guest/src")];
 
-/// Folders of links to packages that are embedded once, and folders that builds make.
+/// Folders that builds make.
 const SKIPPED: [&str; 4] = ["node_modules", "target", "__pycache__", "venv"];
 
 fn main() -> io::Result<()> {

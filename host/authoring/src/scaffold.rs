@@ -24,6 +24,8 @@ const EVERY_WORLD: &str = "every-world";
 const MANIFEST: &str = "template";
 /// A file of templates under a name that has no effect in this repository, and its name in the written folder.
 const IGNORED: (&str, &str) = ("gitignore", ".gitignore");
+/// The folder of the crate `bulkhead-guest` in a written folder.
+const GUEST_FOLDER: &str = "guest";
 /// Where the crate `bulkhead-guest` of the repository finds the WIT, and where the written one does.
 const GUEST_WIT: (&str, &str) = ("../../wit/deps/logging", "../wit/deps/logging");
 /// Names that a Rust package cannot have beside its dependencies.
@@ -43,8 +45,8 @@ impl TemplateManifest {
     /// Reads lines such as `world: bulkhead:captcha/captcha`.
     fn read(text: &str) -> Option<Self> {
         let value = |name: &str| {
-            let lines = text.lines().filter_map(|line| line.split_once(": "));
-            lines.into_iter().find(|(key, _)| *key == name).map(|(_, value)| value.trim().to_owned())
+            let mut lines = text.lines().filter_map(|line| line.split_once(": "));
+            lines.find(|(key, _)| *key == name).map(|(_, value)| value.trim().to_owned())
         };
         Some(Self { world: value("world")?, has_guest: value("guest").is_some_and(|guest| guest == "yes") })
     }
@@ -119,19 +121,20 @@ pub(crate) fn create(
     let manifest = manifest.context("the template does not name its world")?;
     let mut files: Vec<(PathBuf, Vec<u8>)> = Vec::new();
     // A template's own file replaces one of the same name.
-    let shared = shared.iter().filter(|(name, _)| !own.iter().any(|(other, _)| other == name));
+    let is_wanted = |name: &str| manifest.has_guest || !name.starts_with(GUEST_FOLDER);
+    let shared = shared.iter().filter(|(name, _)| is_wanted(name) && !own.iter().any(|(own, _)| own == name));
     for (path, file) in own.iter().chain(shared).filter(|(path, _)| *path != MANIFEST) {
         let bytes = match str::from_utf8(file.bytes) {
             Ok(text) => fill(text, name, binary, &manifest).into_bytes(),
             Err(_) => file.bytes.to_vec(),
         };
-        let path = if *path == IGNORED.0 { IGNORED.1 } else { path };
+        let path = if *path == IGNORED.0 { IGNORED.1 } else { *path };
         files.push((PathBuf::from(path), bytes));
     }
     if manifest.has_guest {
         for file in GUEST {
             let text = str::from_utf8(file.bytes)?.replace(GUEST_WIT.0, GUEST_WIT.1);
-            files.push((Path::new("guest/src").join(file.path), text.into_bytes()));
+            files.push((Path::new(GUEST_FOLDER).join("src").join(file.path), text.into_bytes()));
         }
     }
     let wit = Packages::embedded()?;

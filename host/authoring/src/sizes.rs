@@ -131,8 +131,8 @@ impl Sizes {
 }
 
 /// Returns the name of a module in its section of names.
-fn module_name(names: wasmparser::NameSectionReader<'_>) -> Option<String> {
-    names.into_iter().find_map(|name| match name {
+fn module_name(mut names: wasmparser::NameSectionReader<'_>) -> Option<String> {
+    names.find_map(|name| match name {
         Ok(Name::Module { name, .. }) => Some(quoted(name)),
         _ => None,
     })
