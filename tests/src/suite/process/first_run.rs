@@ -40,6 +40,12 @@ const COMMANDS: &[(&str, &str, Answer)] = &[
     ("model convert", "potion-base-8M", MODEL),
     ("model bench", "potion-base-8M", MODEL),
     ("component check", "--slot captcha FOLDER/a.wasm", Done),
+    ("component inspect", "FOLDER/a.wasm", Done),
+    ("component call", "FOLDER/a.wasm self-test", Done),
+    ("component test", "FOLDER/a.wasm --cases FOLDER/cases.jsonl", Done),
+    ("component new", "mine --lang rust --world captcha", Done),
+    ("wit export", "interfaces", Done),
+    ("wit diff", "FOLDER/one.wit FOLDER/one.wit", Done),
     ("component list", "", TOKEN),
     ("component show", "captcha", TOKEN),
     ("component push", "captcha FOLDER/a.wasm", TOKEN),
@@ -97,6 +103,8 @@ fn inputs() -> TempDir {
     text("questions.jsonl", "{\"question\": \"Where is the port?\", \"answers\": [\"mooring\"]}\n");
     text("tickets.jsonl", "{\"text\": \"ahoy mate\", \"category\": \"harbour\"}\n");
     text("rules.toml", RULES);
+    text("cases.jsonl", "{\"export\": \"self-test\", \"answer\": \"ok\"}\n");
+    text("one.wit", "package a:b@0.1.0;\nworld one { export run: func(); }\n");
     text("triage.yaml", YAML);
     fs::write(folder.path().join("a.wasm"), answering('A', "").component()).unwrap();
     folder
