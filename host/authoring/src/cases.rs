@@ -14,7 +14,7 @@ use crate::{
     exports::{self, ExportedFunction},
     fit,
     platform::AuthorPlatform,
-    program::{EndedCall, Overrides, Program},
+    program::{CallEnd, Overrides, Program},
     report::{AuthoringFailure, CommandReport},
     values,
 };
@@ -164,7 +164,7 @@ fn wave(ty: &Type, text: &str) -> Result<Val, String> {
 
 impl ExpectedEnd {
     /// Returns how a call ended differently, a line each.
-    fn differences(&self, found: &Result<Option<Val>, EndedCall>) -> Vec<String> {
+    fn differences(&self, found: &Result<Option<Val>, CallEnd>) -> Vec<String> {
         match (self, found) {
             (Self::Answer(Some(expected)), Ok(Some(found))) => values::differences(expected, found),
             (Self::Answer(_), Ok(_)) => Vec::new(),

@@ -6,10 +6,10 @@ mod tests;
 use std::{path::Path, sync::Arc};
 
 use bulkhead_config::slots::SlotSpec;
-use bulkhead_runtime::slots::{self, Finding, Outline, PreflightError, SlotWorld};
+use bulkhead_runtime::slots::{self, Finding, Outline, PreflightError, ServedWorld, SlotWorld};
 
 use crate::{
-    platform::{AuthorPlatform, ServedWorld},
+    platform::AuthorPlatform,
     report::{AuthoringFailure, CommandReport},
 };
 
@@ -28,7 +28,7 @@ pub(crate) enum Fit {
         grants: Vec<String>,
     },
     /// A world whose components need no slot.
-    Served(&'static ServedWorld),
+    Served(ServedWorld),
     /// No world; with the refusal of the slot that has the fewest objections, if there are slots.
     None(Option<PreflightError>),
 }
@@ -38,7 +38,7 @@ impl Fit {
     pub(crate) fn find(platform: &AuthorPlatform, wasm: &[u8], outline: &Outline) -> Self {
         let exports = |name: &str| outline.exports.iter().any(|export| bare(export) == name);
         if let Some(served) = platform.served.iter().find(|served| exports(served.export)) {
-            return Self::Served(served);
+            return Self::Served(*served);
         }
         let mut nearest: Option<PreflightError> = None;
         for world in &platform.worlds {

@@ -89,12 +89,13 @@ impl ComponentInspection {
         wasm: &[u8],
         outline: Outline,
     ) -> Result<Self, wasmparser::BinaryReaderError> {
-        let (world, slot) = match Fit::find(platform, wasm, &outline) {
-            Fit::Slot { slot, world, .. } => (Some(world.name), Some(slot)),
-            Fit::Served(served) => (Some(served.name), None),
-            Fit::None(_) => (None, None),
+        let (world, slot, spec) = match Fit::find(platform, wasm, &outline) {
+            Fit::Slot { slot, world, .. } => (Some(world.name), Some(slot.id), slot),
+            Fit::Served(served) => {
+                (Some(served.name), None, SlotSpec { grants: served.grants, ..NOTHING_GRANTED })
+            }
+            Fit::None(_) => (None, None, NOTHING_GRANTED),
         };
-        let spec = slot.unwrap_or(NOTHING_GRANTED);
         let no_world = SlotWorld { slot: spec.id, name: "", exports: &[] };
         let contract = platform.contract(spec, &no_world);
         let status = |import: String| {
@@ -103,7 +104,7 @@ impl ComponentInspection {
         };
         let imports = outline.imports.into_iter().map(status).collect();
         let (exports, usage) = (outline.exports, outline.usage);
-        Ok(Self { world, slot: slot.map(|slot| slot.id), imports, exports, usage, sizes: Sizes::read(wasm)? })
+        Ok(Self { world, slot, imports, exports, usage, sizes: Sizes::read(wasm)? })
     }
 
     /// Returns it for programs.

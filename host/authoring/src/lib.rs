@@ -21,6 +21,6 @@ mod wit_diff;
 pub use self::{
     commands::{AuthorCommand, WitCommand},
     fit::check,
-    platform::{AuthorPlatform, ServedWorld},
+    platform::AuthorPlatform,
     report::{AuthoringFailure, CommandReport},
 };

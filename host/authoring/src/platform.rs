@@ -4,19 +4,8 @@ use bulkhead_config::slots::{SLOTS, SlotId, SlotSpec};
 use bulkhead_runtime::{
     capabilities::CapabilitySet,
     engine::ComponentLimits,
-    slots::{Contract, SlotWorld},
+    slots::{Contract, ServedWorld, SlotWorld},
 };
-
-/// A world whose components need no slot of a service.
-#[derive(Clone, Copy, Debug)]
-pub struct ServedWorld {
-    /// Its name, such as `wasi:http/proxy`.
-    pub name: &'static str,
-    /// The export, without its version, that its components have.
-    pub export: &'static str,
-    /// How its components are served, for people.
-    pub advice: &'static str,
-}
 
 /// The slots, worlds and capabilities of a binary.
 #[derive(Clone, Debug)]
@@ -28,7 +17,7 @@ pub struct AuthorPlatform {
     /// The worlds of these slots.
     pub worlds: Vec<SlotWorld>,
     /// The worlds whose components need no slot.
-    pub served: &'static [ServedWorld],
+    pub served: Vec<ServedWorld>,
     /// The capabilities that guests may import.
     pub capabilities: CapabilitySet,
 }

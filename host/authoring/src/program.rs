@@ -72,7 +72,7 @@ impl Overrides {
 }
 
 /// A call that the sandbox ended.
-pub(crate) struct EndedCall {
+pub(crate) struct CallEnd {
     /// How it ended.
     pub(crate) outcome: Outcome,
     /// Why, with the guest's last error and its backtrace.
@@ -123,7 +123,7 @@ impl Program {
         &self,
         function: &ExportedFunction,
         arguments: &[Val],
-    ) -> Result<Option<Val>, EndedCall> {
+    ) -> Result<Option<Val>, CallEnd> {
         let limits = &self.settings.limits;
         let deadline = Instant::now() + limits.deadline;
         let (resources, settings) = (Arc::clone(&self.resources), Arc::clone(&self.settings));
@@ -138,7 +138,7 @@ impl Program {
             Err(elapsed) => (Outcome::Deadline, elapsed.into()),
         };
         let text = explain(outcome, &error, store.data(), &self.settings);
-        Err(EndedCall { outcome, text })
+        Err(CallEnd { outcome, text })
     }
 
     async fn run(

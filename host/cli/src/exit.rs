@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use bulkhead_authoring::AuthoringFailure;
 use bulkhead_config::Problems;
 use bulkhead_rollout::registry::{Fault, PullError};
 use bulkhead_service::ComponentCheckError;
@@ -34,6 +33,16 @@ pub struct InvalidConfiguration {
      still in flight are lost"
 )]
 pub struct RequestsLost;
+
+/// The failure of a command that has chosen its exit code.
+#[derive(Debug, thiserror::Error)]
+#[error("{text}")]
+pub struct CommandFailure {
+    /// The exit code.
+    pub exit: Exit,
+    /// What failed.
+    pub text: String,
+}
 
 /// Exit codes of failed commands; `host/rollout/README.md` has the same table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,23 +82,12 @@ impl Exit {
         if error.is::<RequestsLost>() {
             return Self::RequestsLost;
         }
-        if let Some(failure) = error.downcast_ref::<AuthoringFailure>() {
-            return Self::of_authoring(failure);
+        if let Some(failure) = error.downcast_ref::<CommandFailure>() {
+            return failure.exit;
         }
         match error.downcast_ref::<PullError>() {
             Some(error) => Self::of_pull(&error.fault),
             None => error.downcast_ref().map_or(Self::Failed, Self::of_remote),
-        }
-    }
-
-    /// Returns the exit code of a command for authors.
-    const fn of_authoring(failure: &AuthoringFailure) -> Self {
-        match failure {
-            AuthoringFailure::Usage(_) => Self::Usage,
-            AuthoringFailure::NoWorld(_) | AuthoringFailure::Breaks(_) => Self::Refused,
-            AuthoringFailure::Cases { .. } => Self::Failed,
-            AuthoringFailure::Answered(_) => Self::GuestError,
-            AuthoringFailure::Ended(_) => Self::CallEnded,
         }
     }
 
@@ -151,9 +149,8 @@ mod tests {
         assert_eq!(pulled(Fault::NotFound), refused(StatusCode::NOT_FOUND, ""));
         assert_eq!(Exit::of(&UsageError(String::new()).into()), Exit::Usage);
         assert_eq!(Exit::of(&RequestsLost.into()), Exit::RequestsLost);
-        assert_eq!(Exit::of(&AuthoringFailure::Answered(String::new()).into()), Exit::GuestError);
-        assert_eq!(Exit::of(&AuthoringFailure::Ended(String::new()).into()), Exit::CallEnded);
-        assert_eq!(Exit::of(&AuthoringFailure::NoWorld(String::new()).into()), Exit::Refused);
+        let failure = CommandFailure { exit: Exit::CallEnded, text: String::new() };
+        assert_eq!(Exit::of(&failure.into()), Exit::CallEnded);
         assert_eq!(Exit::of(&anyhow::anyhow!("the rest")), Exit::Failed);
     }
 }

@@ -5,7 +5,6 @@ use std::{
     io::{self, Write as _},
 };
 
-use bulkhead_authoring::CommandReport;
 use serde_json::Value;
 
 /// Why a text could not be written.
@@ -33,15 +32,6 @@ pub fn text(text: impl Display) -> Result<(), OutputError> {
     let mut out = io::stdout().lock();
     write!(out, "{text}")?;
     Ok(out.flush()?)
-}
-
-/// Writes what a command for authors prints.
-///
-/// # Errors
-/// Returns how the command has failed, or why the text could not be written.
-pub fn report(report: CommandReport) -> anyhow::Result<()> {
-    text(&report.text)?;
-    report.failure.map_or(Ok(()), |failure| Err(failure.into()))
 }
 
 /// Writes `bytes` as they are.

@@ -52,7 +52,7 @@ pub use self::{
     shadow::{AnswerDifference, FieldDifference, ShadowCall, ShadowReport},
     tally::{CallResult, Counts, RunningCall, Tally},
     version::Version,
-    world::{SlotWorld, World},
+    world::{ServedWorld, SlotWorld, World},
 };
 
 /// The error of a component that cannot be loaded into a slot.

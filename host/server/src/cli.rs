@@ -2,6 +2,7 @@
 
 mod admin;
 mod arguments;
+mod author;
 mod component;
 mod config;
 mod serve;
@@ -108,7 +109,7 @@ fn perform(distribution: &Distribution) -> anyhow::Result<()> {
         Command::Serve(serve) => serve.run(distribution, arguments::serve_flags(distribution, &given)?),
         Command::Config(command) => command.run(distribution),
         Command::Component(command) => command.run(distribution),
-        Command::Wit(command) => output::report(command.run()?),
+        Command::Wit(command) => author::finish(command.run()),
         Command::Admin(command) => command.run(),
         Command::Completions { shell } => completions(distribution, shell),
     }

@@ -1,17 +1,10 @@
 //! Describes a binary: its services, and the subcommands and flags that they add.
 
-use bulkhead_authoring::{AuthorPlatform, ServedWorld};
+use bulkhead_authoring::AuthorPlatform;
 use bulkhead_config::{HostSpec, Loaded, Problems, Sources, slots::SlotId};
 use bulkhead_runtime::capabilities::{self, CapabilitySet, Deprecated};
 use bulkhead_service::{CommandSpec, FlagsSpec, MetricRegistrar, ServiceList};
 use bulkhead_telemetry::{Metrics, catalog, family::Family};
-
-/// Worlds whose components need no slot of a service.
-const SERVED: &[ServedWorld] = &[ServedWorld {
-    name: "wasi:http/proxy",
-    export: "wasi:http/incoming-handler",
-    advice: "serve it with `run`, or as an app: [apps.NAME]",
-}];
 
 /// The platform with the services of one binary. `main` makes it and gives it to the command line.
 #[derive(Clone, Copy)]
@@ -73,7 +66,7 @@ impl Distribution {
             name: self.name,
             slots: self.spec().slots().copied().collect(),
             worlds: self.services.iter().flat_map(|service| service.worlds()).copied().collect(),
-            served: SERVED,
+            served: self.services.iter().flat_map(|service| service.served_worlds()).copied().collect(),
             capabilities: self.capabilities(),
         }
     }

@@ -24,7 +24,7 @@ use bulkhead_config::{
 };
 use bulkhead_runtime::capabilities::{CapabilitySet, SlotResources};
 use bulkhead_runtime::compile::ComponentDigest;
-use bulkhead_runtime::slots::SlotWorld;
+use bulkhead_runtime::slots::{ServedWorld, SlotWorld};
 use futures_util::future::LocalBoxFuture;
 
 pub use self::{
@@ -77,6 +77,11 @@ pub trait Service: Send + Sync {
 
     /// Returns the worlds that the components of its slots implement.
     fn worlds(&self) -> &'static [SlotWorld] {
+        &[]
+    }
+
+    /// Returns the worlds of components that it serves without a slot of its own.
+    fn served_worlds(&self) -> &'static [ServedWorld] {
         &[]
     }
 

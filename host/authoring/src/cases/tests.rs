@@ -35,7 +35,7 @@ fn differences_name_answer_and_trap() {
     let trap = ExpectedEnd::Trap("unreachable".to_owned());
     assert_eq!(trap.differences(&Ok(Some(Val::U32(8)))), ["expected a trap, found the answer 8"]);
     let ended =
-        |text: &str| EndedCall { outcome: bulkhead_runtime::invoke::Outcome::Trap, text: text.to_owned() };
+        |text: &str| CallEnd { outcome: bulkhead_runtime::invoke::Outcome::Trap, text: text.to_owned() };
     assert_eq!(trap.differences(&Err(ended("wasm trap: unreachable"))), [""; 0]);
     assert_eq!(trap.differences(&Err(ended("wasm trap: overflow"))).len(), 1);
     let any = ExpectedEnd::Trap(String::new());

@@ -16,15 +16,19 @@ const SLOT: SlotSpec = SlotSpec {
 };
 
 fn platform() -> AuthorPlatform {
-    const SERVED: &[ServedWorld] =
-        &[ServedWorld { name: "wasi:http/proxy", export: "wasi:http/incoming-handler", advice: "run it" }];
+    let served = ServedWorld {
+        name: "wasi:http/proxy",
+        export: "wasi:http/incoming-handler",
+        grants: &[],
+        advice: "run it",
+    };
     let world =
         SlotWorld { slot: SLOT.id, name: "test:greeter/greeter@0.1.0", exports: &["greet", "self-test"] };
     AuthorPlatform {
         name: "bulkhead",
         slots: vec![SLOT],
         worlds: vec![world],
-        served: SERVED,
+        served: vec![served],
         capabilities: capabilities::general(),
     }
 }
@@ -53,9 +57,9 @@ fn fitting_world_names_its_slot() {
 
 #[test]
 fn needed_grant_is_named() {
-    let import = r#"(import "wasi:io/poll@0.2.12" (instance))"#;
+    let import = r#"(import "bulkhead:host/keys@0.1.0" (instance))"#;
     let text = text_of(&component(import, &["greet", "self-test"]));
-    assert!(text.contains("it needs a grant: slots.greeter.grants = [\"wasi:io/poll\"]"), "{text}");
+    assert!(text.contains("it needs a grant: slots.greeter.grants = [\"bulkhead:host/keys\"]"), "{text}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ fn inspected(text: &str) -> ComponentInspection {
         name: "bulkhead",
         slots: Vec::new(),
         worlds: Vec::new(),
-        served: &[],
+        served: Vec::new(),
         capabilities: capabilities::general(),
     };
     let wasm = wat::parse_str(text).unwrap();
@@ -24,7 +24,7 @@ fn imports_have_their_status() {
         r#"(component
             (import "wasi:clocks/wall-clock@0.2.0" (instance))
             (import "wasi:cli/stdout@0.2.3" (instance))
-            (import "wasi:io/poll@0.2.12" (instance))
+            (import "bulkhead:host/keys@0.1.0" (instance))
             (import "other:thing/gone" (instance)))"#,
     );
     let json = found.json();
@@ -32,7 +32,7 @@ fn imports_have_their_status() {
         json["imports"].as_array().unwrap().iter().map(|import| import["status"].as_str().unwrap()).collect();
     assert_eq!(status, ["granted", "stub", "by grant", "missing"]);
     assert_eq!(json["world"], Value::Null);
-    assert_eq!(json["imports"][2]["detail"], "slots.name.grants = [\"wasi:io/poll\"]");
+    assert_eq!(json["imports"][2]["detail"], "slots.name.grants = [\"bulkhead:host/keys\"]");
     let text = found.text();
     assert!(
         text.contains("  missing   other:thing/gone: it imports other:thing/gone, not offered"),

@@ -35,6 +35,19 @@ pub trait World: Sized + Send + Sync + 'static {
     ) -> impl Future<Output = wasmtime::Result<Result<(), String>>> + Send;
 }
 
+/// A world whose components need no slot that a service brings, as data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServedWorld {
+    /// Its name, such as `wasi:http/proxy`.
+    pub name: &'static str,
+    /// The export, without its version, that its components have.
+    pub export: &'static str,
+    /// Interfaces beyond the general ones that its components may import.
+    pub grants: &'static [&'static str],
+    /// How its components are served, for people.
+    pub advice: &'static str,
+}
+
 /// The world of a slot as data, for those who compare a component with the worlds of all slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotWorld {

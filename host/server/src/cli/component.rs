@@ -21,7 +21,7 @@ use clap::{
     builder::{PathBufValueParser, TypedValueParser},
 };
 
-use super::arguments::CONFIGURED_SLOT;
+use super::{arguments::CONFIGURED_SLOT, author};
 use crate::{distribution::Distribution, host::Host};
 
 /// `bulkhead component`.
@@ -55,11 +55,11 @@ impl Command {
                 );
             }
             Self::Check { slot: None, file, .. } => {
-                return output::report(bulkhead_authoring::check(&distribution.for_authors(), &file)?);
+                return author::finish(bulkhead_authoring::check(&distribution.for_authors(), &file));
             }
             Self::Author(command) => {
                 let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-                return output::report(runtime.block_on(command.run(&distribution.for_authors()))?);
+                return author::finish(runtime.block_on(command.run(&distribution.for_authors())));
             }
             Self::Operate(command) => return command.run(),
         };

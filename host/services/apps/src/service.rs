@@ -8,7 +8,11 @@ use bulkhead_config::{
     tables::TableSpec,
 };
 use bulkhead_rollout::LiveKeys;
-use bulkhead_runtime::{capabilities::CapabilitySet, compile::ComponentDigest, slots::Slot};
+use bulkhead_runtime::{
+    capabilities::CapabilitySet,
+    compile::ComponentDigest,
+    slots::{ServedWorld, Slot},
+};
 use bulkhead_service::{
     Close, CommandSpec, Service, ServiceContext, ServiceFuture, Started, check_component, not_owned,
 };
@@ -21,7 +25,7 @@ use crate::{
     config::AppsSettings,
     instance::AppInstance,
     running::{self, RunningApps},
-    spec::{NAME, SPEC},
+    spec::{GRANTS, NAME, SPEC},
 };
 
 /// Calls that the instance pool has for apps, beyond those of apps that the host starts with.
@@ -44,6 +48,15 @@ impl Service for AppsPlugin {
 
     fn tables(&self) -> &'static [TableSpec] {
         const { &[TableSpec::of::<AppsSettings>()] }
+    }
+
+    fn served_worlds(&self) -> &'static [ServedWorld] {
+        &[ServedWorld {
+            name: "wasi:http/proxy",
+            export: "wasi:http/incoming-handler",
+            grants: GRANTS,
+            advice: "serve it with `run`, or as an app: [apps.NAME]",
+        }]
     }
 
     fn commands(&self) -> &'static [CommandSpec] {

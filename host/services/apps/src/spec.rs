@@ -18,14 +18,10 @@ static APP_LIMITS: Limits = Limits {
 /// The service, which has no slot of its own: apps come from the configuration.
 pub(crate) const SPEC: ServiceSpec = ServiceSpec { name: NAME, slots: &[] };
 
+/// Interfaces beyond the general ones that an app may import.
+pub(crate) const GRANTS: &[&str] = &["wasi:io/poll", "wasi:http/types", "wasi:http/outgoing-handler"];
+
 /// Returns the specification of the slot of an app.
 pub(crate) fn slot(id: SlotId) -> SlotSpec {
-    SlotSpec {
-        id,
-        service: NAME,
-        limits: &APP_LIMITS,
-        grants: &["wasi:io/poll", "wasi:http/types", "wasi:http/outgoing-handler"],
-        uses_models: false,
-        component: None,
-    }
+    SlotSpec { id, service: NAME, limits: &APP_LIMITS, grants: GRANTS, uses_models: false, component: None }
 }

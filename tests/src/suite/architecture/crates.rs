@@ -16,13 +16,16 @@ pub const PLATFORM: [(&str, &[&str]); 14] = [
     ("http", &["config", "os", "telemetry"]),
     ("outgoing", &["config", "telemetry"]),
     ("runtime", &["config", "os", "telemetry"]),
+    ("authoring", &["config", "runtime", "telemetry"]),
     ("keyvalue", &["config", "database", "os", "runtime", "telemetry"]),
     ("rollout", &["config", "database", "os", "outgoing", "runtime", "telemetry"]),
-    ("authoring", &["config", "runtime", "telemetry"]),
     ("service", &["config", "http", "os", "rollout", "runtime", "telemetry"]),
-    ("cli", &["authoring", "config", "os", "rollout", "service"]),
+    ("cli", &["config", "os", "rollout", "service"]),
     ("admin", &["config", "http", "os", "rollout", "runtime", "service", "telemetry"]),
-    ("server", &["admin", "authoring", "cli", "config", "http", "os", "rollout", "runtime", "service", "telemetry"]),
+    (
+        "server",
+        &["admin", "authoring", "cli", "config", "http", "os", "rollout", "runtime", "service", "telemetry"],
+    ),
 ];
 /// Crates of others that a crate must not know.
 const FOREIGN: [(&str, &[&str]); 3] = [
