@@ -45,10 +45,13 @@ pub fn build() -> Outcome {
     Ok(())
 }
 
-/// Returns every folder under `components/` whose crate is a component; the others are dependencies of those.
+/// Returns every folder under `components/` and `components/examples/` whose crate is a component; the others are
+/// dependencies of those, or are no crates.
 fn sources() -> Outcome<Vec<Source>> {
     let mut sources = Vec::new();
-    for folder in files::entries(&paths::workspace().join("components")) {
+    let components = paths::workspace().join("components");
+    for folder in files::entries(&components).into_iter().chain(files::entries(&components.join("examples")))
+    {
         let manifest = folder.join("Cargo.toml");
         if manifest.is_file() {
             let names = manifest::names(&files::read(&manifest)?)
@@ -63,7 +66,7 @@ fn sources() -> Outcome<Vec<Source>> {
 }
 
 /// Returns the folder with the linkers that make a component.
-fn linkers(active: &Rustc) -> Outcome<PathBuf> {
+pub fn linkers(active: &Rustc) -> Outcome<PathBuf> {
     let folder = active.linkers();
     for linker in ["wasm-component-ld", "gcc-ld/wasm-ld"] {
         if !folder.join(linker).is_file() {

@@ -7,11 +7,14 @@ mod arm;
 mod cargo_tool;
 mod command;
 mod components;
+mod examples;
 mod files;
 mod fuzz;
 mod lint;
 mod manifest;
+mod npm;
 mod paths;
+mod python;
 mod rustc;
 mod target_std;
 mod test_tools;
@@ -25,7 +28,8 @@ Usage: setup <STEP> [ARGUMENTS]
 
 Steps:
   components  find or build std for WebAssembly, then build every component into target/components
-  tests       install what the test suite drives: Chromium, PostgreSQL, npm and Python packages
+  tests       install what the test suite drives: Chromium, PostgreSQL, npm and Python packages; then build the
+              examples in other languages into target/examples
   lint        install what `just lint` runs
   fuzz        run the fuzz targets of tests/fuzz: [TARGET|all] [SECONDS]
   arm         run the tests of the embedding engine on 64-bit ARM, emulated: [FILTER]...
@@ -36,7 +40,7 @@ fn main() -> ExitCode {
     let (step, rest) = arguments.split_first().map_or(("", &[][..]), |(step, rest)| (step.as_str(), rest));
     let outcome = match step {
         "components" => components::build(),
-        "tests" => test_tools::install(),
+        "tests" => test_tools::install().and_then(|()| examples::build()),
         "lint" => lint::install(),
         "fuzz" => fuzz::fuzz(rest),
         "arm" => arm::test(rest),

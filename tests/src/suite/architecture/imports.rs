@@ -69,7 +69,7 @@ fn imports(component: &str) -> Vec<String> {
     imports
 }
 
-/// A crate without a `cdylib` is built into the others.
+/// A crate without a `cdylib` is built into the others, and a folder without a crate is not built.
 #[test]
 fn every_component_is_listed() {
     let listed: Vec<_> = COMPONENTS.iter().map(|(name, _)| (*name).to_owned()).collect();
