@@ -16,6 +16,7 @@ use super::error::OpenError;
 use super::hybrid::{HybridTokenizer, PipelineConfig};
 use super::model::Model;
 use super::packed::Packed;
+use super::pair_template::PairTemplate;
 use super::reference::guarded;
 use super::scratch::Scratch;
 use super::{unigram, wordpiece};
@@ -39,6 +40,7 @@ pub(super) struct Properties {
     /// Bytes of the `tokenizer.json` that the form was made from.
     pub(super) source_len: u64,
     pub(super) special: (Vec<u32>, Vec<u32>),
+    pub(super) pair: Option<PairTemplate>,
     pub(super) unknown_id: Option<u32>,
     pub(super) id_bounds: (u32, u32),
     added: (Vec<Pattern>, Vec<Pattern>),
@@ -76,6 +78,7 @@ impl Compact {
         let properties = Properties {
             source_len,
             special: definition.special.clone(),
+            pair: definition.pair.clone(),
             unknown_id: definition.unknown_id()?,
             id_bounds: definition.id_bounds,
             added: added(definition, &model)?,
@@ -109,7 +112,8 @@ impl Compact {
         };
         let added = properties.added.0.iter().chain(&properties.added.1);
         let ids = properties.special.0.iter().chain(&properties.special.1).chain(&properties.unknown_id);
-        let mut ids = ids.copied().chain(added.clone().map(|pattern| pattern.id));
+        let pair = properties.pair.iter().flat_map(PairTemplate::ids);
+        let mut ids = ids.copied().chain(pair).chain(added.clone().map(|pattern| pattern.id));
         let empty = added.clone().any(|pattern| pattern.content.is_empty());
         if !sound || empty || bound > properties.id_bounds.1 || ids.any(|id| id >= properties.id_bounds.1) {
             return Err(broken());

@@ -16,6 +16,7 @@ use tokenizers::{
 };
 
 use super::charsmap;
+use super::pair_template::PairTemplate;
 use super::reference::guarded;
 
 /// One `tokenizer.json`.
@@ -32,6 +33,8 @@ pub(super) struct Definition {
     pub(super) added: Vec<(AddedToken, u32)>,
     /// Ids of the special tokens before and after a text.
     pub(super) special: (Vec<u32>, Vec<u32>),
+    /// The special tokens of two texts; `None` if it takes no pairs.
+    pub(super) pair: Option<PairTemplate>,
     /// One more than the greatest id of the vocabulary and the added tokens, and of those and the special tokens.
     pub(super) id_bounds: (u32, u32),
 }
@@ -94,13 +97,14 @@ impl Definition {
         section::<PaddingParams>("padding", &file.padding)?;
         section::<PreTokenizerWrapper>("pre_tokenizer", &file.pre_tokenizer)?;
         section::<DecoderWrapper>("decoder", &file.decoder)?;
-        let special = match section::<PostProcessorWrapper>("post_processor", &file.post_processor)? {
-            Some(processor) => special_tokens(&processor)?,
-            None => (Vec::new(), Vec::new()),
+        let (special, pair) = match section::<PostProcessorWrapper>("post_processor", &file.post_processor)? {
+            Some(processor) => (special_tokens(&processor)?, PairTemplate::of(&processor)),
+            None => (Default::default(), Some(PairTemplate::plain())),
         };
         let added = file.model.vocab.ids_of(file.added_tokens)?;
         let greatest = file.model.vocab.greatest_id()?.max(added.iter().map(|(_, id)| *id).max());
-        let special_greatest = special.0.iter().chain(&special.1).copied().max();
+        let of_pairs = pair.iter().flat_map(PairTemplate::ids);
+        let special_greatest = special.0.iter().chain(&special.1).copied().chain(of_pairs).max();
         let bound = |id: Option<u32>| id.map_or(Some(0), |id| id.checked_add(1)).ok_or_else(too_many);
         Ok(Self {
             normalizer: file.normalizer,
@@ -109,6 +113,7 @@ impl Definition {
             model: file.model,
             added,
             special,
+            pair,
             id_bounds: (bound(greatest)?, bound(greatest.max(special_greatest))?),
         })
     }

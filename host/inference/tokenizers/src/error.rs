@@ -53,6 +53,9 @@ pub enum TokenizeError {
         /// How many special tokens the model adds.
         special: usize,
     },
+    /// The tokeniser has no form for pairs of texts.
+    #[error("the model's tokeniser takes no pairs of texts; its `post_processor` has no template for two")]
+    Pair,
     /// The reference tokeniser refuses the text.
     #[error("{0}")]
     Reference(String),

@@ -15,6 +15,8 @@ mod hybrid;
 mod lattice;
 mod model;
 mod packed;
+mod pair;
+mod pair_template;
 mod reference;
 mod scratch;
 #[cfg(test)]
@@ -31,5 +33,6 @@ mod word_cache;
 mod wordpiece;
 
 pub use error::{OpenError, TokenizeError};
+pub use pair::EncodedPair;
 pub use token::Token;
 pub use tokenizer::{EncodeOptions, Encoded, Tokenizer, TruncationSide};

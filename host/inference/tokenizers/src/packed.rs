@@ -14,7 +14,7 @@ use super::error::OpenError;
 
 const MAGIC: &[u8; 8] = b"BHTOKENS";
 /// Raised whenever the meaning of a section changes; other versions are refused.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const HEADER: usize = 16;
 const ENTRY: usize = 16;
 

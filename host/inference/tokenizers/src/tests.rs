@@ -4,6 +4,7 @@
 
 mod compact_form;
 mod differential;
+mod pairs;
 
 use super::toys::{Folder, metaspace, unigram, wordpiece};
 use super::*;

@@ -9,6 +9,7 @@ use memmap2::Mmap;
 use crate::compact::Compact;
 use crate::definition::Definition;
 use crate::error::{OpenError, TokenizeError};
+use crate::pair_template::PairTemplate;
 use crate::reference::Reference;
 use crate::token::Token;
 
@@ -27,6 +28,8 @@ pub struct Tokenizer {
     /// Loaded at once if there is no compact form, else only if that is damaged.
     reference: OnceLock<Result<Reference, OpenError>>,
     special: (Vec<u32>, Vec<u32>),
+    /// `None` if it takes no pairs of texts.
+    pub(crate) pair: Option<PairTemplate>,
     unknown_id: Option<u32>,
     /// Without the special tokens, and with them.
     id_bounds: (u32, u32),
@@ -94,6 +97,7 @@ impl Tokenizer {
             unknown_id: definition.unknown_id().map_err(malformed)?,
             id_bounds: definition.id_bounds,
             special: definition.special,
+            pair: definition.pair,
         };
         if tokenizer.compact.is_none() {
             tokenizer
@@ -142,6 +146,7 @@ impl Tokenizer {
         Ok(Self {
             path: path.to_path_buf(),
             special: properties.special.clone(),
+            pair: properties.pair.clone(),
             unknown_id: properties.unknown_id,
             id_bounds: properties.id_bounds,
             compact: Some(form),
@@ -189,7 +194,7 @@ impl Tokenizer {
 
     /// Appends the ids of a text, or of so much of it that more than `room` come of it; returns how many the whole
     /// text has, if it was read.
-    fn encode_enough(
+    pub(crate) fn encode_enough(
         &self,
         text: &str,
         room: usize,
@@ -286,7 +291,7 @@ fn shorten(text: &str, bytes: usize, side: TruncationSide) -> &str {
 }
 
 /// Cuts the ids from `own` on down to `room`.
-fn cut(ids: &mut Vec<u32>, own: usize, room: usize, side: TruncationSide) {
+pub(crate) fn cut(ids: &mut Vec<u32>, own: usize, room: usize, side: TruncationSide) {
     let excess = (ids.len() - own).saturating_sub(room);
     match side {
         TruncationSide::Right => ids.truncate(ids.len() - excess),
