@@ -301,7 +301,7 @@ impl Model {
     }
 
     /// Returns whether the model is an encoder: encoders want their special tokens, static models know none.
-    fn is_encoder(&self) -> bool {
+    pub fn is_encoder(&self) -> bool {
         matches!(self.network, Network::Encoder(..))
     }
 

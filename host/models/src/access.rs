@@ -229,7 +229,9 @@ impl SlotModelAccess {
         ids: Vec<Vec<u32>>,
     ) -> Result<Embedded, InferenceError> {
         let inference = self.inference()?;
-        self.run_recorded(model, async |terms| inference.embed_ids(model, ids, terms).await).await
+        let parameters = EmbedParameters::default();
+        let work = async |terms| inference.embed_ids(model, ids, &parameters, terms).await;
+        self.run_recorded(model, work).await
     }
 
     /// Runs `work` under the slot's quotas and records its usage or rejection.

@@ -40,6 +40,26 @@ pub enum ErrorForm {
     Sentence,
 }
 
+/// Which models a body may name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NamedModels {
+    /// Those that are loaded.
+    #[default]
+    Loaded,
+    /// Any: the default model answers for those that are not loaded.
+    Any,
+}
+
+/// Which vectors are scaled to length 1 over HTTP unless the call says otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NormalizeBy {
+    /// Those of encoders, and of static models whose configuration says so.
+    #[default]
+    Model,
+    /// All.
+    Always,
+}
+
 /// `[embedding]`.
 #[derive(Clone, Debug)]
 pub struct EmbeddingSettings {
@@ -81,6 +101,12 @@ pub struct EmbeddingSettings {
     pub shares: EmbeddingShares,
     /// What `error` holds outside OpenAI's routes.
     pub error_form: ErrorForm,
+    /// Which models a body may name.
+    pub model_names: NamedModels,
+    /// Whether bodies in the shape of OpenAI may have token ids, which must be the model's own.
+    pub token_ids: bool,
+    /// Which vectors are scaled to length 1 unless a call says otherwise.
+    pub normalize: NormalizeBy,
     /// Origins of pages that may call from a browser; `*`: all; empty: only the host's own pages.
     pub cors_origins: Vec<HeaderValue>,
     /// Time that a request may wait for its first turn.
@@ -99,6 +125,10 @@ impl ServiceTable for EmbeddingSettings {
     fn read(reader: &mut Reader, _: &mut Context<'_>) -> Self {
         const ERROR_FORMS: [(&str, ErrorForm); 2] =
             [("code", ErrorForm::Code), ("sentence", ErrorForm::Sentence)];
+        const NAMED_MODELS: [(&str, NamedModels); 2] =
+            [("loaded", NamedModels::Loaded), ("any", NamedModels::Any)];
+        const NORMALIZE: [(&str, NormalizeBy); 2] =
+            [("model", NormalizeBy::Model), ("always", NormalizeBy::Always)];
         const DTYPES: [(&str, Dtype); 2] = [("int8", Dtype::Int8), ("float32", Dtype::Float32)];
         reader.table(Self::NAME, |r| Self {
             models: read_models(r),
@@ -149,6 +179,18 @@ impl ServiceTable for EmbeddingSettings {
             error_form: r
                 .key("error_form", "What `error` of an error holds outside OpenAI's routes")
                 .choice(&ERROR_FORMS, ErrorForm::Code),
+            model_names: r
+                .key("model_names", "Models that a body may name; any: the default answers for unknown ones")
+                .choice(&NAMED_MODELS, NamedModels::Loaded),
+            token_ids: r
+                .key("token_ids", "Takes token ids of the model's own on `/v1/embeddings`")
+                .flag(false),
+            normalize: r
+                .key(
+                    "normalize",
+                    "Whether static models' vectors get length 1; model: as their configuration says",
+                )
+                .choice(&NORMALIZE, NormalizeBy::Model),
             cors_origins: r
                 .key("cors_origins", "Origins of pages that may call from a browser (CORS); `*` for all")
                 .default_text("none")

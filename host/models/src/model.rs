@@ -131,12 +131,15 @@ impl ServedModel {
         revision.len() >= REVISION_CHARS && self.model.description().weights_sha256.starts_with(revision)
     }
 
-    /// Returns the text of a prompt, without a name that of the configured default.
+    /// Returns the text of a prompt, without a name that of the configured default. The empty name means no prompt.
     ///
     /// # Errors
     /// When the model has no prompt of this name.
     pub fn prompt(&self, name: Option<&str>) -> Result<Option<Arc<str>>, InferenceError> {
         let Some(name) = name else { return Ok(self.default_prompt.clone()) };
+        if name.is_empty() {
+            return Ok(None);
+        }
         let prompts = &self.model.description().prompts;
         match prompts.get(name) {
             Some(text) => Ok(Some(Arc::from(text.as_str()))),

@@ -30,18 +30,19 @@ impl Inference {
         self.run(model, texts.into_iter().map(Input::Text).collect(), parameters, terms).await
     }
 
-    /// Embeds token ids that the caller made.
+    /// Embeds token ids that the caller made, without a prompt.
     ///
     /// # Errors
     /// See [`InferenceError`].
-    pub(crate) async fn embed_ids(
+    pub async fn embed_ids(
         &self,
         model: &ServedModel,
         ids: Vec<Vec<u32>>,
+        parameters: &EmbedParameters,
         terms: CallTerms,
     ) -> Result<Embedded, InferenceError> {
         self.check_count(ids.len())?;
-        self.run(model, ids.into_iter().map(Input::Ids).collect(), &EmbedParameters::default(), terms).await
+        self.run(model, ids.into_iter().map(Input::Ids).collect(), parameters, terms).await
     }
 
     async fn run(
@@ -152,7 +153,11 @@ impl Inference {
         }
     }
 
-    fn check_count(&self, count: usize) -> Result<(), InferenceError> {
+    /// Checks the number of texts.
+    ///
+    /// # Errors
+    /// When there are none or too many.
+    pub fn check_count(&self, count: usize) -> Result<(), InferenceError> {
         let limit = self.max_batch_size;
         if count == 0 {
             return Err(InferenceError::Invalid("the list of inputs is empty".to_owned()));

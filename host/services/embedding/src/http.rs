@@ -12,6 +12,7 @@ mod openai;
 mod openapi;
 mod request;
 mod tei;
+mod work;
 
 use std::sync::Arc;
 
@@ -27,13 +28,18 @@ use bulkhead_http::{body::BodyLimits, docs, error::HostError, forwarded, path};
 use bulkhead_inference::catalog;
 use bulkhead_models::{
     ServedModel,
-    config::{EmbeddingSettings, ErrorForm},
+    config::{EmbeddingSettings, ErrorForm, NamedModels, NormalizeBy},
 };
 use bulkhead_telemetry::Metrics;
 use tokio::sync::Semaphore;
 
 use self::error::EmbeddingApiError;
-use crate::{EmbeddingService, callers::Callers, metrics::EmbeddingMetrics};
+pub(crate) use self::request::{EmbedInputs, OpenAiInputs};
+use crate::{
+    EmbeddingService,
+    callers::Callers,
+    metrics::{EmbeddingMetrics, TeiMetrics},
+};
 
 /// The state of the routes.
 pub struct EmbeddingState {
@@ -49,12 +55,20 @@ pub struct EmbeddingState {
     pub model_owner: String,
     /// What `error` holds outside OpenAI's routes.
     pub error_form: ErrorForm,
+    /// Which models a body may name.
+    pub model_names: NamedModels,
+    /// Whether bodies in the shape of OpenAI may have token ids.
+    pub token_ids: bool,
+    /// Which vectors are scaled to length 1 unless a call says otherwise.
+    pub normalize: NormalizeBy,
     /// Origins of pages that may call from a browser; `*`: all.
     pub cors_origins: Vec<HeaderValue>,
     /// The metrics of the host, for the metrics page.
     pub metrics: Arc<Metrics>,
     /// Metrics of the requests.
     pub request_metrics: Arc<EmbeddingMetrics>,
+    /// The same under the names of text-embeddings-inference.
+    pub tei_metrics: Arc<TeiMetrics>,
     /// A permit for each byte that unread responses of `/tokenize` may hold.
     pub tokenized: Arc<Semaphore>,
 }
@@ -67,7 +81,7 @@ impl EmbeddingState {
         server: &Server,
         path_prefix: &str,
         metrics: Arc<Metrics>,
-        request_metrics: Arc<EmbeddingMetrics>,
+        (request_metrics, tei_metrics): (Arc<EmbeddingMetrics>, Arc<TeiMetrics>),
     ) -> Self {
         Self {
             service,
@@ -80,9 +94,13 @@ impl EmbeddingState {
             path_prefix: path_prefix.to_owned(),
             model_owner: settings.model_owner.clone(),
             error_form: settings.error_form,
+            model_names: settings.model_names,
+            token_ids: settings.token_ids,
+            normalize: settings.normalize,
             cors_origins: settings.cors_origins.clone(),
             metrics,
             request_metrics,
+            tei_metrics,
             tokenized: Arc::new(Semaphore::new(tei::TOKENIZED_BYTES)),
         }
     }
@@ -104,9 +122,18 @@ impl EmbeddingState {
     fn model_named(&self, id: &str) -> Result<&ServedModel, EmbeddingApiError> {
         let inference = &self.service.inference;
         let repack = || catalog::repack_of(id).and_then(|known| inference.by_id(known.id));
+        if self.model_names == NamedModels::Any && inference.by_id(id).is_none() {
+            return self.default_model();
+        }
         inference
             .by_id(id)
             .ok_or_else(|| EmbeddingApiError::unknown_model(id, repack().map(|model| &*model.id)))
+    }
+
+    /// Returns whether vectors of `model` are scaled to length 1 where a call asks for `asked`; `None` leaves it to the model.
+    fn normalized(&self, model: &ServedModel, asked: Option<bool>) -> Option<bool> {
+        let always = model.model.is_encoder() || self.normalize == NormalizeBy::Always;
+        asked.or(always.then_some(true))
     }
 
     /// Returns the model of `/tei/{model_id}`.

@@ -21,7 +21,10 @@ use bulkhead_models::{
     CallTerms, EmbedParameters, Inference, InferenceError, ServedModel, metrics::EmbeddingRefusal,
 };
 
-use self::callers::RequestCaller;
+use self::{
+    callers::RequestCaller,
+    http::{EmbedInputs, OpenAiInputs},
+};
 
 /// The maximum bytes of the texts of a `/tokenize` request: the response is up to seventy times as large, and a text blocks
 /// its thread until it is done.
@@ -55,17 +58,44 @@ impl EmbeddingService {
         texts: Vec<String>,
         parameters: &EmbedParameters,
     ) -> Result<Embedded, InferenceError> {
-        caller.admit().inspect_err(|_| {
-            self.inference.record_refusal(caller.caller.kind, EmbeddingRefusal::TokensPerSecond);
-        })?;
+        self.admit(caller)?;
         let embedded = self.inference.embed(model, texts, parameters, self.terms(caller)).await?;
         caller.spend(embedded.tokens);
         Ok(embedded)
     }
 
+    /// Checks that a caller has tokens left.
+    fn admit(&self, caller: &RequestCaller) -> Result<(), InferenceError> {
+        caller.admit().inspect_err(|_| {
+            self.inference.record_refusal(caller.caller.kind, EmbeddingRefusal::TokensPerSecond);
+        })
+    }
+
     /// Returns the terms of a request that begins now.
     fn terms(&self, caller: &RequestCaller) -> CallTerms {
         CallTerms { caller: caller.caller, deadline: Instant::now() + self.timeout, work: self.work }
+    }
+
+    /// Embeds the inputs of a body in the shape of OpenAI.
+    ///
+    /// # Errors
+    /// See [`InferenceError`].
+    pub(crate) async fn embed_inputs(
+        &self,
+        caller: &RequestCaller,
+        model: &ServedModel,
+        inputs: OpenAiInputs,
+        parameters: &EmbedParameters,
+    ) -> Result<Embedded, InferenceError> {
+        match inputs {
+            OpenAiInputs::Texts(EmbedInputs(texts)) => self.embed(caller, model, texts, parameters).await,
+            OpenAiInputs::Ids(ids) => {
+                self.admit(caller)?;
+                let embedded = self.inference.embed_ids(model, ids, parameters, self.terms(caller)).await?;
+                caller.spend(embedded.tokens);
+                Ok(embedded)
+            }
+        }
     }
 
     /// Tokenises each of `texts` with its prompt, and converts the tokens with `show`.

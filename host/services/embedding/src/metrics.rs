@@ -1,5 +1,7 @@
 //! Metrics of the embedding service. Label values of paths are route templates, those of models are configured models.
 
+mod tei;
+
 use std::{fmt, time::Duration};
 
 use bulkhead_models::metrics as models;
@@ -12,6 +14,8 @@ use bulkhead_telemetry::{
 };
 use prometheus::{Histogram, IntCounter, Registry, Result};
 
+pub use self::tei::TeiMetrics;
+
 families! {
     EMBEDDING_REQUESTS: Kind::Counter, "http_requests_total" ["method", "path", "status", "model"] "",
         "Requests to the embedding service, by route.";
@@ -23,7 +27,7 @@ families! {
 }
 
 /// The families on the embedding service's own metrics page.
-pub static PAGE: [&Family; 14] = [
+pub static PAGE: [&Family; 23] = [
     &EMBEDDING_REQUESTS,
     &EMBEDDING_REQUEST_TIME,
     &EMBEDDING_ERRORS,
@@ -38,6 +42,15 @@ pub static PAGE: [&Family; 14] = [
     &models::EMBEDDING_CALLER_QUEUE,
     &models::EMBEDDING_CALLER_TURNS,
     &models::EMBEDDING_CALLER_REFUSED,
+    &tei::TEI_COUNT,
+    &tei::TEI_SUCCESS,
+    &tei::TEI_FAILURE,
+    &tei::TEI_TIME,
+    &tei::TEI_TOKENIZE,
+    &tei::TEI_QUEUE,
+    &tei::TEI_INFERENCE,
+    &tei::TEI_LENGTH,
+    &tei::TEI_WAITING,
 ];
 
 /// Statuses whose series begin at 0, so that an alert sees the first error.
@@ -56,6 +69,21 @@ pub struct EmbeddingCall<'a> {
     pub model: &'a str,
     /// Time from the request's head to the response's head.
     pub elapsed: Duration,
+}
+
+/// What embedding the texts of a request took.
+#[derive(Clone, Copy, Debug)]
+pub struct EmbeddingTimes {
+    /// Number of texts.
+    pub texts: usize,
+    /// Number of tokens after truncation.
+    pub tokens: usize,
+    /// Time until a thread took the request.
+    pub queued: Duration,
+    /// Processor time of tokenisation.
+    pub tokenizing: Duration,
+    /// Its share of the time of batches.
+    pub inference: Duration,
 }
 
 /// Metrics of the embedding service.

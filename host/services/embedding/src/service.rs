@@ -21,13 +21,16 @@ use crate::{
     command::Command,
     flags::Flags,
     http::{self, EmbeddingState},
-    metrics::EmbeddingMetrics,
+    metrics::{EmbeddingMetrics, TeiMetrics},
     models,
     spec::{NAME, SPEC},
 };
 
-const METRICS: &[MetricRegistrar] =
-    &[MetricRegistrar::of::<InferenceMetrics>(), MetricRegistrar::of::<EmbeddingMetrics>()];
+const METRICS: &[MetricRegistrar] = &[
+    MetricRegistrar::of::<InferenceMetrics>(),
+    MetricRegistrar::of::<EmbeddingMetrics>(),
+    MetricRegistrar::of::<TeiMetrics>(),
+];
 
 /// The embedding service in the list of services. It owns the models, which guests of other services use too.
 #[derive(Clone, Copy, Debug)]
@@ -115,8 +118,13 @@ async fn build(context: &ServiceContext, inference: Arc<Inference>) -> anyhow::R
         &context.config.server,
         &context.config.services.get(NAME).path_prefix,
         Arc::clone(&context.metrics),
-        context.metrics.set()?,
+        (context.metrics.set()?, context.metrics.set()?),
     );
+    let (waiting, tei_metrics) = (Arc::downgrade(&state.service.inference), Arc::clone(&state.tei_metrics));
+    context.metrics.before_scrape(move |_| {
+        let texts = waiting.upgrade().map_or(0, |inference| inference.stats().waiting_texts);
+        tei_metrics.waiting.set(texts as f64);
+    });
     let access = if state.callers.need_key() { "guarded by keys" } else { "open to everybody" };
     tracing::info!(service = http::error::SERVICE, access, "service on");
     let callers = state.callers.clone();

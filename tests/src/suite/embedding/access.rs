@@ -98,7 +98,7 @@ async fn preflight(service: &Service, origin: &str) -> Answer {
     let request = request
         .header("origin", origin)
         .header("access-control-request-method", "POST")
-        .header("access-control-request-headers", "authorization,content-type");
+        .header("access-control-request-headers", "authorization,content-type,X-Stainless-Lang,x-other");
     service.send(request).await
 }
 
@@ -113,6 +113,15 @@ async fn listed_pages_may_call_and_no_others() {
     assert!(allowed.header("access-control-allow-headers").unwrap().contains("authorization"));
     let stranger = preflight(&service, "https://search.example.org.evil").await;
     assert_eq!(stranger.header("access-control-allow-origin"), None);
+    // OpenAI's SDK sends headers about itself, and no others are echoed.
+    let allows = |answer: &Answer, name: &str| {
+        let allowed = answer.header("access-control-allow-headers").unwrap_or_default().to_owned();
+        allowed.split(',').any(|known| known == name)
+    };
+    for (answer, is_allowed) in [(&allowed, true), (&stranger, false)] {
+        assert_eq!(allows(answer, "x-stainless-lang"), is_allowed);
+        assert!(!allows(answer, "x-other"));
+    }
     let request = service.host.client().post(service.host.url("/embed")).header("origin", page);
     let answer = service.send(request.json(&json!({ "inputs": "hello" }))).await;
     answer.assert_error(401, "unauthorized");

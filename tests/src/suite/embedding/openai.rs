@@ -87,6 +87,60 @@ async fn model_is_named_by_id_or_alias() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn any_model_may_be_named_where_configured() {
+    let service = Service::start("model_names = \"any\"\n").await;
+    for (name, model) in [("text-embedding-3-small", "first"), ("", "first"), ("second", "second")] {
+        for path in ["/v1/embeddings", "/embeddings"] {
+            let answer = service.post(path, &json!({ "input": "hello", "model": name })).await;
+            assert_eq!((answer.status, &answer.json()["model"]), (200, &json!(model)), "{name}");
+        }
+    }
+    service.get("/v1/models/text-embedding-3-small").await.assert_error(404, "not_found");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn token_ids_are_taken_where_configured() {
+    let service = Service::start("token_ids = true\nmax_batch_size = 2\nmax_input_length = 3\n").await;
+    let one = service.post("/v1/embeddings", &json!({ "input": [4, 5] })).await.json();
+    assert_eq!(vector(&one["data"][0]["embedding"]), FIRST.mean(&[4, 5]));
+    assert_eq!(one["usage"]["prompt_tokens"], 2);
+    let two = service.post("/embeddings", &json!({ "input": [[4], [5, 6]], "dimensions": 1 })).await.json();
+    assert_eq!(two["data"].as_array().unwrap().len(), 2);
+    assert_eq!(two["data"][1]["embedding"], json!([5.5]));
+    for (input, part) in [
+        (json!([4, 14]), "token id 14"),
+        (json!([4, 4, 4, 4]), "limit is 3"),
+        (json!([[4], []]), "no tokens"),
+        (json!([[4], [5], [6]]), "maximum batch size of 2"),
+        (json!([4, "hello"]), "either strings or token ids"),
+        (json!([-4]), "token id"),
+    ] {
+        let answer = service.post("/v1/embeddings", &json!({ "input": input })).await;
+        let message = answer.assert_error(400, "invalid_request");
+        assert!(message.contains(part), "{input}: {message}");
+    }
+    let prompted = json!({ "input": [4], "model": "second", "prompt_name": "query" });
+    let message = service.post("/v1/embeddings", &prompted).await.assert_error(400, "invalid_request");
+    assert!(message.contains("prompt_name goes with texts"), "{message}");
+    // The retired forms of text-embeddings-inference are no texts.
+    for inputs in [json!([4, 5]), json!([[4], [5]])] {
+        service.post("/embed", &json!({ "inputs": inputs })).await.assert_error(400, "invalid_request");
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_of_2048_texts_are_embedded() {
+    let service = Service::start("").await;
+    let answer = service.post("/v1/embeddings", &json!({ "input": vec!["hello"; 2048] })).await.json();
+    assert_eq!(answer["data"].as_array().unwrap().len(), 2048);
+    let more = service.post("/v1/embeddings", &json!({ "input": vec!["hello"; 2049] })).await;
+    assert!(more.assert_error(400, "invalid_request").ends_with("2048"));
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn models_are_listed_with_the_default_first() {
     let service = Service::start("default_model = \"second\"\nmodel_owner = \"town\"\n").await;
     let list = service.get("/v1/models").await.json();

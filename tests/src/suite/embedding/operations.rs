@@ -33,6 +33,15 @@ async fn public_metrics_are_of_the_service_alone() {
         r#"embedding_texts_total{model="first"} 2"#,
         r#"embedding_tokens_total{model="first"} 3"#,
         "embedding_waiting_texts 0",
+        r#"te_request_count{method="batch"} 1"#,
+        r#"te_request_count{method="unknown"} 1"#,
+        r#"te_request_success{method="batch"} 1"#,
+        r#"te_request_success{method="single"} 1"#,
+        r#"te_request_failure{err="validation"} 1"#,
+        "te_request_duration_count 3",
+        "te_request_inference_duration_count 2",
+        "te_request_input_length_sum 2.5",
+        "te_queue_size 0",
     ] {
         assert!(text.lines().any(|known| known == line), "{line}\n{text}");
     }

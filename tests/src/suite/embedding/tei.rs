@@ -131,6 +131,53 @@ async fn requested_prompts_precede_their_texts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn empty_prompt_name_means_no_prompt() {
+    let service = Service::start("default_prompts = { second = \"passage\" }\n").await;
+    let body = json!({ "inputs": "hello", "prompt_name": "" });
+    let plain = service.post("/tei/second/embed", &body).await.json();
+    assert_eq!(vector(&plain[0]), second().mean(&[4]));
+    let body = json!({ "input": "hello", "model": "second", "prompt_name": "" });
+    let plain = service.post("/v1/embeddings", &body).await.json();
+    assert_eq!(vector(&plain["data"][0]["embedding"]), second().mean(&[4]));
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn static_models_normalise_as_configured() {
+    for (config, length) in [("", 33.25_f32.sqrt()), ("normalize = \"always\"\n", 1.0)] {
+        let service = Service::start(config).await;
+        let length_of = |vector: Vec<f32>| vector.iter().map(|x| x * x).sum::<f32>().sqrt();
+        let answer = service.post("/embed", &json!({ "inputs": "hello" })).await.json();
+        assert!((length_of(vector(&answer[0])) - length).abs() < 1e-6, "{answer}");
+        let answer = service.post("/v1/embeddings", &json!({ "input": "hello" })).await.json();
+        assert!((length_of(vector(&answer["data"][0]["embedding"])) - length).abs() < 1e-6, "{answer}");
+        let answer = service.post("/embed", &json!({ "inputs": "hello", "normalize": false })).await.json();
+        assert_eq!(vector(&answer[0]), [4.0, 1.0, -4.0, 0.5], "the call says no");
+        service.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn headers_say_what_the_work_took() {
+    let service = Service::start("").await;
+    let inputs = json!(["hello", "zzz", "h\u{e9} day", "qqq"]);
+    for (path, member) in [("/embed", "inputs"), ("/v1/embeddings", "input")] {
+        let answer = service.post(path, &json!({ member: inputs })).await;
+        assert_eq!(answer.header("x-zero-vectors"), Some("2; inputs=\"1 3\""), "{path}");
+        assert_eq!(answer.header("x-compute-type"), Some("cpu"));
+        assert_eq!(answer.header("x-compute-characters"), Some("17"));
+        assert!(answer.header("x-compute-tokens").unwrap().parse::<usize>().unwrap() >= 2);
+        for name in ["compute", "total", "tokenization", "queue", "inference"] {
+            let time = answer.header(&format!("x-{name}-time")).unwrap_or_else(|| panic!("{name}"));
+            assert!(time.parse::<u64>().is_ok(), "{name}: {time}");
+        }
+    }
+    let whole = service.post("/embed", &json!({ "inputs": "hello" })).await;
+    assert_eq!(whole.header("x-zero-vectors"), None);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn long_texts_are_truncated_or_refused() {
     let service = Service::start("max_input_length = 2\n").await;
     let long = json!({ "inputs": ["hello world good", "day", "good day hello"] });

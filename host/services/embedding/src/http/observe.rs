@@ -4,11 +4,12 @@ use std::{sync::Arc, time::Instant};
 
 use axum::{
     extract::{MatchedPath, Request, State},
-    http::{HeaderMap, StatusCode, header},
+    http::{HeaderMap, Method, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, IntoResponseParts, Response, ResponseParts},
 };
 use bulkhead_http::access_log::Served;
+use bulkhead_inference::engine::Embedded;
 use bulkhead_models::ServedModel;
 use bulkhead_telemetry::exposition::Format;
 
@@ -16,7 +17,7 @@ use super::{
     EmbeddingState,
     error::{EmbeddingApiError, SERVICE},
 };
-use crate::metrics::{EmbeddingCall, PAGE};
+use crate::metrics::{EmbeddingCall, EmbeddingTimes, PAGE};
 
 /// The canonical id of the model that answered, in the extensions of a response.
 #[derive(Clone, Debug)]
@@ -38,6 +39,32 @@ impl IntoResponseParts for ModelLabel {
     }
 }
 
+/// What embedding took, in the extensions of a response.
+#[derive(Clone, Copy, Debug)]
+pub struct EmbeddingWork(EmbeddingTimes);
+
+impl EmbeddingWork {
+    /// Returns what making these vectors took.
+    pub fn of(embedded: &Embedded) -> Self {
+        Self(EmbeddingTimes {
+            texts: embedded.vectors.len() / embedded.dims.max(1),
+            tokens: embedded.tokens,
+            queued: embedded.queued,
+            tokenizing: embedded.tokenizing,
+            inference: embedded.inference,
+        })
+    }
+}
+
+impl IntoResponseParts for EmbeddingWork {
+    type Error = std::convert::Infallible;
+
+    fn into_response_parts(self, mut parts: ResponseParts) -> Result<ResponseParts, Self::Error> {
+        parts.extensions_mut().insert(self);
+        Ok(parts)
+    }
+}
+
 /// Middleware: counts a request by its route, never by its path.
 pub async fn count(State(state): State<Arc<EmbeddingState>>, request: Request, next: Next) -> Response {
     let since = Instant::now();
@@ -45,18 +72,31 @@ pub async fn count(State(state): State<Arc<EmbeddingState>>, request: Request, n
     let route = request.extensions().get::<MatchedPath>().cloned();
     let mut response = next.run(request).await;
     let model = response.extensions_mut().remove::<ModelLabel>();
-    state.request_metrics.record_request(&EmbeddingCall {
+    let work = response.extensions_mut().remove::<EmbeddingWork>();
+    let call = EmbeddingCall {
         method: method.as_str(),
         route: route.as_ref().map_or("UNKNOWN", MatchedPath::as_str),
         status: response.status().as_u16(),
         model: model.as_ref().map_or("none", |model| &model.0),
         elapsed: since.elapsed(),
-    });
+    };
+    state.request_metrics.record_request(&call);
+    if method == Method::POST && embeds(call.route.strip_prefix(&state.path_prefix).unwrap_or(call.route)) {
+        let work = work.map(|work| work.0);
+        state.tei_metrics.record(work.as_ref(), call.status, call.elapsed);
+    }
     let extensions = response.extensions_mut();
     if extensions.get::<Served>().is_none() {
         extensions.insert(Served { service: SERVICE, error: None });
     }
     response
+}
+
+/// Checks whether texts are embedded at a route.
+fn embeds(route: &str) -> bool {
+    matches!(route, "" | "/" | "/tei/{model_id}")
+        || route.ends_with("/embed")
+        || route.ends_with("/embeddings")
 }
 
 /// Answers only the series of the embedding service, because the page is public.

@@ -15,8 +15,8 @@ use super::{
     EmbeddingState,
     error::EmbeddingApiError,
     floats,
-    request::{JsonObject, OpenAiBody},
-    tei::with_headers,
+    request::{EmbedInputs, JsonObject, OpenAiBody, OpenAiInputs, TOKEN_ARRAY},
+    work::Work,
 };
 use crate::callers::RequestCaller;
 
@@ -70,9 +70,21 @@ pub async fn embeddings_with(
     answer(&state, &caller, state.model_at(&model_id)?, body, encoding).await
 }
 
-/// Checks the texts before the encoding, so that their errors are reported first.
+/// Checks the inputs before the encoding, so that their errors are reported first.
 fn check_body(state: &EmbeddingState, body: &OpenAiBody) -> Result<VectorEncoding, EmbeddingApiError> {
-    state.service.inference.check_texts(&body.input.0)?;
+    match &body.input {
+        OpenAiInputs::Texts(EmbedInputs(texts)) => state.service.inference.check_texts(texts)?,
+        OpenAiInputs::Ids(_) if !state.token_ids => {
+            return Err(EmbeddingApiError::invalid(format_args!(
+                "input: {TOKEN_ARRAY}; embedding.token_ids = true takes the ids of the model's own vocabulary"
+            )));
+        }
+        OpenAiInputs::Ids(_) if body.prompt_name.is_some() => {
+            let reason = "prompt_name goes with texts; put the prompt's ids before token ids";
+            return Err(EmbeddingApiError::invalid(reason));
+        }
+        OpenAiInputs::Ids(ids) => state.service.inference.check_count(ids.len())?,
+    }
     VectorEncoding::of(body.encoding_format.as_deref())
 }
 
@@ -87,9 +99,11 @@ async fn answer(
     let parameters = EmbedParameters {
         prompt_name: body.prompt_name,
         dimensions: body.dimensions,
+        normalize: state.normalized(model, None),
         ..EmbedParameters::default()
     };
-    let embedded = state.service.embed(caller, model, body.input.0, &parameters).await?;
+    let work = Work::begin(body.input.texts());
+    let embedded = state.service.embed_inputs(caller, model, body.input, &parameters).await?;
     let mut text = floats::buffer(embedded.vectors.len());
     text.extend_from_slice(br#"{"object":"list","data":["#);
     for (index, vector) in embedded.vectors.chunks_exact(embedded.dims).enumerate() {
@@ -105,7 +119,7 @@ async fn answer(
     let (id, tokens) = (Value::from(model.id.as_str()), embedded.tokens);
     let tail = format!(r#"],"model":{id},"usage":{{"prompt_tokens":{tokens},"total_tokens":{tokens}}}}}"#);
     text.extend_from_slice(tail.as_bytes());
-    Ok(with_headers(model, &embedded, text))
+    Ok(work.answer(model, &embedded, text))
 }
 
 /// Answers `GET /v1/models`: the default first, then in configured order.

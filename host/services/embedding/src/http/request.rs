@@ -1,5 +1,7 @@
 //! Request bodies of clients of text-embeddings-inference and of OpenAI.
 
+mod openai_inputs;
+
 use std::{fmt, sync::Arc};
 
 use axum::extract::{FromRequest, Request};
@@ -9,10 +11,11 @@ use serde::{
     de::{self, DeserializeOwned, SeqAccess, Visitor},
 };
 
+pub use self::openai_inputs::OpenAiInputs;
 use super::{EmbeddingState, error::EmbeddingApiError};
 
 /// The error text for clients that send token ids.
-const TOKEN_ARRAY: &str = "token arrays are not supported, send text; \
+pub const TOKEN_ARRAY: &str = "token arrays are not supported, send text; \
     LangChain's OpenAIEmbeddings does with check_embedding_ctx_length=False";
 
 /// The texts of a request: one, or several.
@@ -144,8 +147,8 @@ pub struct EmbedBody {
 /// Body of `/v1/embeddings`.
 #[derive(Debug, Deserialize)]
 pub struct OpenAiBody {
-    /// The texts.
-    pub input: EmbedInputs,
+    /// The texts, or their token ids.
+    pub input: OpenAiInputs,
     /// A canonical id or an alias; absent: the default model.
     #[serde(default)]
     pub model: Option<String>,

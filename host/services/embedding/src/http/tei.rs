@@ -6,11 +6,10 @@ use axum::{
     Extension, Json,
     body::{Body, Bytes},
     extract::{Path, RawQuery, State},
-    http::{HeaderMap, HeaderName, HeaderValue, header},
+    http::{HeaderValue, header},
     response::{IntoResponse, Response},
 };
 use bulkhead_inference::{
-    engine::Embedded,
     model::{BATCH_TOKENS, TruncationSide},
     tokenizer::Token,
 };
@@ -26,14 +25,12 @@ use super::{
     floats,
     observe::ModelLabel,
     request::{EmbedBody, JsonObject, TokenizeBody, TruncationDirection, reject_model_parameter},
+    work::Work,
 };
 use crate::callers::RequestCaller;
 
 /// The maximum bytes of all responses of `/tokenize` that clients have not yet read.
 pub const TOKENIZED_BYTES: usize = 64 << 20;
-
-/// Header with the number of texts that were truncated to the model's limit; absent when none was.
-pub const X_TRUNCATED_INPUTS: HeaderName = HeaderName::from_static("x-truncated-inputs");
 
 /// Answers `POST /embed` and `POST /`.
 pub async fn embed(
@@ -73,10 +70,11 @@ async fn answer(
         prompt_name: body.prompt_name,
         truncate: body.truncate,
         side,
-        normalize: body.normalize,
+        normalize: state.normalized(model, body.normalize),
         dimensions: body.dimensions,
         token_vectors: false,
     };
+    let work = Work::begin(&body.inputs.0);
     let embedded = state.service.embed(caller, model, body.inputs.0, &parameters).await?;
     let mut text = floats::buffer(embedded.vectors.len());
     text.push(b'[');
@@ -87,17 +85,7 @@ async fn answer(
         floats::write_json(vector, &mut text);
     }
     text.push(b']');
-    Ok(with_headers(model, &embedded, text))
-}
-
-/// Adds the headers of every response with vectors to a JSON text.
-pub fn with_headers(model: &ServedModel, embedded: &Embedded, text: Vec<u8>) -> Response {
-    let mut headers = HeaderMap::new();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    if embedded.truncated > 0 {
-        headers.insert(X_TRUNCATED_INPUTS, HeaderValue::from(embedded.truncated));
-    }
-    (ModelLabel::of(model), headers, text).into_response()
+    Ok(work.answer(model, &embedded, text))
 }
 
 /// Answers `GET /info`.

@@ -1,0 +1,118 @@
+//! The headers of an answer with vectors: what was cut, which vectors are zero, and what the work took, under the names of
+//! text-embeddings-inference.
+
+use std::time::{Duration, Instant};
+
+use axum::{
+    http::{HeaderMap, HeaderName, HeaderValue, header},
+    response::{IntoResponse as _, Response},
+};
+use bulkhead_inference::engine::Embedded;
+use bulkhead_models::ServedModel;
+
+use super::observe::{EmbeddingWork, ModelLabel};
+
+/// The number of texts that were truncated to the model's limit; absent when none was.
+const X_TRUNCATED_INPUTS: HeaderName = HeaderName::from_static("x-truncated-inputs");
+/// The number of vectors that are zero, with the indices of the first; absent when none is.
+const X_ZERO_VECTORS: HeaderName = HeaderName::from_static("x-zero-vectors");
+const X_COMPUTE_TYPE: HeaderName = HeaderName::from_static("x-compute-type");
+const X_COMPUTE_TIME: HeaderName = HeaderName::from_static("x-compute-time");
+const X_COMPUTE_CHARACTERS: HeaderName = HeaderName::from_static("x-compute-characters");
+const X_COMPUTE_TOKENS: HeaderName = HeaderName::from_static("x-compute-tokens");
+const X_TOTAL_TIME: HeaderName = HeaderName::from_static("x-total-time");
+const X_TOKENIZATION_TIME: HeaderName = HeaderName::from_static("x-tokenization-time");
+const X_QUEUE_TIME: HeaderName = HeaderName::from_static("x-queue-time");
+const X_INFERENCE_TIME: HeaderName = HeaderName::from_static("x-inference-time");
+
+/// All of them, for pages of other origins.
+pub const HEADERS: [HeaderName; 10] = [
+    X_TRUNCATED_INPUTS,
+    X_ZERO_VECTORS,
+    X_COMPUTE_TYPE,
+    X_COMPUTE_TIME,
+    X_COMPUTE_CHARACTERS,
+    X_COMPUTE_TOKENS,
+    X_TOTAL_TIME,
+    X_TOKENIZATION_TIME,
+    X_QUEUE_TIME,
+    X_INFERENCE_TIME,
+];
+
+/// The most indices of zero vectors in the header.
+const ZERO_INDICES: usize = 64;
+
+/// A request that is being embedded.
+#[derive(Clone, Copy, Debug)]
+pub struct Work {
+    began: Instant,
+    characters: usize,
+}
+
+impl Work {
+    /// Begins the work on `texts`.
+    pub fn begin(texts: &[String]) -> Self {
+        Self { began: Instant::now(), characters: texts.iter().map(|text| text.chars().count()).sum() }
+    }
+
+    /// Answers `text`, the JSON of vectors, with the headers.
+    pub fn answer(self, model: &ServedModel, embedded: &Embedded, text: Vec<u8>) -> Response {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(X_COMPUTE_TYPE, HeaderValue::from_static("cpu"));
+        let total = self.began.elapsed();
+        for (name, number) in [
+            (X_COMPUTE_TIME, milliseconds(embedded.tokenizing + embedded.inference)),
+            (X_COMPUTE_CHARACTERS, self.characters as u64),
+            (X_COMPUTE_TOKENS, embedded.tokens as u64),
+            (X_TOTAL_TIME, milliseconds(total)),
+            (X_TOKENIZATION_TIME, milliseconds(embedded.tokenizing)),
+            (X_QUEUE_TIME, milliseconds(embedded.queued)),
+            (X_INFERENCE_TIME, milliseconds(embedded.inference)),
+        ] {
+            headers.insert(name, HeaderValue::from(number));
+        }
+        if embedded.truncated > 0 {
+            headers.insert(X_TRUNCATED_INPUTS, HeaderValue::from(embedded.truncated));
+        }
+        if let Some(zero) = zero_vectors(embedded) {
+            headers.insert(X_ZERO_VECTORS, zero);
+        }
+        (ModelLabel::of(model), EmbeddingWork::of(embedded), headers, text).into_response()
+    }
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Returns how many vectors are zero and the indices of the first; `None` if none is.
+fn zero_vectors(embedded: &Embedded) -> Option<HeaderValue> {
+    let rows = embedded.vectors.chunks_exact(embedded.dims.max(1)).enumerate();
+    let is_zero = |(index, row): (usize, &[f32])| row.iter().all(|number| *number == 0.0).then_some(index);
+    let zero: Vec<usize> = rows.filter_map(is_zero).collect();
+    let first: Vec<String> = zero.iter().take(ZERO_INDICES).map(usize::to_string).collect();
+    let text = format!("{}; inputs=\"{}\"", zero.len(), first.join(" "));
+    HeaderValue::try_from(text).ok().filter(|_| !zero.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn zero(vectors: Vec<f32>) -> Option<String> {
+        let embedded = Embedded { vectors, dims: 2, ..Embedded::default() };
+        zero_vectors(&embedded).map(|value| value.to_str().unwrap().to_owned())
+    }
+
+    #[test]
+    fn zero_vectors_are_counted_and_named() {
+        assert_eq!(zero(vec![0.0, 1.0, -1.0, 0.0]), None);
+        assert_eq!(zero(vec![]), None);
+        assert_eq!(zero(vec![0.0, -0.0, 1.0, 0.0, 0.0, 0.0]).unwrap(), "2; inputs=\"0 2\"");
+        let many = zero(vec![0.0; 2 * 2048]).unwrap();
+        assert!(many.starts_with("2048; inputs=\"0 1 2 ") && many.ends_with(" 63\""), "{many}");
+    }
+}
