@@ -46,6 +46,8 @@ pub struct LoadOptions {
     pub cache: Option<PathBuf>,
     /// Most tokens of a text; the model's own limit stays the upper bound.
     pub max_input_length: Option<usize>,
+    /// How encoders pool the vectors of tokens; `None` leaves it to the model.
+    pub pooling: Option<Pooling>,
 }
 
 /// The description of a model.
@@ -175,10 +177,11 @@ impl Model {
         }
         let late_interaction = LateInteraction::open(&folder.path, encoder.dims())?;
         let most = folder.max_length.unwrap_or(usize::MAX).min(encoder.max_tokens());
+        let pooling = options.pooling.unwrap_or(folder.pooling);
         let description = Description {
             dims: encoder.dims(),
-            max_input_length: limit(options, most),
-            pooling: folder.pooling.name(),
+            max_input_length: options.max_input_length.unwrap_or(MAX_INPUT_LENGTH).min(most),
+            pooling: pooling.name(),
             dtype: encoder.dtype().name().to_owned(),
             normalize: folder.normalize.unwrap_or(true),
             prompts: folder.prompts.by_name.clone(),
@@ -190,7 +193,7 @@ impl Model {
             description,
             late_interaction,
             speed: MeasuredSpeed::default(),
-            network: Network::Encoder(Arc::new(encoder), folder.pooling, Box::new(tokenizer)),
+            network: Network::Encoder(Arc::new(encoder), pooling, Box::new(tokenizer)),
         })
     }
 
@@ -202,7 +205,7 @@ impl Model {
             // A mean of rows has no longest text of its own: what the operator says holds.
             max_input_length: options
                 .max_input_length
-                .unwrap_or_else(|| limit(options, model.max_length().unwrap_or(usize::MAX))),
+                .unwrap_or_else(|| MAX_INPUT_LENGTH.min(model.max_length().unwrap_or(usize::MAX))),
             pooling: Pooling::Mean.name(),
             dtype: format!("{:?}", model.dtype()).to_lowercase(),
             normalize: folder.normalize.unwrap_or(true),
@@ -323,9 +326,4 @@ impl Model {
         }
         vector
     }
-}
-
-/// Returns the most tokens of a text: what the operator wants, within what the model takes.
-fn limit(options: &LoadOptions, most: usize) -> usize {
-    options.max_input_length.unwrap_or(MAX_INPUT_LENGTH).min(most)
 }

@@ -1,6 +1,7 @@
 //! `[embedding]`: models, their names, and what a request may cost.
 
 mod callers;
+mod tei;
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
@@ -11,7 +12,7 @@ use bulkhead_config::{
     secret::Secret,
     tables::{Context, ServiceTable},
 };
-use bulkhead_inference::{catalog::DEFAULT_MODEL, encoder::Dtype, kernels::Kernel};
+use bulkhead_inference::{catalog::DEFAULT_MODEL, encoder::Dtype, kernels::Kernel, pooling::Pooling};
 
 pub use self::callers::{EmbeddingKey, EmbeddingShares};
 
@@ -99,6 +100,12 @@ pub struct EmbeddingSettings {
     pub keys: Vec<EmbeddingKey>,
     /// What kinds of callers get while others wait too.
     pub shares: EmbeddingShares,
+    /// Whether texts that are too long are cut unless a call says otherwise.
+    pub auto_truncate: bool,
+    /// Text before each text of the default model for callers that name no prompt.
+    pub default_prompt: Option<String>,
+    /// How encoders pool the vectors of tokens; absent: as the model says.
+    pub pooling: Option<Pooling>,
     /// What `error` holds outside OpenAI's routes.
     pub error_form: ErrorForm,
     /// Which models a body may name.
@@ -122,7 +129,7 @@ impl ServiceTable for EmbeddingSettings {
     const CHOSEN_NAMES: &'static [&'static str] =
         &["embedding.default_prompts", "embedding.heads", "embedding.graphs", "embedding.keys"];
 
-    fn read(reader: &mut Reader, _: &mut Context<'_>) -> Self {
+    fn read(reader: &mut Reader, context: &mut Context<'_>) -> Self {
         const ERROR_FORMS: [(&str, ErrorForm); 2] =
             [("code", ErrorForm::Code), ("sentence", ErrorForm::Sentence)];
         const NAMED_MODELS: [(&str, NamedModels); 2] =
@@ -130,7 +137,27 @@ impl ServiceTable for EmbeddingSettings {
         const NORMALIZE: [(&str, NormalizeBy); 2] =
             [("model", NormalizeBy::Model), ("always", NormalizeBy::Always)];
         const DTYPES: [(&str, Dtype); 2] = [("int8", Dtype::Int8), ("float32", Dtype::Float32)];
-        reader.table(Self::NAME, |r| Self {
+        const POOLINGS: [(&str, Option<Pooling>); 4] = [
+            ("model", None),
+            ("mean", Some(Pooling::Mean)),
+            ("cls", Some(Pooling::Cls)),
+            ("last-token", Some(Pooling::Last)),
+        ];
+        let environment = context.environment();
+        let settings = |r: &mut Reader| Self {
+            auto_truncate: r
+                .key(
+                    "auto_truncate",
+                    "Cuts texts that are too long unless the call says otherwise; else they are refused",
+                )
+                .flag(true),
+            default_prompt: r
+                .key(
+                    "default_prompt",
+                    "Text put before the default model's texts when a caller names no prompt",
+                )
+                .text(),
+            pooling: r.key("pooling", "How encoders pool the vectors of tokens").choice(&POOLINGS, None),
             models: read_models(r),
             default_model: r.key("default_model", "The model of `/embed`").default_text("the first").text(),
             aliases: r
@@ -206,6 +233,16 @@ impl ServiceTable for EmbeddingSettings {
                 .key("body_bytes", "Largest request body")
                 .unit("bytes")
                 .integer(1024..=1 << 30, BODY_BYTES),
+        };
+        reader.table(Self::NAME, |r| {
+            let tei_env =
+                r.key("tei_env", "Reads text-embeddings-inference's variables for keys that are not set");
+            let reads_variables = tei_env.flag(false);
+            let mut read = settings(r);
+            if reads_variables {
+                tei::apply(&mut read, r, environment);
+            }
+            read
         })
     }
 }

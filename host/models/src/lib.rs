@@ -137,8 +137,11 @@ impl Inference {
             .map(|((model_ref, model), names)| {
                 let prompts = &settings.default_prompts;
                 let by_name = || names.all().find_map(|name| prompts.get(name));
-                let prompt = prompts.get(&model_ref.id).or_else(by_name).cloned();
-                Arc::new(ServedModel::new(model_ref, names, model, prompt.as_deref()))
+                let by_value = || prompts.get(&model_ref.value);
+                let name = prompts.get(&model_ref.id).or_else(by_name).or_else(by_value);
+                let named = name.and_then(|name| model.description().prompts.get(name)).cloned();
+                let plain = settings.default_prompt.clone().filter(|_| model_ref.id == default_id);
+                Arc::new(ServedModel::new(model_ref, names, model, named.or(plain)))
             })
             .collect();
         for model in &models {

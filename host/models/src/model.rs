@@ -99,10 +99,9 @@ impl ServedModel {
         model_ref: ModelRef,
         names: ModelNames,
         model: Arc<Model>,
-        prompt_name: Option<&str>,
+        default_prompt: Option<String>,
     ) -> Self {
-        let prompt = prompt_name.and_then(|name| model.description().prompts.get(name));
-        let default_prompt = prompt.map(|text| Arc::from(text.as_str()));
+        let default_prompt = default_prompt.map(Arc::from);
         Self { id: model_ref.id, names, model, default_prompt }
     }
 

@@ -76,5 +76,6 @@ pub fn load_options(settings: &EmbeddingSettings, models_dir: &Path) -> LoadOpti
         kernel: settings.kernel,
         cache: Some(packed_dir(models_dir)),
         max_input_length: settings.max_input_length,
+        pooling: settings.pooling,
     }
 }

@@ -11,6 +11,7 @@ mod operations;
 mod parity;
 mod probe;
 mod tei;
+mod variables;
 
 use bulkhead_tests::{TestHost, models::ToyModel};
 use serde_json::{Value, json};

@@ -1,15 +1,19 @@
 //! Flags of `serve` for the embedding service, with their names in the embedding server that Bulkhead replaces.
 
+mod tei;
+
 use bulkhead_config::Flag;
 use bulkhead_service::ServiceFlags;
 use clap::Args;
+
+use self::tei::TeiFlags;
 
 /// Flags that set keys of the embedding service.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Embedding")]
 pub(super) struct Flags {
     /// A model's id or folder; repeatable, or a list with commas. The first is the default.
-    #[arg(long, value_name = "MODEL", value_delimiter = ',')]
+    #[arg(long, alias = "model-id", value_name = "MODEL", value_delimiter = ',')]
     model: Vec<String>,
     /// The model of `/embed` and `/info`, one of --model.
     #[arg(long, value_name = "MODEL")]
@@ -21,7 +25,7 @@ pub(super) struct Flags {
     #[arg(long, value_name = "NAME")]
     model_owner: Option<String>,
     /// Most texts of a request [default: 2048].
-    #[arg(long, value_name = "TEXTS")]
+    #[arg(long, alias = "max-client-batch-size", value_name = "TEXTS")]
     max_batch_size: Option<usize>,
     /// Most tokens of a text [default: the model's own].
     #[arg(long, value_name = "TOKENS")]
@@ -32,6 +36,11 @@ pub(super) struct Flags {
     /// Time limit of a request, its wait included [default: 30].
     #[arg(long, value_name = "SECONDS")]
     request_timeout_seconds: Option<u64>,
+    /// Read text-embeddings-inference's environment variables, such as MODEL_ID, for keys that are not set.
+    #[arg(long)]
+    tei_env: bool,
+    #[command(flatten)]
+    tei: TeiFlags,
     /// Use this instruction set [default: the best of the processor].
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
@@ -63,6 +72,11 @@ impl ServiceFlags for Flags {
             ),
             one("--kernel", "embedding.kernel", self.kernel.clone()),
         ];
-        keys.chain(others.into_iter().flatten()).collect()
+        let tei_env = self.tei_env.then(|| Flag {
+            name: "--tei-env".into(),
+            path: "embedding.tei_env".into(),
+            value: "true".into(),
+        });
+        keys.chain(others.into_iter().flatten()).chain(tei_env).chain(self.tei.flags()).collect()
     }
 }

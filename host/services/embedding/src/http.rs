@@ -55,6 +55,8 @@ pub struct EmbeddingState {
     pub model_owner: String,
     /// What `error` holds outside OpenAI's routes.
     pub error_form: ErrorForm,
+    /// Whether texts that are too long are cut unless a call says otherwise.
+    pub auto_truncate: bool,
     /// Which models a body may name.
     pub model_names: NamedModels,
     /// Whether bodies in the shape of OpenAI may have token ids.
@@ -94,6 +96,7 @@ impl EmbeddingState {
             path_prefix: path_prefix.to_owned(),
             model_owner: settings.model_owner.clone(),
             error_form: settings.error_form,
+            auto_truncate: settings.auto_truncate,
             model_names: settings.model_names,
             token_ids: settings.token_ids,
             normalize: settings.normalize,

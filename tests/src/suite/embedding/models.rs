@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::*;
 
-fn toy(folder: &Path, name: &str) -> String {
+pub(super) fn toy(folder: &Path, name: &str) -> String {
     ToyModel::default().write(folder, name).display().to_string()
 }
 
@@ -22,7 +22,7 @@ async fn refused(config: &str) -> String {
     }
 }
 
-async fn info(host: &TestHost, path: &str) -> (u16, Value) {
+pub(super) async fn info(host: &TestHost, path: &str) -> (u16, Value) {
     let response = host.client().get(host.url(path)).send().await.unwrap();
     (response.status().as_u16(), response.json().await.unwrap())
 }
@@ -239,43 +239,6 @@ async fn missing_folder_hides_its_path() {
     assert_eq!(health["models"][1]["model_id"], "of-a-model");
     assert!(!health.to_string().contains("/no/such/place"), "{health}");
     host.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn variables_of_old_server_rank_below_ours() {
-    let folder = TempDir::new().unwrap();
-    let (one, two) = (toy(folder.path(), "one"), toy(folder.path(), "two"));
-    let start = async |variables: &[(&str, &str)]| {
-        let builder =
-            variables.iter().fold(TestHost::builder(), |builder, (name, value)| builder.env(name, value));
-        builder.try_start().await
-    };
-    let list = format!("{one},{two}");
-    let old = [
-        ("MODEL", list.as_str()),
-        ("DEFAULT_MODEL", "two"),
-        ("MODEL_ALIAS", "one=uno"),
-        ("MODEL_OWNER", "town"),
-        ("MAX_BATCH_SIZE", "3"),
-        ("API_KEY", "a,b"),
-    ];
-    let host = start(&old).await.unwrap();
-    let get = async |path: &str| {
-        let response = host.client().get(host.url(path)).bearer_auth("a,b").send().await.unwrap();
-        response.json::<Value>().await.unwrap()
-    };
-    assert_eq!(get("/info").await["model_id"], "two");
-    assert_eq!(get("/info").await["max_client_batch_size"], 3);
-    assert_eq!(get("/tei/uno/info").await["model_id"], "one");
-    assert_eq!(get("/v1/models").await["data"][0]["owned_by"], "town");
-    assert_eq!(info(&host, "/info").await.0, 401);
-    host.stop().await;
-    let ours = [("MODEL", list.as_str()), ("BULKHEAD_EMBEDDING__MODELS", two.as_str())];
-    let host = start(&ours).await.unwrap();
-    assert_eq!(info(&host, "/v1/models").await.1["data"].as_array().unwrap().len(), 1);
-    host.stop().await;
-    let Err(error) = start(&[("API_KEY", "")]).await else { panic!("an empty key is no key") };
-    assert!(error.contains("API_KEY"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -56,6 +56,19 @@ async fn the_old_server_s_flags_are_understood() {
 }
 
 #[tokio::test]
+async fn variables_of_tei_need_their_flag() {
+    let folder = TempDir::new().unwrap();
+    let one = toy(&folder, "one");
+    let launch = Launch::serve(folder.path()).args(&["--tei-env", "--max-client-batch-size", "7"]);
+    let launch = launch.env("MODEL_ID", &one).env("MAX_BATCH_TOKENS", "16384").env("HOSTNAME", "elsewhere");
+    let host = launch.ready().await;
+    let info = host.json(&host.url("/info")).await;
+    assert_eq!((&info["model_id"], &info["max_client_batch_size"]), (&"one".into(), &7.into()));
+    let named = "the variable MAX_BATCH_TOKENS is ignored: batches need no limit";
+    assert!(host.text().contains(named) && !host.text().contains("variable HOSTNAME"), "{}", host.text());
+}
+
+#[tokio::test]
 async fn command_line_key_is_not_logged() {
     let folder = TempDir::new().unwrap();
     let one = toy(&folder, "one");
@@ -75,6 +88,9 @@ async fn contradicting_flags_are_refused() {
         (vec!["--model-alias", "nonsense"], "MODEL=ALIAS"),
         (vec!["--max-batch-size", "0"], "--max-batch-size"),
         (vec!["--kernel", "abacus"], "--kernel"),
+        (vec!["--max-batch-tokens", "16384"], "--max-batch-tokens is a flag of text-embeddings-inference"),
+        (vec!["--served-model-name", "e5"], "use --model-alias MODEL=NAME"),
+        (vec!["--dtype", "float16"], "--dtype"),
     ] {
         let finished = Launch::bulkhead(&["serve", "--data-dir", &data]).args(&flags).finish().await;
         assert!(!finished.succeeded(), "{flags:?}");

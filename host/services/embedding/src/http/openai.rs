@@ -99,6 +99,7 @@ async fn answer(
     let parameters = EmbedParameters {
         prompt_name: body.prompt_name,
         dimensions: body.dimensions,
+        truncate: Some(state.auto_truncate),
         normalize: state.normalized(model, None),
         ..EmbedParameters::default()
     };

@@ -68,7 +68,7 @@ async fn answer(
     };
     let parameters = EmbedParameters {
         prompt_name: body.prompt_name,
-        truncate: body.truncate,
+        truncate: body.truncate.or(Some(state.auto_truncate)),
         side,
         normalize: state.normalized(model, body.normalize),
         dimensions: body.dimensions,
@@ -129,7 +129,7 @@ fn record(state: &EmbeddingState, model: &ServedModel) -> Value {
         "max_batch_tokens": BATCH_TOKENS,
         "max_batch_requests": null,
         "max_client_batch_size": state.service.inference.max_batch_size(),
-        "auto_truncate": true,
+        "auto_truncate": state.auto_truncate,
         "tokenization_workers": state.service.inference.threads(),
         "version": env!("CARGO_PKG_VERSION"),
         "sha": null,

@@ -105,6 +105,7 @@ fn load_model(config: &Config, name: Option<&str>) -> anyhow::Result<(Arc<Infere
     settings.graphs.clear();
     settings.aliases.clear();
     settings.default_prompts.clear();
+    settings.default_prompt = None;
     // Packed weights are written there, and the base may be there, too.
     make_data_folder(&config.data_dir);
     let metrics = Metrics::new(config.data_dir.clone(), [])?.set()?;
