@@ -10,6 +10,7 @@ mod openai;
 mod operations;
 mod parity;
 mod probe;
+mod published;
 mod tei;
 mod variables;
 

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn package_hub_and_folder_are_told_apart() {
+    fn package_hub_and_folder_are_distinguished() {
         let record = |package: Option<&str>, converter: Option<&str>| Provenance {
             origin: Origin {
                 package: package.map(str::to_owned),

@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_and_token_ids_are_told_apart() {
+    fn texts_and_token_ids_are_distinguished() {
         let texts = |texts: &[&str]| {
             OpenAiInputs::Texts(EmbedInputs(texts.iter().map(|text| (*text).to_owned()).collect()))
         };
