@@ -17,7 +17,7 @@ pub struct KnownModel {
     /// Canonical id. That of the Hugging Face hub belongs to the same weights there.
     pub id: &'static str,
     /// The id of the model that it is a re-pack of, if its weights differ from that one's. Folders that were pulled before
-    /// the two ids were told apart have it in their record.
+    /// it got an id of its own have it in their record.
     pub original: Option<&'static str>,
     /// What it is for, in a few words.
     pub purpose: &'static str,
