@@ -16,6 +16,9 @@ use super::provenance::{PASSAGE_PROMPT, QUERY_PROMPT, provenance};
 /// Timeout of a batch: an import or a measurement may take long, but not without a limit.
 const BATCH_TIMEOUT: Duration = Duration::from_secs(600);
 
+/// The most texts of a batch.
+const BATCH_TEXTS: usize = 256;
+
 /// A loaded model with one of its prompts, on the host's inference threads.
 #[derive(Debug)]
 pub struct PromptEmbedder {
@@ -56,7 +59,7 @@ impl PromptEmbedder {
             ..EmbedParameters::default()
         };
         let mut embeddings = Vec::with_capacity(texts.len());
-        for batch in texts.chunks(self.inference.max_batch_size().max(1)) {
+        for batch in texts.chunks(self.inference.max_batch_size().clamp(1, BATCH_TEXTS)) {
             let terms = CallTerms::until(Caller::HOST, Instant::now() + BATCH_TIMEOUT);
             let embedded = self.inference.embed(&self.model, batch.to_vec(), &parameters, terms).await;
             let embedded = embedded.map_err(|error| error.to_string())?;
