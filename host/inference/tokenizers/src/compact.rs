@@ -113,9 +113,10 @@ impl Compact {
         let added = properties.added.0.iter().chain(&properties.added.1);
         let ids = properties.special.0.iter().chain(&properties.special.1).chain(&properties.unknown_id);
         let pair = properties.pair.iter().flat_map(PairTemplate::ids);
-        let mut ids = ids.copied().chain(pair).chain(added.clone().map(|pattern| pattern.id));
+        let is_outside = |id| id >= properties.id_bounds.1;
+        let outside = ids.copied().chain(pair).chain(added.clone().map(|pattern| pattern.id)).any(is_outside);
         let empty = added.clone().any(|pattern| pattern.content.is_empty());
-        if !sound || empty || bound > properties.id_bounds.1 || ids.any(|id| id >= properties.id_bounds.1) {
+        if !sound || empty || bound > properties.id_bounds.1 || outside {
             return Err(broken());
         }
         let shape = match &properties.model {
