@@ -126,6 +126,14 @@ impl MasterKey {
         }
     }
 
+    /// Reads the secret in `path`; `None` when the file does not exist.
+    ///
+    /// # Errors
+    /// When the file cannot be read, holds no secret, or others can read it.
+    pub fn load(path: &Path) -> Result<Option<Self>, SecretFileError> {
+        read(path)
+    }
+
     /// Derives 32 bytes for one `purpose` (HKDF-SHA-256, RFC 5869); `context` separates uses of one purpose.
     pub fn derive(&self, purpose: &[u8], context: &[u8]) -> [u8; 32] {
         let mut key = [0; 32];

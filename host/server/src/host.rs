@@ -1,5 +1,6 @@
 //! Starts and stops a host: everything that a configuration asks for.
 
+mod compiled_code;
 mod observe;
 mod routes;
 mod sharing;
@@ -19,7 +20,10 @@ use bulkhead_os::files;
 use bulkhead_rollout::{
     ConfigSource, DeploymentRegistry, LocalStore, ReloadError, Reloaded, Reloader, registry::Registries,
 };
-use bulkhead_runtime::{background, compile::ComponentDigest};
+use bulkhead_runtime::{
+    background,
+    compile::{CacheSettings, ComponentDigest},
+};
 use bulkhead_service::{
     Close, Extensions, HostHealth, Routes, SECRETS_DIR, ServiceContext, ServiceList, Started, not_owned,
 };
@@ -60,12 +64,14 @@ pub struct Host {
     admin: AdminListener,
 }
 
-/// Builds the context that the services of a host are started with, and has them prepare it for each other.
+/// Builds the context that the services of a host are started with, and has them prepare it for each other. Compiled code
+/// is kept in `cache`.
 fn context(
     distribution: &Distribution,
     loaded: &Loaded,
     source: Option<ConfigSource>,
     lifecycle: Lifecycle,
+    cache: Option<CacheSettings>,
 ) -> anyhow::Result<ServiceContext> {
     let (services, config) = (distribution.services, &loaded.config);
     let metrics = Arc::new(Metrics::new(config.data_dir.clone(), config.slots.ids())?);
@@ -78,7 +84,7 @@ fn context(
     let deployments = DeploymentRegistry::new(Arc::new(store), sharing::shared(services, config, &metrics)?);
     let deployments = Arc::new(deployments.with_expected(config.slots.ids()));
     let health = Arc::new(HostHealth::new(lifecycle, Arc::clone(&deployments)));
-    let slot_context = slot_context::new(services, config, &metrics, distribution.capabilities())?;
+    let slot_context = slot_context::new(services, config, &metrics, distribution.capabilities(), cache)?;
     observe::engine(&metrics, &slot_context.engine);
     let (allowed, component_bytes) = (config.registries.clone(), config.sandbox.component_bytes);
     let registries = Registries::new(allowed, component_bytes, config.data_dir.clone());
@@ -128,7 +134,8 @@ impl Host {
         });
         prepare_data_folder(&loaded.config.data_dir)?;
         let lifecycle = Lifecycle::new();
-        let context = context(distribution, &loaded, source, lifecycle.clone())?;
+        let cache = compiled_code::of_host(&loaded.config)?;
+        let context = context(distribution, &loaded, source, lifecycle.clone(), cache)?;
         let (config, routes) = (&context.config, HostRoutes::new(context.routes.clone()));
 
         let admin = AdminListener::start(config.server.admin_listen, &config.admin, admin_sources(&context))?;
@@ -158,20 +165,26 @@ impl Host {
     }
 
     /// Checks a component as [`Host::start`] does before it may answer: size, format, exports, imports,
-    /// compilation, linking and its self-test. Nothing is served and nothing is written.
+    /// compilation, linking and its self-test. Nothing is served, and nothing is written but compiled code: into the host's
+    /// cache if its data folder belongs to the user, else into a cache of the user's own.
     ///
     /// # Errors
     /// Returns everything that is wrong with the component, and how to correct it, as
     /// [`ComponentCheckError`](bulkhead_service::ComponentCheckError); else why the component cannot be checked.
     pub async fn check_component(
         distribution: &Distribution,
-        mut config: Config,
+        config: Config,
         slot: SlotId,
         wasm: Arc<[u8]>,
     ) -> anyhow::Result<ComponentDigest> {
-        config.sandbox.cache = false;
         let loaded = Loaded { config, warnings: Vec::new(), set: BTreeMap::new() };
-        let context = context(distribution, &loaded, None, Lifecycle::new())?;
+        let cache = compiled_code::of_check(&loaded.config);
+        let is_own = cache.as_ref().is_some_and(|cache| !cache.is_of_host);
+        let cache = cache.map(|cache| cache.settings);
+        let context = context(distribution, &loaded, None, Lifecycle::new(), cache)?;
+        if is_own {
+            context.slot_context.compiler.start_eviction().await;
+        }
         let services = distribution.services;
         // A slot of the binary, or one that the configuration names.
         let name = context.config.slots.get(slot).map(|slot| slot.spec.service);

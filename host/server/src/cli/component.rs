@@ -28,7 +28,8 @@ use crate::{distribution::Distribution, host::Host};
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Check a component as the host does before it may answer, self-test included. Prints everything that is wrong and
-    /// how to correct it, warns of deprecated imports, and lists the stubs. Nothing is served or stored.
+    /// how to correct it, warns of deprecated imports, and lists the stubs. Nothing is served, and only compiled code is
+    /// stored.
     Check {
         /// The slot that it is for. Without one, the command only says which world the component fits.
         #[arg(id = CONFIGURED_SLOT, long = "slot", value_name = "SLOT", value_parser = SlotId::parse)]

@@ -51,6 +51,14 @@ async fn serve_once(folder: &Path) -> [f64; 3] {
     counts
 }
 
+/// Runs `component check` of `guest.wasm` with the data folder in `folder` and a cache folder of the user.
+async fn check(folder: &Path, user: &Path) {
+    let check = ["component", "check", "--slot", "captcha", "guest.wasm", "--config", "bulkhead.toml"];
+    let launch = Launch::bulkhead(&check).in_folder(folder).env("BULKHEAD_DATA_DIR", "data");
+    let finished = launch.env("XDG_CACHE_HOME", user.to_str().unwrap()).finish().await;
+    assert_eq!(finished.status.code(), Some(0), "{}", finished.stderr);
+}
+
 const HIT: [f64; 3] = [1.0, 0.0, 0.0];
 const MISS: [f64; 3] = [0.0, 1.0, 0.0];
 const FAULT: [f64; 3] = [0.0, 0.0, 1.0];
@@ -62,6 +70,46 @@ async fn a_second_start_compiles_nothing() {
     let before = fs::read(only_file(folder.path())).unwrap();
     assert_eq!(serve_once(folder.path()).await, HIT);
     assert_eq!(fs::read(only_file(folder.path())).unwrap(), before);
+}
+
+#[tokio::test]
+async fn checked_component_is_not_compiled_again() {
+    let (folder, user) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let guest = folder.path().join("guest.wasm");
+    fs::write(&guest, Guest::default().component()).unwrap();
+    let config = format!("[slots.captcha]\ncomponent = {guest:?}\n{SITE}");
+    let start = async || {
+        let host = Launch::serve_with(folder.path(), &config).ready().await;
+        let counts = lookups(&host).await;
+        host.stop().await;
+        counts
+    };
+    assert_eq!(start().await, MISS);
+    let file = only_file(folder.path());
+    fs::remove_file(&file).unwrap();
+    check(folder.path(), user.path()).await;
+    assert_eq!(only_file(folder.path()), file);
+    assert_eq!(start().await, HIT);
+    assert_eq!(fs::read_dir(user.path()).unwrap().count(), 0, "the user's folder is not needed");
+}
+
+#[tokio::test]
+async fn check_without_data_folder_has_own_cache() {
+    let (folder, user) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    fs::write(folder.path().join("bulkhead.toml"), SITE).unwrap();
+    fs::write(folder.path().join("guest.wasm"), Guest::default().component()).unwrap();
+    let own = user.path().join("bulkhead");
+    let written = || {
+        let files = fs::read_dir(own.join("compiled")).unwrap().map(|file| file.unwrap().path());
+        let [file] = &files.collect::<Vec<_>>()[..] else { panic!("one component, one file") };
+        fs::read(file).unwrap()
+    };
+    check(folder.path(), user.path()).await;
+    let first = written();
+    check(folder.path(), user.path()).await;
+    assert_eq!(written(), first);
+    assert!(own.join("secrets/host.key").is_file());
+    assert!(!folder.path().join("data").exists());
 }
 
 #[tokio::test]
