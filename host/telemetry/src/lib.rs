@@ -4,6 +4,7 @@
 //! [`reference()`] prints a list.
 
 pub mod accept;
+pub mod allocator;
 pub mod bounds;
 pub mod catalog;
 pub mod exposition;
