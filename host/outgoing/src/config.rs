@@ -16,7 +16,7 @@ use super::{
 pub use self::limits::OutgoingLimits;
 
 /// An origin that a slot may call, or all below a name, with the header fields that the host adds.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutgoingOrigin {
     pattern: OriginPattern,
     /// Marked as sensitive, so that no output shows them.

@@ -4,6 +4,7 @@ mod access;
 mod bodies;
 mod hostile;
 mod linking;
+mod outgoing;
 mod reload;
 mod rollout;
 mod routing;

@@ -142,7 +142,7 @@ impl WasiHttpHooks for HttpHooks {
         if self.is_trial {
             return Box::new(async { Err(Error::HttpRequestDenied) });
         }
-        let sent = outgoing::send(&self.resources, request, options);
+        let sent = outgoing::send(Arc::clone(&self.resources), request, options);
         Box::new(async move {
             let response = sent.await?;
             let rest: Exchanged = Box::new(async { Ok(()) });

@@ -16,6 +16,7 @@ use bulkhead_config::{
     slots::{Limits, Slot, SlotId},
     tables::{Context, ServiceTable},
 };
+use bulkhead_outgoing::{OutgoingLimits, OutgoingOrigin, read_origins};
 
 pub use self::{mount::Mount, probe::Probe, sticky::Sticky};
 use crate::spec::{self, NAME};
@@ -53,13 +54,18 @@ pub struct AppSettings {
     pub probe: Option<Probe>,
     /// What of a request decides which version of a canary answers it.
     pub sticky: Option<Sticky>,
+    /// Origins that the component may send requests to.
+    pub outgoing: Vec<OutgoingOrigin>,
+    /// What its outgoing requests may use.
+    pub outgoing_limits: OutgoingLimits,
     /// What the component reads through `wasi:config/store` only.
     pub secrets: BTreeMap<String, Secret>,
 }
 
 impl ServiceTable for AppsSettings {
     const NAME: &'static str = NAME;
-    const CHOSEN_NAMES: &'static [&'static str] = &["apps", "apps.*.config", "apps.*.secrets"];
+    const CHOSEN_NAMES: &'static [&'static str] =
+        &["apps", "apps.*.config", "apps.*.secrets", "apps.*.outgoing.*.headers"];
 
     fn read(reader: &mut Reader, context: &mut Context<'_>) -> Self {
         let read = |r: &mut Reader, name: &str| AppSettings::read(r, name, context);
@@ -106,6 +112,8 @@ impl AppSettings {
             && slot.models == wanted.models
             && slot.watch == wanted.watch
             && self.secrets == other.secrets
+            && self.outgoing == other.outgoing
+            && self.outgoing_limits == other.outgoing_limits
             && self.probe == other.probe
     }
 
@@ -147,6 +155,8 @@ impl AppSettings {
             sticky: r
                 .key("sticky", "What decides which version of a canary answers a request")
                 .optional("cookie:NAME, header:NAME or client", Sticky::parse),
+            outgoing: read_origins(r),
+            outgoing_limits: OutgoingLimits::read(r),
             secrets,
         }
     }

@@ -35,8 +35,4 @@ mod spec;
 mod trial;
 mod world;
 
-pub use self::{
-    instance::AppInstance,
-    outgoing::{Outgoing, OutgoingHandler},
-    spec::NAME,
-};
+pub use self::{instance::AppInstance, spec::NAME};

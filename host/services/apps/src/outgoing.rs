@@ -1,41 +1,104 @@
-//! Outgoing requests of apps: who sends them, and the refusal where nobody does.
+//! Outgoing requests of apps, which go to the origins of `apps.NAME.outgoing` and nowhere else.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use axum::http::{Request, Response};
+use bulkhead_config::slots::SlotId;
+use bulkhead_outgoing::{OutgoingClient, OutgoingError, OutgoingMetrics, OutgoingNetwork, RequestTimeouts};
 use bulkhead_runtime::capabilities::SlotResources;
-use futures_util::future::BoxFuture;
+use bulkhead_service::ServiceContext;
+use http_body_util::BodyExt as _;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
-/// Sends the outgoing requests of a slot's guests, as far as the slot is granted them.
-pub trait OutgoingHandler: fmt::Debug + Send + Sync + 'static {
-    /// Sends a request, whose URI is absolute, and returns the answer of the origin, redirects included. Errors are given to
-    /// the guest, which decides what it does about them.
-    fn send(
-        &self,
-        request: Request<WasiBody>,
-        options: Option<RequestOptions>,
-    ) -> BoxFuture<'static, Result<Response<WasiBody>, Error>>;
+use crate::config::AppSettings;
+
+/// What the clients of all apps share.
+#[derive(Debug)]
+pub(crate) struct AppClients {
+    network: OutgoingNetwork,
+    metrics: Arc<OutgoingMetrics>,
 }
 
-/// The handler of a slot: a value in its resources. Without one, every request is refused.
-#[derive(Clone, Debug)]
-pub struct Outgoing(pub Arc<dyn OutgoingHandler>);
+impl AppClients {
+    pub(crate) fn new(context: &ServiceContext) -> anyhow::Result<Self> {
+        Ok(Self { network: OutgoingNetwork::default(), metrics: context.metrics.set()? })
+    }
 
-/// Sends a request of a slot's guest, or refuses it with a line in the slot's log.
-pub(crate) fn send(
-    resources: &SlotResources,
+    /// Adds the client of an app to its slot's resources. Without origins it refuses every request.
+    pub(crate) fn provide(&self, app: &AppSettings, resources: &mut SlotResources) {
+        let (origins, limits) = (app.outgoing.clone(), app.outgoing_limits.clone());
+        let (network, metrics) = (self.network.clone(), self.metrics.slot(app.id()));
+        let client = OutgoingClient::new(app.slot.key("outgoing"), origins, limits, network, metrics);
+        resources.insert(Arc::new(client));
+    }
+
+    /// Removes the metrics of an app that is removed.
+    pub(crate) fn remove(&self, id: SlotId) {
+        self.metrics.remove(id);
+    }
+}
+
+/// Sends a request of a slot's guest. The slot's log says why one failed.
+///
+/// # Errors
+/// The code that the guest gets. The response's body ends with one, too, where it is incomplete.
+pub(crate) async fn send(
+    resources: Arc<SlotResources>,
     request: Request<WasiBody>,
     options: Option<RequestOptions>,
-) -> BoxFuture<'static, Result<Response<WasiBody>, Error>> {
-    if let Some(Outgoing(handler)) = resources.get::<Outgoing>() {
-        return handler.send(request, options);
+) -> Result<Response<WasiBody>, Error> {
+    let Some(client) = resources.get::<OutgoingClient>() else { return Err(Error::HttpRequestDenied) };
+    let timeouts = options.map(|options| RequestTimeouts {
+        connect: options.connect_timeout,
+        first_byte: options.first_byte_timeout,
+        between_bytes: options.between_bytes_timeout,
+    });
+    let sent = client.send(request, timeouts.unwrap_or_default()).await;
+    match sent {
+        Ok(response) => {
+            Ok(response.map(|body| body.map_err(move |error| logged(&resources, &error)).boxed_unsync()))
+        }
+        Err(error) => Err(logged(&resources, &error)),
     }
-    let slot = resources.slot.as_str();
-    let text = format!("an outgoing request was refused; allow its origin with apps.{slot}.outgoing");
+}
+
+/// Writes an error to the slot's log, within its budget, and returns what the guest gets.
+fn logged(resources: &SlotResources, error: &OutgoingError) -> Error {
+    let text = format!("an outgoing request failed: {error}");
     if resources.diagnoses.take(text.len()) {
-        tracing::warn!(slot, "{text}");
+        tracing::warn!(slot = resources.slot.as_str(), "{text}");
         resources.recent.add("warn", "", "outgoing".to_owned(), text);
     }
-    Box::pin(async { Err(Error::HttpRequestDenied) })
+    code(error)
+}
+
+/// Returns the code of an error; its text is for the log.
+fn code(error: &OutgoingError) -> Error {
+    match error {
+        // The interface has no code for a header that is refused.
+        OutgoingError::HttpRequestDenied { .. } | OutgoingError::HttpRequestHeaderRefused(_) => {
+            Error::HttpRequestDenied
+        }
+        OutgoingError::DestinationIpProhibited { .. } => Error::DestinationIpProhibited,
+        OutgoingError::HttpRequestUriInvalid(_) => Error::HttpRequestUriInvalid,
+        OutgoingError::HttpRequestMethodInvalid => Error::HttpRequestMethodInvalid,
+        OutgoingError::ConnectionLimitReached { .. } => Error::ConnectionLimitReached,
+        OutgoingError::DnsError(_) => Error::DnsError { rcode: None, info_code: None },
+        OutgoingError::DnsTimeout(_) => Error::DnsTimeout,
+        OutgoingError::ConnectionRefused(_) => Error::ConnectionRefused,
+        OutgoingError::ConnectionTimeout(_) => Error::ConnectionTimeout,
+        OutgoingError::DestinationUnavailable(_) => Error::DestinationUnavailable,
+        OutgoingError::TlsCertificateError(_) => Error::TlsCertificateError,
+        OutgoingError::TlsProtocolError(_) => Error::TlsProtocolError,
+        OutgoingError::ConfigurationError(_) => Error::ConfigurationError,
+        OutgoingError::HttpRequestBodySize { bytes, .. } => Error::HttpRequestBodySize(Some(*bytes)),
+        OutgoingError::ConnectionReadTimeout => Error::ConnectionReadTimeout,
+        OutgoingError::HttpResponseTimeout => Error::HttpResponseTimeout,
+        OutgoingError::HttpResponseHeaderSectionSize => Error::HttpResponseHeaderSectionSize(None),
+        OutgoingError::HttpResponseBodySize { bytes, .. } => Error::HttpResponseBodySize(Some(*bytes)),
+        OutgoingError::HttpResponseIncomplete => Error::HttpResponseIncomplete,
+        OutgoingError::ConnectionTerminated => Error::ConnectionTerminated,
+        OutgoingError::HttpUpgradeFailed => Error::HttpUpgradeFailed,
+        OutgoingError::HttpRequestBodyBroken | OutgoingError::HttpProtocolError => Error::HttpProtocolError,
+    }
 }

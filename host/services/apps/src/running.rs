@@ -19,6 +19,7 @@ use crate::{
     http::{self, App},
     instance::AppInstance,
     mounts::Mounts,
+    outgoing::AppClients,
     spec::NAME,
     trial::SlotProbe,
 };
@@ -38,6 +39,7 @@ struct RunningApp {
 /// The apps that run. One task at a time changes them.
 pub(crate) struct RunningApps {
     context: ServiceContext,
+    clients: AppClients,
     apps: BTreeMap<SlotId, RunningApp>,
     /// The entries of the host's routes, one for each listener.
     entries: BTreeSet<String>,
@@ -46,8 +48,9 @@ pub(crate) struct RunningApps {
 }
 
 impl RunningApps {
-    pub(crate) fn new(context: ServiceContext) -> Self {
-        Self { context, apps: BTreeMap::new(), entries: BTreeSet::new(), faults: Vec::new() }
+    pub(crate) fn new(context: ServiceContext) -> anyhow::Result<Self> {
+        let clients = AppClients::new(&context)?;
+        Ok(Self { context, clients, apps: BTreeMap::new(), entries: BTreeSet::new(), faults: Vec::new() })
     }
 
     /// Has exactly these apps run: adds and removes slots, routes and listeners. Apps that cannot run are reported in log and
@@ -60,6 +63,7 @@ impl RunningApps {
             self.route(&mut faults).await;
             for id in leaving {
                 self.context.remove_slot(id).await;
+                self.clients.remove(id);
                 tracing::info!(app = id.as_str(), "the app is removed");
             }
         }
@@ -98,9 +102,10 @@ impl RunningApps {
 
     async fn add(&mut self, settings: &Arc<AppSettings>) -> anyhow::Result<()> {
         let app: &AppSettings = settings;
+        let clients = &self.clients;
         check_mount(&self.context, app)?;
         let slot: Arc<Slot<AppInstance>> =
-            self.context.add_slot(app.slot.clone(), |resources| provide(app, resources)).await?;
+            self.context.add_slot(app.slot.clone(), |resources| provide(app, clients, resources)).await?;
         tracing::info!(app = app.id().as_str(), "the app is added");
         self.apps.insert(app.id(), RunningApp { slot, settings: Arc::clone(settings) });
         Ok(())
@@ -160,7 +165,8 @@ fn entry_name(listener: &ListenerKey) -> String {
 }
 
 /// Adds to a slot's resources what an app provides to its guests.
-pub(crate) fn provide(app: &AppSettings, resources: &mut SlotResources) {
+pub(crate) fn provide(app: &AppSettings, clients: &AppClients, resources: &mut SlotResources) {
+    clients.provide(app, resources);
     resources.insert(Arc::new(ConfigSecrets(app.secrets.clone())));
     if let Some(probe) = &app.probe {
         resources.insert(Arc::new(SlotProbe(probe.clone())));

@@ -7,6 +7,7 @@ use bulkhead_config::{
     slots::{Limits, SlotId},
     tables::TableSpec,
 };
+use bulkhead_outgoing::OutgoingMetrics;
 use bulkhead_rollout::LiveKeys;
 use bulkhead_runtime::{
     capabilities::CapabilitySet,
@@ -14,7 +15,8 @@ use bulkhead_runtime::{
     slots::{ServedWorld, Slot},
 };
 use bulkhead_service::{
-    Close, CommandSpec, Service, ServiceContext, ServiceFuture, Started, check_component, not_owned,
+    Close, CommandSpec, MetricRegistrar, Service, ServiceContext, ServiceFuture, Started, check_component,
+    not_owned,
 };
 use futures_util::future::LocalBoxFuture;
 use tokio::{sync::watch, task::JoinHandle, time::timeout};
@@ -24,6 +26,7 @@ use crate::{
     command::Command,
     config::AppsSettings,
     instance::AppInstance,
+    outgoing::AppClients,
     running::{self, RunningApps},
     spec::{GRANTS, NAME, SPEC},
 };
@@ -44,6 +47,10 @@ pub struct AppsPlugin;
 impl Service for AppsPlugin {
     fn spec(&self) -> ServiceSpec {
         SPEC
+    }
+
+    fn metrics(&self) -> &'static [MetricRegistrar] {
+        const { &[MetricRegistrar::of::<OutgoingMetrics>()] }
     }
 
     fn tables(&self) -> &'static [TableSpec] {
@@ -89,7 +96,7 @@ impl Service for AppsPlugin {
             let apps: &AppsSettings = context.config.table()?;
             let app = apps.apps.iter().find(|app| app.id() == slot).ok_or_else(|| not_owned(slot))?;
             let mut resources = context.resources(&app.slot)?;
-            running::provide(app, &mut resources);
+            running::provide(app, &AppClients::new(context)?, &mut resources);
             let (shared, metrics) = (context.slot_context.clone(), context.metrics.slot(slot));
             let slot: Slot<AppInstance> = Slot::new(shared, app.slot.clone(), resources, metrics);
             Ok(check_component(&slot, wasm, "check").await?.digest)
@@ -128,7 +135,7 @@ fn calls<'l>(limits: impl Iterator<Item = &'l Limits>) -> usize {
 /// Starts the apps of the configuration, and follows reloads.
 async fn build(context: &ServiceContext) -> anyhow::Result<Started> {
     let settings: &AppsSettings = context.config.table()?;
-    let mut running = RunningApps::new(context.clone());
+    let mut running = RunningApps::new(context.clone())?;
     let is_complete = running.apply(settings).await;
     tracing::info!(service = NAME, apps = settings.apps.len(), "service on");
     let (sender, receiver) = watch::channel(settings.clone());

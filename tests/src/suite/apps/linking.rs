@@ -1,6 +1,6 @@
 //! What apps may import, and what they may be built for.
 
-use bulkhead_tests::guests::{Guest, OUTGOING};
+use bulkhead_tests::guests::Guest;
 
 use super::*;
 
@@ -43,30 +43,4 @@ async fn other_release_is_refused_by_name() {
 async fn component_of_another_world_is_refused() {
     let reason = refusal(Guest::default().component()).await;
     assert!(reason.contains("it does not export wasi:http/incoming-handler@0.2.12"), "{reason}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn ungranted_outgoing_request_is_denied() {
-    // Answers 200 if its request is denied by the code of `HTTP-request-denied`, which is 15.
-    let guest = HttpGuest::handling(
-        "(local.set $at (call $new-request (call $new-fields)))
-         (drop (call $to (local.get $at) (i32.const 1) (i32.const 1024) (i32.const 11)))
-         (drop (call $for (local.get $at) (i32.const 1) (i32.const 1040) (i32.const 1)))
-         (call $send (local.get $at) (i32.const 0) (i32.const 0) (i32.const 128))
-         (if (i32.load8_u (i32.const 128)) (then unreachable))
-         (local.set $at (i32.load (i32.const 136)))
-         (call $block (call $subscribe (local.get $at)))
-         (call $response (local.get $at) (i32.const 256))
-         (local.set $length (i32.eq (i32.load8_u (i32.const 280)) (i32.const 15)))
-         (local.set $body (call $respond (local.get $out)
-            (select (i32.const 200) (i32.const 400) (local.get $length)) (call $new-fields)))
-         (call $finish (call $open (local.get $body)) (local.get $body))",
-    );
-    let guest = guest.with_imports(OUTGOING).with_data(1024, "example.org").with_data(1040, "/");
-    let host = hosting(&guest, "").start().await;
-    assert_eq!(get(&host, "/hello").await.0, 200);
-    let operator = operator::Operator::new(&host.admin_url(""), operator::READ);
-    let (_, log) = operator.get("/v1/slots/hello/logs").await;
-    assert!(log.to_string().contains("apps.hello.outgoing"), "{log}");
-    host.stop().await;
 }

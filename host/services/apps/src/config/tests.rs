@@ -82,6 +82,7 @@ fn values_of_wrong_form_are_refused() {
         ("sticky = 'ip'", "must be cookie:NAME, header:NAME or client"),
         ("cors_origins = ['a.example']", "must be an origin such as"),
         ("host = 'a.example:80'", "must be a host name without scheme and port"),
+        ("outgoing = ['a.example']", "outgoing.0.origin: must be an origin"),
         ("secrets = { a = 'x' }\nconfig = { a = 'y' }", "secrets.a: is a key of config too"),
         ("compnent = 'x'", "unknown key; did you mean component"),
     ] {
@@ -100,9 +101,16 @@ fn every_problem_of_an_app_is_reported() {
 #[test]
 fn reference_has_rows_of_apps() {
     let keys: Vec<String> = reference(&host()).into_iter().map(|key| key.path).collect();
-    for key in
-        ["component", "path_prefix", "secrets.KEY", "cpu_ms", "rollout.history", "config.KEY", "stream_ms"]
-    {
+    for key in [
+        "component",
+        "path_prefix",
+        "secrets.KEY",
+        "cpu_ms",
+        "rollout.history",
+        "config.KEY",
+        "stream_ms",
+        "outgoing[].origin",
+    ] {
         assert!(keys.contains(&format!("apps.NAME.{key}")), "{key}: {keys:?}");
     }
 }
@@ -118,7 +126,13 @@ fn live_keys_continue_an_app() {
             if live.starts_with("path") { apps(&format!("[apps.a]\n{live}")).remove(0) } else { app(live) };
         assert!(before.continues_as(&after), "{live}");
     }
-    for other in ["memory_bytes = 65536", "max_concurrent = 1", "probe = 'GET /'", "secrets = { a = 'b' }"] {
+    for other in [
+        "memory_bytes = 65536",
+        "max_concurrent = 1",
+        "probe = 'GET /'",
+        "secrets = { a = 'b' }",
+        "outgoing = ['https://a.example']",
+    ] {
         assert!(!before.continues_as(&app(other)), "{other}");
     }
 }
