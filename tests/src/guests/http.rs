@@ -6,7 +6,8 @@ use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
 /// The packages that the world needs, each after those that it uses.
-const PACKAGES: [&str; 8] = ["io", "clocks", "random", "filesystem", "sockets", "cli", "http", "config"];
+const PACKAGES: [&str; 9] =
+    ["io", "clocks", "random", "filesystem", "sockets", "cli", "http", "config", "keyvalue"];
 /// The version of those of WASI 0.2 in `wit/deps`.
 const VERSION: &str = "0.2.12";
 
@@ -220,7 +221,8 @@ impl HttpGuest {
             resolve.push_str(PathBuf::from(package), &of_version(&text, self.version)).unwrap();
         }
         let world = format!(
-            "package test:guest; world guest {{ include wasi:http/proxy@{}; import wasi:config/store@0.2.0-rc.1; }}",
+            "package test:guest; world guest {{ include wasi:http/proxy@{}; import wasi:config/store@0.2.0-rc.1; \
+             import wasi:keyvalue/store@0.2.0-draft; }}",
             self.version
         );
         let package = resolve.push_str(PathBuf::from("guest.wit"), &world).unwrap();

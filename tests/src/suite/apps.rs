@@ -3,6 +3,7 @@
 mod access;
 mod bodies;
 mod hostile;
+mod keyvalue;
 mod linking;
 mod outgoing;
 mod reload;

@@ -110,6 +110,7 @@ impl AppSettings {
         let limits = Limits { cpu_ms, deadline, response_bytes, ..slot.limits.clone() };
         limits == wanted.limits
             && slot.models == wanted.models
+            && slot.keyvalue == wanted.keyvalue
             && slot.watch == wanted.watch
             && self.secrets == other.secrets
             && self.outgoing == other.outgoing

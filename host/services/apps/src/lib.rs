@@ -13,7 +13,7 @@
 //! response, call       one call of a guest; the body of its response
 //! request              what a guest gets
 //! progress             what the parts of a call know of each other
-//! capability, instance, outgoing
+//! capability, instance, outgoing, keyvalue
 //! config, spec
 //! ```
 
@@ -24,6 +24,7 @@ mod command;
 pub mod config;
 mod http;
 mod instance;
+mod keyvalue;
 mod mounts;
 mod outgoing;
 mod progress;

@@ -18,6 +18,7 @@ use crate::{
     config::{AppSettings, AppsSettings},
     http::{self, App},
     instance::AppInstance,
+    keyvalue,
     mounts::Mounts,
     outgoing::AppClients,
     spec::NAME,
@@ -64,6 +65,7 @@ impl RunningApps {
             for id in leaving {
                 self.context.remove_slot(id).await;
                 self.clients.remove(id);
+                keyvalue::remove(&self.context, id);
                 tracing::info!(app = id.as_str(), "the app is removed");
             }
         }

@@ -4,13 +4,14 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use bulkhead_config::{
     Config, ServiceSpec,
-    slots::{Limits, SlotId},
+    slots::{Limits, Slot as SlotSettings, SlotId},
     tables::TableSpec,
 };
+use bulkhead_keyvalue::{KeyValue, KeyValueCapability, KeyValueMetrics, KeyValueSettings};
 use bulkhead_outgoing::OutgoingMetrics;
 use bulkhead_rollout::LiveKeys;
 use bulkhead_runtime::{
-    capabilities::CapabilitySet,
+    capabilities::{CapabilitySet, SlotResources},
     compile::ComponentDigest,
     slots::{ServedWorld, Slot},
 };
@@ -26,6 +27,7 @@ use crate::{
     command::Command,
     config::AppsSettings,
     instance::AppInstance,
+    keyvalue::{self, OpenStores},
     outgoing::AppClients,
     running::{self, RunningApps},
     spec::{GRANTS, NAME, SPEC},
@@ -37,6 +39,9 @@ const MORE_CALLS: usize = 64;
 const LARGEST_MEMORY: usize = 256 << 20;
 /// Largest table of a call of an app that is added later, elements.
 const LARGEST_TABLE: usize = Limits::DEFAULT.table_elements;
+/// Metrics of what apps use.
+const METRICS: &[MetricRegistrar] =
+    &[MetricRegistrar::of::<OutgoingMetrics>(), MetricRegistrar::of::<KeyValueMetrics>()];
 /// Time between two attempts to run an app that is refused.
 const RETRY: Duration = Duration::from_secs(5);
 
@@ -50,11 +55,11 @@ impl Service for AppsPlugin {
     }
 
     fn metrics(&self) -> &'static [MetricRegistrar] {
-        const { &[MetricRegistrar::of::<OutgoingMetrics>()] }
+        METRICS
     }
 
     fn tables(&self) -> &'static [TableSpec] {
-        const { &[TableSpec::of::<AppsSettings>()] }
+        const { &[TableSpec::of::<AppsSettings>(), TableSpec::of::<KeyValueSettings>()] }
     }
 
     fn served_worlds(&self) -> &'static [ServedWorld] {
@@ -71,7 +76,7 @@ impl Service for AppsPlugin {
     }
 
     fn add_capabilities(&self, capabilities: CapabilitySet) -> CapabilitySet {
-        capabilities.with(HttpCapability)
+        capabilities.with(HttpCapability).with(KeyValueCapability)
     }
 
     fn adds_slots(&self) -> bool {
@@ -80,6 +85,19 @@ impl Service for AppsPlugin {
 
     fn reserved_limits(&self, config: &Config) -> Vec<Limits> {
         config.table::<AppsSettings>().map_or_else(|_| Vec::new(), |apps| vec![room(config, apps)])
+    }
+
+    fn load<'a>(&'a self, context: &'a ServiceContext) -> ServiceFuture<'a, ()> {
+        Box::pin(keyvalue::open(context))
+    }
+
+    fn provide(
+        &self,
+        context: &ServiceContext,
+        settings: &SlotSettings,
+        resources: &mut SlotResources,
+    ) -> anyhow::Result<()> {
+        keyvalue::provide(context, settings, resources)
     }
 
     fn start<'a>(&'a self, context: &'a ServiceContext) -> ServiceFuture<'a, Started> {
@@ -146,7 +164,11 @@ async fn build(context: &ServiceContext) -> anyhow::Result<Started> {
     };
     context.reloader.subscribe(LiveKeys::always(&[NAME]), Box::new(reload)).await;
     let follower = tokio::spawn(follow(running, receiver, is_complete));
-    Ok(Started { routers: Vec::new(), open: vec![Box::new(Follower(follower))] })
+    let mut open: Vec<Box<dyn Close>> = vec![Box::new(Follower(follower))];
+    if let Some(stores) = context.extensions.get::<KeyValue>() {
+        open.push(Box::new(OpenStores(stores)));
+    }
+    Ok(Started { routers: Vec::new(), open })
 }
 
 /// Applies each configuration that a reload brings.

@@ -18,8 +18,15 @@ static APP_LIMITS: Limits = Limits {
 /// The service, which has no slot of its own: apps come from the configuration.
 pub(crate) const SPEC: ServiceSpec = ServiceSpec { name: NAME, slots: &[] };
 
-/// Interfaces beyond the general ones that an app may import.
-pub(crate) const GRANTS: &[&str] = &["wasi:io/poll", "wasi:http/types", "wasi:http/outgoing-handler"];
+/// Interfaces beyond the general ones that an app may import. What they reach, origins and stores, is listed one by one.
+pub(crate) const GRANTS: &[&str] = &[
+    "wasi:io/poll",
+    "wasi:http/types",
+    "wasi:http/outgoing-handler",
+    "wasi:keyvalue/store",
+    "wasi:keyvalue/atomics",
+    "wasi:keyvalue/batch",
+];
 
 /// Returns the specification of the slot of an app.
 pub(crate) fn slot(id: SlotId) -> SlotSpec {

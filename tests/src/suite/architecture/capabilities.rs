@@ -77,6 +77,11 @@ fn what_changes_something_is_marked_a_write() {
         "bulkhead:captcha/ledger#record-visit",
         "bulkhead:host/llm#complete",
         "wasi:http/outgoing-handler#handle",
+        "wasi:keyvalue/atomics#increment",
+        "wasi:keyvalue/batch#delete-many",
+        "wasi:keyvalue/batch#set-many",
+        "wasi:keyvalue/store#[method]bucket.delete",
+        "wasi:keyvalue/store#[method]bucket.set",
         "wasi:logging/logging#log",
     ];
     assert_eq!(writes.collect::<BTreeSet<_>>(), expected.map(str::to_owned).into());

@@ -7,8 +7,9 @@ use super::source::{Source, sources};
 /// Types that the configuration holds in private fields, by name or id.
 const HELD_BY_NAME: [&str; 2] = ["Slot", "Service"];
 /// Modules of the configuration's types: its own, and those of the services' tables.
-const MODULES: [&str; 9] = [
+const MODULES: [&str; 10] = [
     "config/src",
+    "keyvalue/src/settings",
     "models/src/config",
     "services/apps/src/config",
     "services/captcha/src/config",

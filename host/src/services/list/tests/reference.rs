@@ -15,6 +15,8 @@ fn label(path: &[String]) -> String {
         ["slots", _, "config", _] => "slots.NAME.config.KEY".to_owned(),
         ["slots", _, rest @ ..] => format!("slots.NAME.{}", rest.join(".")),
         ["apps", _, table @ ("config" | "secrets"), _] => format!("apps.NAME.{table}.KEY"),
+        ["apps", _, "outgoing[]", "headers", _] => "apps.NAME.outgoing[].headers.KEY".to_owned(),
+        ["keyvalue", "stores", _, rest] => format!("keyvalue.stores.NAME.{rest}"),
         ["apps", _, rest @ ..] => format!("apps.NAME.{}", rest.join(".")),
         ["registries", _, rest] => format!("registries.NAME.{rest}"),
         ["admin", "tokens", _, rest] => format!("admin.tokens.NAME.{rest}"),

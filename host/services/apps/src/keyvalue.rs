@@ -1,0 +1,62 @@
+//! Key-value stores: the host's are opened here, and every slot, also one of another service, gets those that it lists.
+
+use std::sync::Arc;
+
+use bulkhead_config::slots::{Slot as SlotSettings, SlotId};
+use bulkhead_keyvalue::{KeyValue, KeyValueMetrics, KeyValueSettings, SlotKeyValue};
+use bulkhead_os::clock::HostClock;
+use bulkhead_runtime::capabilities::SlotResources;
+use bulkhead_service::{Close, ServiceContext};
+use futures_util::future::LocalBoxFuture;
+
+/// Opens the stores of the configuration, if it has any.
+pub(crate) async fn open(context: &ServiceContext) -> anyhow::Result<()> {
+    let settings: &KeyValueSettings = context.config.table()?;
+    if settings.has_stores() {
+        let stores = KeyValue::open(settings, &context.config.data_dir, HostClock::system()).await?;
+        context.extensions.insert(stores);
+    }
+    Ok(())
+}
+
+/// Adds to a slot's resources the stores that its guests may open.
+pub(crate) fn provide(
+    context: &ServiceContext,
+    slot: &SlotSettings,
+    resources: &mut SlotResources,
+) -> anyhow::Result<()> {
+    if slot.keyvalue.is_empty() {
+        return Ok(());
+    }
+    let settings: &KeyValueSettings = context.config.table()?;
+    let is_unknown = |name: &&String| !settings.names().any(|known| known == name.as_str());
+    if let Some(unknown) = slot.keyvalue.iter().find(is_unknown) {
+        let key = slot.key("keyvalue");
+        anyhow::bail!(
+            "{key} names the store {unknown}, which does not exist; add [keyvalue.stores.{unknown}]"
+        );
+    }
+    // Where a component is only checked, no store is open.
+    if let Some(stores) = context.extensions.get::<KeyValue>() {
+        let metrics = context.metrics.set::<KeyValueMetrics>()?.slot(slot.id());
+        resources.insert(Arc::new(SlotKeyValue::new(&stores, slot, metrics)?));
+    }
+    Ok(())
+}
+
+/// Removes the metrics of a slot that is removed.
+pub(crate) fn remove(context: &ServiceContext, id: SlotId) {
+    if let Ok(metrics) = context.metrics.set::<KeyValueMetrics>() {
+        metrics.remove(id);
+    }
+}
+
+/// The stores of a host, which are closed with the services.
+#[derive(Debug)]
+pub(crate) struct OpenStores(pub(crate) Arc<KeyValue>);
+
+impl Close for OpenStores {
+    fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
+        Box::pin(async move { self.0.close().await })
+    }
+}

@@ -1,0 +1,54 @@
+//! Data that apps keep in key-value stores.
+
+use super::*;
+
+const STORES: &str = "[keyvalue.stores.links]\nkeys = 10\n";
+
+/// Imports of [`keeping`].
+const IMPORTS: &[(&str, &str, &str)] = &[
+    ("keyvalue/store@0.2.0-draft", "open", "$open-store (param i32 i32 i32)"),
+    ("keyvalue/store@0.2.0-draft", "[method]bucket.set", "$keep (param i32 i32 i32 i32 i32 i32)"),
+    ("keyvalue/store@0.2.0-draft", "[method]bucket.get", "$kept (param i32 i32 i32 i32)"),
+];
+
+/// An app that keeps a value in the store `links`, and answers with what is there. It traps if it may not.
+fn keeping() -> HttpGuest {
+    let guest = HttpGuest::showing(
+        "(call $open-store (i32.const 1024) (i32.const 5) (i32.const 128))
+         (if (i32.load8_u (i32.const 128)) (then unreachable))
+         (local.set $at (i32.load (i32.const 132)))
+         (call $keep (local.get $at) (i32.const 1040) (i32.const 1) (i32.const 1050) (i32.const 4)
+            (i32.const 144))
+         (if (i32.load8_u (i32.const 144)) (then unreachable))
+         (call $kept (local.get $at) (i32.const 1040) (i32.const 1) (i32.const 28))
+         (if (i32.load8_u (i32.const 28)) (then unreachable))",
+    );
+    guest.with_imports(IMPORTS).with_data(1024, "links").with_data(1040, "a").with_data(1050, "kept")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn app_keeps_values_in_a_store_that_it_lists() {
+    let host = hosting(&keeping(), &format!("keyvalue = ['links']\n{STORES}")).start().await;
+    assert_eq!(get(&host, "/hello").await, (200, "kept".to_owned()));
+    let set = "bulkhead_keyvalue_operations_total{operation=\"set\",outcome=\"ok\",slot=\"hello\"}";
+    assert_eq!(host.metric(set).await, 1.0);
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn store_that_app_does_not_list_is_refused() {
+    let host = hosting(&keeping(), STORES).start().await;
+    assert_eq!(get(&host, "/hello").await.0, 500);
+    assert_calls(&host, "trap", 1.0).await;
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unknown_store_is_reported() {
+    let host = hosting(&keeping(), &format!("keyvalue = ['lists']\n{STORES}")).start().await;
+    let (status, checks) = readiness(&host).await;
+    assert_eq!(status, 200);
+    let [(_, reason)] = &checks[..] else { panic!("{checks:?}") };
+    assert!(reason.contains("apps.hello.keyvalue names the store lists"), "{reason}");
+    host.stop().await;
+}
