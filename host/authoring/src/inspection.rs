@@ -44,8 +44,10 @@ enum ImportStatus {
 impl ImportStatus {
     fn of(contract: &Contract<'_>, import: &str) -> Self {
         match contract.import(import) {
-            None if contract.capabilities.stub(bare(import)).is_some() => Self::Stub,
-            None => Self::Granted,
+            None => match contract.capabilities.stub(bare(import), &contract.slot, contract.grants) {
+                Some(_) => Self::Stub,
+                None => Self::Granted,
+            },
             Some(Finding::Ungranted { grant, .. }) => Self::Grantable(grant),
             Some(finding) => Self::Missing(finding.to_string()),
         }

@@ -179,7 +179,8 @@ fn link(engine: &Engine, component: &Component, slot: &SlotSpec) -> wasmtime::Re
 }
 
 fn is_linked(capabilities: &CapabilitySet, import: &str) -> bool {
-    capabilities.find(bare(import)).is_some() || capabilities.stub(bare(import)).is_some()
+    let name = bare(import);
+    capabilities.find(name).is_some() || capabilities.stubs().any(|stub| stub.name == name)
 }
 
 fn link_traps(

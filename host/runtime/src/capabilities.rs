@@ -7,6 +7,7 @@ mod capability;
 mod clocks;
 mod config;
 mod host_resource;
+mod http_stub;
 mod keys;
 mod logging;
 mod random;

@@ -123,14 +123,17 @@ impl CapabilitySet {
         self
     }
 
-    /// Returns the interfaces that are importable without effect: those of the set's stubs that no capability implements.
+    /// Returns the interfaces that are importable without effect. Where a slot is granted the interface of a stub's name, it
+    /// has that instead.
     pub fn stubs(&self) -> impl Iterator<Item = &'static Stub> {
-        self.stubs.iter().filter(move |stub| self.find(stub.name).is_none())
+        self.stubs.iter()
     }
 
-    /// Returns the stub of a name without its version.
-    pub fn stub(&self, name: &str) -> Option<&'static Stub> {
-        self.stubs().find(|stub| stub.name == name)
+    /// Returns the stub that a slot has under a name without its version, with these grants of the configuration.
+    pub fn stub(&self, name: &str, slot: &SlotSpec, grants: &[String]) -> Option<&'static Stub> {
+        let stub = self.stubs.iter().find(|stub| stub.name == name)?;
+        let is_granted = |interface| self.is_granted(interface, slot, grants);
+        (!self.find(name).is_some_and(is_granted)).then_some(stub)
     }
 
     /// Returns every interface once, under the name that it has now.
@@ -181,7 +184,7 @@ impl CapabilitySet {
     }
 
     /// Makes the interfaces importable that a slot is granted, by its description or by these `grants` of the
-    /// configuration: each under its name, and under those that it had before. Adds the stubs.
+    /// configuration: each under its name, and under those that it had before. Adds the stubs of the others.
     ///
     /// # Errors
     /// When two capabilities implement the same interface.
@@ -197,7 +200,7 @@ impl CapabilitySet {
                 (interface.add_to_linker)(&mut linker.instance(&format!("{before:?}"))?)?;
             }
         }
-        for stub in self.stubs() {
+        for stub in self.stubs.iter().filter(|stub| self.stub(stub.name, slot, grants).is_some()) {
             (stub.add_to_linker)(&mut linker.instance(&format!("{stub:?}"))?)?;
         }
         Ok(())

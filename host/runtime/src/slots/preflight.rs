@@ -264,11 +264,11 @@ impl Contract<'_> {
     pub fn import(&self, wanted: &str) -> Option<Finding> {
         let wanted = wanted.to_owned();
         let (name, _) = split(&wanted);
+        if let Some(stub) = self.capabilities.stub(name, &self.slot, self.grants) {
+            let offered = format!("{stub:?}");
+            return (!compatible(&wanted, &offered)).then_some(Finding::OtherVersion { wanted, offered });
+        }
         let Some(interface) = self.capabilities.find(name) else {
-            if let Some(stub) = self.capabilities.stub(name) {
-                let offered = format!("{stub:?}");
-                return (!compatible(&wanted, &offered)).then_some(Finding::OtherVersion { wanted, offered });
-            }
             let names = self.capabilities.names().chain(self.capabilities.stubs().map(|stub| stub.name));
             // Never a name that is deprecated.
             let now = |near| self.capabilities.find(near).map_or(near, |interface| interface.name);

@@ -13,7 +13,11 @@ use std::{
 
 use bulkhead_authoring::AuthorCommand;
 use bulkhead_cli::{Configuration, exit::UsageError, output};
-use bulkhead_config::{Config, registries::Reference, slots::SlotId};
+use bulkhead_config::{
+    Config,
+    registries::Reference,
+    slots::{Slot, SlotId},
+};
 use bulkhead_rollout::registry::{Pulled, Registries};
 use bulkhead_runtime::{capabilities::CapabilitySet, slots};
 use clap::{
@@ -77,7 +81,8 @@ impl Command {
         for (import, now) in deprecated(&capabilities, &imports) {
             output::line(format_args!("warning: {name} imports {import}, which is deprecated; use {now}"))?;
         }
-        let stubs = stubs(&capabilities, &imports);
+        let stubs =
+            config.slots.get(slot).map(|slot| stubs(&capabilities, slot, &imports)).unwrap_or_default();
         if !stubs.is_empty() {
             output::line(format_args!("stubs: {}", stubs.join(", ")))?;
         }
@@ -100,10 +105,11 @@ fn deprecated<'a>(
     named.filter(|(import, now)| now != *import)
 }
 
-/// Returns the imports that are stubs, without versions.
-fn stubs(capabilities: &CapabilitySet, imports: &[String]) -> Vec<&'static str> {
+/// Returns the imports that are stubs for a slot, without versions.
+fn stubs(capabilities: &CapabilitySet, slot: &Slot, imports: &[String]) -> Vec<&'static str> {
     let names = imports.iter().map(|import| import.split_once('@').map_or(&**import, |(name, _)| name));
-    names.filter_map(|name| capabilities.stub(name)).map(|stub| stub.name).collect()
+    let stubs = names.filter_map(|name| capabilities.stub(name, &slot.spec, &slot.grants));
+    stubs.map(|stub| stub.name).collect()
 }
 
 /// Returns the parser of a component's file name or reference.

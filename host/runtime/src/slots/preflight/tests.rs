@@ -194,10 +194,39 @@ fn export_of_other_version_names_wanted_version() {
 
 #[test]
 fn interface_not_offered_cannot_be_granted() {
-    for name in ["wasi:http/types", "wasi:http/outgoing-handler", "wasi:keyvalue/store"] {
+    for name in ["wasi:http/incoming-handler", "wasi:cli/run", "wasi:keyvalue/store"] {
         let import = format!("{name}@0.2.12");
         let findings = findings(EXPORTS, &[&import], &[name]);
         assert!(findings.iter().any(|finding| finding.contains("not offered by this host")), "{findings:?}");
+    }
+}
+
+#[test]
+fn a_granted_interface_replaces_its_stub() {
+    struct Types;
+
+    impl Capability for Types {
+        fn interfaces(&self) -> &'static [Interface] {
+            &[Interface {
+                name: "wasi:http/types",
+                version: "0.2.12",
+                is_general: false,
+                functions: &[],
+                add_to_linker: |_| Ok(()),
+            }]
+        }
+    }
+
+    let capabilities = capabilities::general().with(Types);
+    let granted = ["wasi:http/types".to_owned()];
+    for (grants, has_stub) in [(&[][..], true), (&granted[..], false)] {
+        let contract = contract(grants, &capabilities);
+        let stub = capabilities.stub("wasi:http/types", &contract.slot, grants);
+        assert_eq!(stub.is_some(), has_stub, "{grants:?}");
+        assert_eq!(contract.import("wasi:http/types@0.2.10"), None, "{grants:?}");
+        let mut linker = wasmtime::component::Linker::new(&wasmtime::Engine::default());
+        let linked = capabilities.add_to_linker(&mut linker, &contract.slot, grants);
+        assert!(linked.is_ok(), "{grants:?}: {linked:?}");
     }
 }
 
