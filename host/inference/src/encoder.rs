@@ -1,4 +1,4 @@
-//! Encoders of BERT's shape (BERT, MiniLM, RoBERTa, XLM-R, e5, bge, gte): from token ids to vectors.
+//! Encoders of BERT's shape (BERT, MiniLM, RoBERTa, XLM-R, DistilBERT, MPNet, e5, bge, gte): from token ids to vectors.
 //!
 //! The mathematics is that of transformers' `BertModel`: word, position and type vectors are added and
 //! normalised; each layer is self-attention and a feed-forward block, each added to its input and normalised
@@ -9,6 +9,7 @@ mod dtype;
 mod forward;
 mod packed;
 pub(crate) mod parallel;
+mod relative;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -27,6 +28,9 @@ pub use forward::Scratch;
 /// Tokens that go through a layer together: more gains nothing, and their activations would leave the second
 /// cache.
 pub const UNIT_TOKENS: usize = 512;
+
+/// The mark of a token of the second of two texts, beside its id: models with two types of tokens tell them apart.
+pub const SECOND_TEXT: u32 = 1 << 31;
 
 /// Settings of an encoder.
 #[derive(Clone, Debug, Default)]
@@ -135,6 +139,11 @@ impl Encoder {
         self.dtype
     }
 
+    /// Returns the kernel's operations, for what follows the encoder.
+    pub(crate) fn operations(&self) -> &'static Operations {
+        self.operations
+    }
+
     /// Returns the kernel in use.
     #[must_use]
     pub fn kernel(&self) -> Kernel {
@@ -161,8 +170,8 @@ impl Encoder {
         (layers * tokens * token) as u64
     }
 
-    /// Embeds texts: the ids of text t are `ids[offsets[t]..offsets[t + 1]]`, special tokens among them; its
-    /// vector, not normalised, goes to `out[t * dims..]`. A vector depends on its text alone, to the last bit.
+    /// Embeds texts: the ids of text t are `ids[offsets[t]..offsets[t + 1]]`, special tokens among them, those of the
+    /// second of two texts with [`SECOND_TEXT`]; its vector, not normalised, goes to `out[t * dims..]`. A vector depends on its text alone, to the last bit.
     ///
     /// # Errors
     ///
@@ -234,7 +243,7 @@ impl Encoder {
             }
             let vocabulary = self.vocabulary();
             let ids = ids.get(*from..*to).unwrap_or_default();
-            if let Some(id) = ids.iter().find(|id| **id as usize >= vocabulary) {
+            if let Some(id) = ids.iter().find(|id| (**id & !SECOND_TEXT) as usize >= vocabulary) {
                 return Err(EmbedError::Vocabulary { text, id: *id, vocabulary });
             }
         }

@@ -56,6 +56,8 @@ impl Default for EngineOptions {
 pub enum Input {
     /// To be tokenised.
     Text(String),
+    /// Two texts, such as a question and a passage, to be tokenised as one.
+    Pair(Arc<str>, String),
     /// Token ids that are used as they are: the caller adds special tokens and prompt, and truncates.
     Ids(Vec<u32>),
 }
@@ -64,6 +66,7 @@ impl Input {
     fn bytes(&self) -> usize {
         match self {
             Self::Text(text) => text.len(),
+            Self::Pair(first, second) => first.len() + second.len(),
             Self::Ids(ids) => size_of_val(ids.as_slice()),
         }
     }
@@ -72,6 +75,7 @@ impl Input {
     fn estimated_tokens(&self, model: &Model) -> usize {
         match self {
             Self::Text(text) => model.estimated_tokens(text.len()),
+            Self::Pair(first, second) => model.estimated_tokens(first.len() + second.len()),
             Self::Ids(ids) => ids.len(),
         }
     }
@@ -99,11 +103,11 @@ pub struct Request {
 /// Vectors, and their cost.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Embedded {
-    /// `[n, dims]` f32, row by row, in the order of the texts.
+    /// `[n, dims]` f32, row by row, in the order of the texts; logits of a classifier.
     pub vectors: Vec<f32>,
     /// Length of a vector.
     pub dims: usize,
-    /// Vectors of each text's tokens; empty unless they were asked for and the model makes them.
+    /// Vectors of each text's tokens or weights of terms; empty unless they were asked for and the model makes them.
     pub token_vectors: Vec<TokenVectors>,
     /// Tokens that were embedded, special tokens included.
     pub tokens: usize,

@@ -17,7 +17,8 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-pub use self::family::{Architecture, Family};
+pub use self::family::{Architecture, Family, ModelTask};
+pub use self::modules::{DenseModule, TermModule};
 pub use self::prompts::Prompts;
 use self::provenance::Provenance;
 pub use self::weights_source::WeightsSource;
@@ -36,6 +37,12 @@ pub struct ModelFolder {
     pub path: PathBuf,
     /// Encoder or static model.
     pub family: Family,
+    /// What an encoder's vectors become.
+    pub task: ModelTask,
+    /// Dense layers after the pooling, in their order.
+    pub dense: Vec<DenseModule>,
+    /// How the weights of terms are pooled.
+    pub terms: TermModule,
     /// The configuration file, as it is.
     pub config: Value,
     /// Where the configuration file lies: `config.json`, or `config_sentence_transformers.json` in some static
@@ -72,9 +79,17 @@ impl ModelFolder {
         let layout = layout::find(path)?;
         let config: Value = json::read(&layout.config)?;
         let family = family::detect(&layout, &config)?;
+        let task = match family {
+            Family::Encoder(_) => family::task(&layout, &config),
+            Family::Static => ModelTask::Embed,
+        };
         let (pooling, normalize, max_length) = match family {
             Family::Encoder(architecture) => (
-                modules::pooling(&layout.root, layout.modules.as_deref())?,
+                match task {
+                    ModelTask::Embed => modules::pooling(&layout.root, layout.modules.as_deref())?,
+                    // Classifiers look at the first token.
+                    ModelTask::Classify | ModelTask::Terms => Pooling::Cls,
+                },
                 modules::normalize(layout.modules.as_deref()),
                 length::encoder(&layout, &config, architecture)?,
             ),
@@ -96,6 +111,9 @@ impl ModelFolder {
         Ok(Self {
             path: path.to_path_buf(),
             family,
+            task,
+            dense: modules::dense(&layout.root, layout.modules.as_deref(), family != Family::Static)?,
+            terms: modules::terms(&layout.root, layout.modules.as_deref())?,
             lower_case: length::sentence_bert(&layout)?.do_lower_case,
             prompts: prompts::read(&layout.root)?,
             provenance: Provenance::read(&layout.root)?,
@@ -136,9 +154,11 @@ impl ModelFolder {
     /// When neither the configuration nor the weights' header tells it.
     pub fn dims(&self) -> Result<usize, LoadError> {
         match self.family {
+            Family::Encoder(_) if let Some(last) = self.dense.last() => Ok(last.outputs),
             Family::Encoder(_) => self
                 .config
                 .get("hidden_size")
+                .or(self.config.get("dim"))
                 .and_then(Value::as_u64)
                 .and_then(|size| usize::try_from(size).ok())
                 .filter(|size| *size > 0)

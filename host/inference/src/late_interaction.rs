@@ -8,6 +8,7 @@ pub(crate) mod tests;
 
 use std::path::Path;
 
+use bulkhead_heads::{Term, dot};
 use sha2::{Digest, Sha256};
 
 use crate::error::LoadError;
@@ -20,15 +21,18 @@ pub const FILE: &str = "late_interaction.safetensors";
 /// Smallest importance: an unimportant word still decides between equals.
 const LEAST_IMPORTANCE: f32 = 0.05;
 
-/// Vectors of a text's tokens, without those of the prompt and special ones.
+/// What a text has beside its vector: vectors of its tokens, without those of the prompt and special ones unless all
+/// were asked for, or weights of terms.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TokenVectors {
-    /// `[tokens, dims]`, each of length 1.
+    /// `[tokens, dims]`, each of length 1 unless all were asked for.
     pub vectors: Vec<f32>,
     /// Length of a vector.
     pub dims: usize,
     /// Importance of each token of a question; greater than 0.
     pub importance: Vec<f32>,
+    /// Weights of the vocabulary's terms.
+    pub terms: Vec<Term>,
 }
 
 /// The projection by which a model makes them.
@@ -98,17 +102,4 @@ impl LateInteraction {
         }
         found
     }
-}
-
-/// Multiplies with sixteen sums side by side, which the compiler keeps in vector registers.
-fn dot(left: &[f32], right: &[f32]) -> f32 {
-    let ((lefts, left_rest), (rights, right_rest)) = (left.as_chunks::<16>(), right.as_chunks::<16>());
-    let mut sums = [0.0_f32; 16];
-    for (left, right) in lefts.iter().zip(rights) {
-        for ((sum, left), right) in sums.iter_mut().zip(left).zip(right) {
-            *sum += left * right;
-        }
-    }
-    let rest: f32 = left_rest.iter().zip(right_rest).map(|(left, right)| left * right).sum();
-    sums.iter().sum::<f32>() + rest
 }

@@ -13,8 +13,8 @@
 //! - `pooling`: from token vectors to a text's vector
 //! - `folder`, `tensors`, `tensor_shape`, `atomic_file`, `progress`, `error`: a model's files
 //!
-//! From text to token ids is the crate `bulkhead-tokenizers`, and matrix products for each instruction set are
-//! `bulkhead-kernels`.
+//! From text to token ids is the crate `bulkhead-tokenizers`, what follows an encoder is `bulkhead-heads`, and matrix
+//! products for each instruction set are `bulkhead-kernels`.
 
 mod atomic_file;
 pub mod catalog;

@@ -2,12 +2,13 @@
 
 mod batch;
 mod cache;
+mod heads;
 mod inspect;
 mod speed;
 #[cfg(test)]
 pub(crate) mod tests;
+mod tokens;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,14 +19,19 @@ use crate::folder::{Family, ModelFolder, WeightsSource};
 use crate::late_interaction::LateInteraction;
 use crate::pooling::Pooling;
 use crate::progress::Silent;
-use crate::static_model::{self, StaticModel};
+use crate::static_model::StaticModel;
 use bulkhead_kernels::Kernel;
-use bulkhead_tokenizers::{EncodeOptions, Token, TokenizeError, Tokenizer};
+use bulkhead_tokenizers::Tokenizer;
 
+use self::heads::ModelHead;
 use self::speed::MeasuredSpeed;
 
+pub use self::heads::ModelOutput;
 pub use self::inspect::inspect;
 pub(crate) use self::speed::LEAST_TOKENS;
+pub use self::tokens::{TextError, Tokenized};
+pub use crate::folder::ModelTask;
+pub use bulkhead_heads::{ScoreFunction, SequenceClassifier, Term};
 pub use bulkhead_tokenizers::TruncationSide;
 
 pub(crate) use crate::encoder::parallel::WorkGroup;
@@ -53,11 +59,11 @@ pub struct LoadOptions {
 /// The description of a model.
 #[derive(Clone, Debug)]
 pub struct Description {
-    /// Length of its vectors.
+    /// Length of its vectors, or the number of a classifier's labels.
     pub dims: usize,
     /// Most tokens of a text, special tokens included.
     pub max_input_length: usize,
-    /// `mean`, `cls` or `last_token`.
+    /// `mean`, `cls` or `last_token`; `splade` of a model that weighs terms.
     pub pooling: &'static str,
     /// What it calculates with.
     pub dtype: String,
@@ -88,52 +94,15 @@ pub struct EmbedOptions {
     pub dimensions: Option<usize>,
     /// Vectors of the tokens too, where the model makes them.
     pub token_vectors: bool,
-}
-
-/// A text that cannot be embedded.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TextError {
-    /// It has more tokens than the model takes, and was not to be cut.
-    #[error("it has {}, the limit is {limit}", tokens(*count, *limit))]
-    TooLong {
-        /// Tokens, special tokens included; `None` if it is so long that they were not all counted.
-        count: Option<usize>,
-        /// The limit.
-        limit: usize,
-    },
-    /// One of its token ids is outside the vocabulary.
-    #[error("it has the token id {id}, the vocabulary ends before {bound}")]
-    Id {
-        /// The id.
-        id: u32,
-        /// The first that there is not.
-        bound: u32,
-    },
-    /// It has no tokens.
-    #[error("it has no tokens")]
-    Empty,
-    /// It cannot be tokenised.
-    #[error("it cannot be tokenised: {0}")]
-    Tokenize(String),
-}
-
-fn tokens(count: Option<usize>, limit: usize) -> String {
-    count.map_or_else(|| format!("more than {limit} tokens"), |count| format!("{count} tokens"))
-}
-
-/// The token ids of a text.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tokenized {
-    /// The ids, special tokens included where the model wants them.
-    pub ids: Vec<u32>,
-    /// Whether the text was cut.
-    pub truncated: bool,
+    /// What is made of a text.
+    pub output: ModelOutput,
 }
 
 /// A loaded model, shared by all who embed with it.
 pub struct Model {
     description: Description,
     network: Network,
+    head: ModelHead,
     late_interaction: Option<LateInteraction>,
     speed: MeasuredSpeed,
 }
@@ -176,12 +145,16 @@ impl Model {
             return Err(LoadError::malformed(&folder.tokenizer, reason));
         }
         let late_interaction = LateInteraction::open(&folder.path, encoder.dims())?;
+        let head = ModelHead::open(folder, &encoder)?;
         let most = folder.max_length.unwrap_or(usize::MAX).min(encoder.max_tokens());
-        let pooling = options.pooling.unwrap_or(folder.pooling);
+        let pooling = match folder.task {
+            ModelTask::Embed => options.pooling.unwrap_or(folder.pooling),
+            ModelTask::Classify | ModelTask::Terms => folder.pooling,
+        };
         let description = Description {
-            dims: encoder.dims(),
+            dims: head.outputs(encoder.dims()),
             max_input_length: options.max_input_length.unwrap_or(MAX_INPUT_LENGTH).min(most),
-            pooling: pooling.name(),
+            pooling: if folder.task == ModelTask::Terms { "splade" } else { pooling.name() },
             dtype: encoder.dtype().name().to_owned(),
             normalize: folder.normalize.unwrap_or(true),
             prompts: folder.prompts.by_name.clone(),
@@ -191,6 +164,7 @@ impl Model {
         };
         Ok(Self {
             description,
+            head,
             late_interaction,
             speed: MeasuredSpeed::default(),
             network: Network::Encoder(Arc::new(encoder), pooling, Box::new(tokenizer)),
@@ -216,6 +190,7 @@ impl Model {
         };
         Ok(Self {
             description,
+            head: ModelHead::Plain,
             late_interaction: None,
             speed: MeasuredSpeed::default(),
             network: Network::Static(Box::new(model)),
@@ -227,9 +202,17 @@ impl Model {
         &self.description
     }
 
-    /// Returns the length of its vectors.
+    /// Returns the length of its vectors, or the number of a classifier's labels.
     pub fn dims(&self) -> usize {
         self.description.dims
+    }
+
+    /// Returns the length of raw vectors: those that [`Self::embed`] writes and [`Self::finish`] takes.
+    pub fn width(&self) -> usize {
+        match &self.network {
+            Network::Encoder(encoder, ..) => encoder.dims(),
+            _ => self.description.dims,
+        }
     }
 
     /// Returns whether texts gain by being embedded together.
@@ -237,58 +220,8 @@ impl Model {
         !matches!(self.network, Network::Static(_))
     }
 
-    /// Returns a text's token ids, cut to the model's limit unless that is to be refused.
-    ///
-    /// # Errors
-    ///
-    /// When the text is too long and not to be cut, or cannot be tokenised.
-    pub fn tokenize(&self, text: &str, options: &EmbedOptions) -> Result<Tokenized, TextError> {
-        let prompt = options.prompt.as_deref();
-        let text = prompt.map_or(Cow::Borrowed(text), |prompt| Cow::Owned(format!("{prompt}{text}")));
-        let limit = self.description.max_input_length;
-        let encode = EncodeOptions { limit, side: options.side, special_tokens: self.is_encoder() };
-        let mut ids = Vec::new();
-        let encoded = self.tokenizer().encode(&text, encode, &mut ids);
-        let encoded = encoded.map_err(|error: TokenizeError| TextError::Tokenize(error.to_string()))?;
-        let truncated = encoded.is_cut();
-        if truncated && options.refuse_long {
-            return Err(TextError::TooLong { count: encoded.count, limit });
-        }
-        Ok(Tokenized { ids, truncated })
-    }
-
-    /// Checks token ids that the caller made, special tokens included.
-    ///
-    /// # Errors
-    ///
-    /// When there are none or too many, or one is outside the vocabulary.
-    pub fn take_ids(&self, ids: &[u32]) -> Result<Tokenized, TextError> {
-        let (count, limit) = (ids.len(), self.description.max_input_length);
-        if count == 0 {
-            return Err(TextError::Empty);
-        }
-        if count > limit {
-            return Err(TextError::TooLong { count: Some(count), limit });
-        }
-        let bound = self.tokenizer().id_bound(self.is_encoder());
-        match ids.iter().find(|id| **id >= bound) {
-            Some(id) => Err(TextError::Id { id: *id, bound }),
-            None => Ok(Tokenized { ids: ids.to_vec(), truncated: false }),
-        }
-    }
-
-    /// Returns a text's tokens with their places in it, uncut.
-    ///
-    /// # Errors
-    ///
-    /// When the text cannot be tokenised.
-    pub fn tokens(&self, text: &str, special_tokens: bool) -> Result<Vec<Token>, TextError> {
-        let tokens = self.tokenizer().tokens(text, special_tokens && self.is_encoder());
-        tokens.map_err(|error| TextError::Tokenize(error.to_string()))
-    }
-
     /// Embeds texts whose ids lie one after the other in `ids`, text `i` from `offsets[i]` to `offsets[i + 1]`.
-    /// Writes `[n, dims]` f32 vectors into `out`; [`Model::finish`] makes them what a caller wants.
+    /// Writes `[n, width]` f32 vectors into `out`; [`Model::finish`] makes them what a caller wants.
     ///
     /// # Errors
     ///
@@ -315,15 +248,5 @@ impl Model {
             #[cfg(test)]
             Network::Faulty { model, .. } => model.tokenizer(),
         }
-    }
-
-    /// Cuts and scales a raw vector as the caller wants it.
-    pub fn finish<'v>(&self, vector: &'v mut [f32], options: &EmbedOptions) -> &'v [f32] {
-        let kept = options.dimensions.unwrap_or(vector.len()).min(vector.len());
-        let (vector, _) = vector.split_at_mut(kept);
-        if options.normalize.unwrap_or(self.description.normalize) {
-            static_model::normalize(vector);
-        }
-        vector
     }
 }

@@ -68,7 +68,7 @@ impl From<Options> for EmbedParameters {
             },
             normalize: options.normalize,
             dimensions: options.dimensions.map(u64::from),
-            token_vectors: false,
+            ..Self::default()
         }
     }
 }

@@ -12,6 +12,7 @@ mod model_ref;
 mod names;
 pub mod nn;
 mod requests;
+mod scores;
 mod wait;
 
 use std::{path::Path, sync::Arc};
@@ -30,6 +31,7 @@ pub use self::{
     model::{EmbedParameters, InferenceError, ServedModel},
     model_ref::{load_options, models_dir, packed_dir},
     names::NameError,
+    scores::RankedText,
     wait::CallTerms,
 };
 use self::{config::EmbeddingSettings, metrics::InferenceMetrics, model_ref::ModelRef};

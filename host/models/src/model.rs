@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use bulkhead_inference::{
     engine::Failure,
-    model::{EmbedOptions, Model, TruncationSide},
+    model::{EmbedOptions, Model, ModelOutput, ModelTask, TruncationSide},
 };
 use bulkhead_telemetry::quoted;
 
@@ -42,6 +42,8 @@ pub struct EmbedParameters {
     pub dimensions: Option<u64>,
     /// Whether token vectors are returned too, where the model has them.
     pub token_vectors: bool,
+    /// What is made of a text.
+    pub output: ModelOutput,
 }
 
 /// Why there are no vectors.
@@ -155,6 +157,7 @@ impl ServedModel {
 
     /// Checks the parameters and returns the options of the engine.
     pub(super) fn options(&self, parameters: &EmbedParameters) -> Result<EmbedOptions, InferenceError> {
+        self.check_output(parameters.output)?;
         let dims = self.model.dims();
         let dimensions = match parameters.dimensions {
             None => None,
@@ -175,7 +178,29 @@ impl ServedModel {
             normalize: parameters.normalize,
             dimensions,
             token_vectors: parameters.token_vectors,
+            output: parameters.output,
         })
+    }
+
+    /// Checks that the model makes such a thing of a text.
+    fn check_output(&self, output: ModelOutput) -> Result<(), InferenceError> {
+        let task = self.model.task();
+        let made = match output {
+            ModelOutput::Vector => task == ModelTask::Embed,
+            ModelOutput::AllTokens => task == ModelTask::Embed && self.model.batches(),
+            ModelOutput::Scores => task == ModelTask::Classify,
+            ModelOutput::Terms => task == ModelTask::Terms,
+        };
+        if made {
+            return Ok(());
+        }
+        let makes = match task {
+            ModelTask::Embed if self.model.batches() => "embeds texts: /embed, /embed_all",
+            ModelTask::Embed => "embeds texts by a table: /embed",
+            ModelTask::Classify => "scores texts and pairs of texts: /rerank, /predict",
+            ModelTask::Terms => "weighs the terms of texts: /embed_sparse",
+        };
+        Err(InferenceError::Invalid(format!("model `{}` {makes}; it gives nothing else", self.id)))
     }
 }
 

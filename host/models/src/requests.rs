@@ -45,7 +45,7 @@ impl Inference {
         self.run(model, ids.into_iter().map(Input::Ids).collect(), parameters, terms).await
     }
 
-    async fn run(
+    pub(super) async fn run(
         &self,
         model: &ServedModel,
         texts: Vec<Input>,

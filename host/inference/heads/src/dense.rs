@@ -51,8 +51,8 @@ impl DenseLayer {
     }
 }
 
-/// Multiplies with sixteen sums side by side, which the compiler keeps in vector registers.
-fn dot(left: &[f32], right: &[f32]) -> f32 {
+/// Returns the dot product of two vectors, with sixteen sums side by side, which the compiler keeps in vector registers.
+pub fn dot(left: &[f32], right: &[f32]) -> f32 {
     let ((lefts, left_rest), (rights, right_rest)) = (left.as_chunks::<16>(), right.as_chunks::<16>());
     let mut sums = [0.0_f32; 16];
     for (left, right) in lefts.iter().zip(rights) {

@@ -15,7 +15,7 @@ mod vocabulary;
 
 pub use activation::HeadActivation;
 pub use classifier::{SequenceClassifier, TensorNames};
-pub use dense::DenseLayer;
+pub use dense::{DenseLayer, dot};
 pub use score::ScoreFunction;
 pub use source::{HeadError, TensorSource, TensorValues};
 pub use vocabulary::{Term, TermPooling, VocabularyHead};

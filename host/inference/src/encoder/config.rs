@@ -8,7 +8,7 @@ use crate::error::LoadError;
 use bulkhead_kernels::Activation;
 
 /// Architectures (without the task's suffix, as in `BertModel`) that have BERT's shape.
-const SERVED: [&str; 4] = ["Bert", "XLMRoberta", "Roberta", "Camembert"];
+const SERVED: [&str; 6] = ["Bert", "XLMRoberta", "Roberta", "Camembert", "DistilBert", "MPNet"];
 /// The largest size in a configuration: sums of that many products of bytes fit 32 bits, and all products of
 /// sizes 64.
 const LARGEST: usize = 1 << 16;
@@ -19,17 +19,24 @@ struct File {
     architectures: Option<Vec<String>>,
     model_type: Option<String>,
     vocab_size: usize,
+    // The other names are DistilBERT's.
+    #[serde(alias = "dim")]
     hidden_size: usize,
+    #[serde(alias = "n_layers")]
     num_hidden_layers: usize,
+    #[serde(alias = "n_heads")]
     num_attention_heads: usize,
+    #[serde(alias = "hidden_dim")]
     intermediate_size: usize,
     max_position_embeddings: usize,
     #[serde(default)]
     type_vocab_size: usize,
     #[serde(default = "bert_epsilon")]
     layer_norm_eps: f32,
-    #[serde(default = "gelu")]
+    #[serde(default = "gelu", alias = "activation")]
     hidden_act: String,
+    #[serde(default = "mpnet_buckets")]
+    relative_attention_num_buckets: usize,
     pad_token_id: Option<usize>,
     position_embedding_type: Option<String>,
     #[serde(default)]
@@ -44,6 +51,21 @@ fn gelu() -> String {
     "gelu".to_owned()
 }
 
+fn mpnet_buckets() -> usize {
+    32
+}
+
+/// How an architecture names its tensors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Naming {
+    /// BERT, RoBERTa and their kin.
+    Bert,
+    /// DistilBERT.
+    DistilBert,
+    /// MPNet.
+    Mpnet,
+}
+
 /// The shape of an encoder.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Config {
@@ -56,8 +78,11 @@ pub(crate) struct Config {
     pub(crate) positions: usize,
     /// The first token's row: 0 for BERT, padding id + 1 for RoBERTa and its kin.
     pub(crate) first_position: usize,
-    /// Whether there is a table of token types, whose row 0 is added to every token.
+    /// Rows of the table of token types: row 0 is added to every token but those of a second text, which get row 1.
     pub(crate) types: usize,
+    /// Distances that have a bias of attention of their own, near and far in either direction; 0 without biases.
+    pub(crate) buckets: usize,
+    pub(crate) naming: Naming,
     pub(crate) epsilon: f32,
     pub(crate) activation: Activation,
 }
@@ -129,6 +154,7 @@ impl File {
             ("num_attention_heads", self.num_attention_heads, LARGEST),
             ("intermediate_size", self.intermediate_size, LARGEST),
             ("max_position_embeddings", self.max_position_embeddings, LARGEST),
+            ("relative_attention_num_buckets", self.relative_attention_num_buckets, 1 << 10),
         ];
         for (name, value, most) in sizes {
             if value == 0 || value > most {
@@ -151,12 +177,8 @@ impl File {
             }
         };
         // transformers' RobertaEmbeddings: position ids start after the padding id.
-        let bert = match (&self.architectures, &self.model_type) {
-            (_, Some(kind)) => kind == "bert",
-            (Some(names), None) => names.first().is_some_and(|name| name.starts_with("Bert")),
-            (None, None) => true,
-        };
-        let first_position = if bert { 0 } else { self.pad_token_id.unwrap_or(1).saturating_add(1) };
+        let (naming, from_zero) = self.naming();
+        let first_position = if from_zero { 0 } else { self.pad_token_id.unwrap_or(1).saturating_add(1) };
         if first_position >= self.max_position_embeddings {
             return Err(format!("`pad_token_id` leaves none of {} positions", self.max_position_embeddings));
         }
@@ -168,9 +190,30 @@ impl File {
             inner: self.intermediate_size,
             positions: self.max_position_embeddings,
             first_position,
-            types: self.type_vocab_size,
+            types: if naming == Naming::Bert { self.type_vocab_size } else { 0 },
+            buckets: if naming == Naming::Mpnet { self.relative_attention_num_buckets } else { 0 },
+            naming,
             epsilon: self.layer_norm_eps,
             activation,
         })
+    }
+
+    /// Returns how the tensors are named, and whether positions begin at 0.
+    fn naming(&self) -> (Naming, bool) {
+        let named = self.architectures.as_deref().and_then(|names| names.first());
+        let kind = match (&self.model_type, named) {
+            (Some(kind), _) => kind.replace('-', ""),
+            (None, Some(name)) => {
+                let end = name.find("Model").or_else(|| name.find("For")).unwrap_or(name.len());
+                name.get(..end).unwrap_or(name).to_ascii_lowercase()
+            }
+            (None, None) => "bert".to_owned(),
+        };
+        match kind.as_str() {
+            "bert" => (Naming::Bert, true),
+            "distilbert" => (Naming::DistilBert, true),
+            "mpnet" => (Naming::Mpnet, false),
+            _ => (Naming::Bert, false),
+        }
     }
 }

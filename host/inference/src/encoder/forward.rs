@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::packed::{self, Layer, Linear};
-use super::{BatchHooks, Dtype, Encoder, TokenRows, unit};
+use super::{BatchHooks, Dtype, Encoder, SECOND_TEXT, TokenRows, unit};
 use crate::pooling::Pooling;
 use bulkhead_kernels::panels::{BytesMut, ROW_PAD, RowsI8, pad_inner};
 use bulkhead_kernels::{AttentionScratch, Finish, Heads, Norm};
@@ -150,8 +150,9 @@ impl Encoder {
         let width = layout.hidden;
         let positions = self.packed.f32s(layout.positions);
         let positions = positions.chunks_exact(width).skip(self.config.first_position + first);
+        let second = self.packed.f32s(layout.second);
         for ((id, position), row) in ids.iter().zip(positions).zip(rows.chunks_exact_mut(width)) {
-            let word = *id as usize;
+            let word = (*id & !SECOND_TEXT) as usize;
             let span = word * width..(word + 1) * width;
             match self.dtype {
                 Dtype::Float32 => {
@@ -167,6 +168,9 @@ impl Encoder {
                         *x = f32::from(*word) * scale + position;
                     }
                 }
+            }
+            if *id & SECOND_TEXT != 0 {
+                row.iter_mut().zip(second).for_each(|(x, step)| *x += step);
             }
         }
     }
@@ -194,7 +198,7 @@ impl Encoder {
             let (from, to) = ((from - first - start) * width, (to - first - start) * width);
             let qkv = qkv.get(3 * from..3 * to).unwrap_or_default();
             let context = context.get_mut(from..to).unwrap_or_default();
-            self.operations.attention(qkv, 0, self.heads(), &mut block.attention, context);
+            self.attend(qkv, 0, 0..self.config.heads, &mut block.attention, context);
         }
         self.add_product(context, width, &layer.project, 0, &mut block.bytes, rows);
         self.norm(rows, start, &layer.attention_norm, bytes);

@@ -7,6 +7,7 @@ mod build;
 mod damage;
 mod file;
 mod layout;
+mod names;
 #[cfg(test)]
 mod tests;
 

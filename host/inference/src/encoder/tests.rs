@@ -170,7 +170,7 @@ fn refusal(toy: &Toy) -> LoadError {
 #[test]
 fn other_architectures_are_refused_by_name() {
     for name in
-        ["NewModel", "DistilBertModel", "MPNetModel", "ModernBertModel", "LlamaForCausalLM", "Nothing"]
+        ["NewModel", "ElectraModel", "NomicBertModel", "ModernBertModel", "LlamaForCausalLM", "Nothing"]
     {
         let fault = refusal(&Toy { architecture: name, ..Toy::default() });
         assert!(

@@ -85,6 +85,7 @@ fn tokenize(
         let Some(text) = job.request.texts.get(index) else { return Vec::new() };
         let tokenized = match text {
             Input::Text(text) => job.model.tokenize(text, &job.request.options),
+            Input::Pair(first, second) => job.model.tokenize_pair(first, second, &job.request.options),
             Input::Ids(ids) => job.model.take_ids(ids),
         };
         match tokenized {
@@ -148,7 +149,7 @@ fn batch(
         offsets.push(ids.len());
     }
     let started = Instant::now();
-    let mut vectors = vec![0.0; texts.len() * model.dims()];
+    let mut vectors = vec![0.0; texts.len() * model.width()];
     let token_vectors = vec![None; texts.len()];
     let mut hooks =
         RunningHooks { queue, model, texts, token_vectors, running, behind, elsewhere: Duration::ZERO };
@@ -170,11 +171,11 @@ fn batch(
         model.record_speed(ids.len(), time.saturating_mul(threads));
     }
     let per_token = time / u32::try_from(ids.len()).unwrap_or(u32::MAX).max(1);
-    let vectors = vectors.chunks_exact_mut(model.dims().max(1));
+    let vectors = vectors.chunks_exact_mut(model.width().max(1));
     for ((text, vector), token_vectors) in texts.iter().zip(vectors).zip(token_vectors) {
         text.job.spent(per_token * u32::try_from(text.ids.len()).unwrap_or(u32::MAX));
         let vector = model.finish(vector, &text.job.request.options);
-        text.job.vector(text.index, vector, token_vectors);
+        text.job.vector(text.index, &vector, token_vectors);
     }
     Ok(())
 }

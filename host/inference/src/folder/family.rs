@@ -8,7 +8,11 @@ use crate::error::LoadError;
 use crate::tensors::Tensors;
 
 /// The architectures that refusals list.
-const SERVED: &str = "BertModel, RobertaModel, XLMRobertaModel, CamembertModel and model2vec's StaticModel";
+const SERVED: &str = "BertModel, RobertaModel, XLMRobertaModel, CamembertModel, DistilBertModel, MPNetModel, each also \
+                      ForMaskedLM and ForSequenceClassification, and model2vec's StaticModel";
+
+/// The end of a classifier's class.
+const CLASSIFIER: &str = "ForSequenceClassification";
 
 /// The two families of models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +30,21 @@ pub enum Architecture {
     Bert,
     /// RoBERTa, XLM-R, CamemBERT: the same layers, positions begin at the padding id plus 1.
     Roberta,
+    /// DistilBERT: the same layers, positions begin at 0.
+    DistilBert,
+    /// MPNet: attention has biases by distance, positions begin at the padding id plus 1.
+    Mpnet,
+}
+
+/// What an encoder's vectors of tokens become.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModelTask {
+    /// The vector of a text.
+    Embed,
+    /// Scores of labels, for a text or a pair of texts.
+    Classify,
+    /// Weights of the vocabulary's terms.
+    Terms,
 }
 
 /// Detects the family from the modules, the configuration, or failing both the names of the tensors.
@@ -47,17 +66,33 @@ pub fn detect(layout: &Layout, config: &Value) -> Result<Family, LoadError> {
         served: SERVED.to_owned(),
     };
     // Code of the model's own means layers of the model's own, whatever the class is called.
-    if let Some(own) = config.get("auto_map").and_then(|map| map.get("AutoModel")).and_then(Value::as_str) {
+    let own = ["AutoModel", "AutoModelForSequenceClassification", "AutoModelForMaskedLM"];
+    let own = own.into_iter().find_map(|class| config.get("auto_map")?.get(class)?.as_str());
+    if let Some(own) = own {
         return Err(refused(own));
     }
-    // A classifier or reranker has the same layers but gives no embedding worth having.
-    let embeds = class.is_none_or(|class| {
-        class.ends_with("Model") || class.ends_with("ForMaskedLM") || class.ends_with("ForPreTraining")
-    });
+    let tasks = ["Model", "ForMaskedLM", "ForPreTraining", CLASSIFIER];
+    if class.is_some_and(|class| !tasks.into_iter().any(|task| class.ends_with(task))) {
+        return Err(refused(name));
+    }
     match kind {
-        "bert" if embeds => Ok(Family::Encoder(Architecture::Bert)),
-        "roberta" | "xlm-roberta" | "camembert" if embeds => Ok(Family::Encoder(Architecture::Roberta)),
+        "bert" => Ok(Family::Encoder(Architecture::Bert)),
+        "roberta" | "xlm-roberta" | "camembert" => Ok(Family::Encoder(Architecture::Roberta)),
+        "distilbert" => Ok(Family::Encoder(Architecture::DistilBert)),
+        "mpnet" => Ok(Family::Encoder(Architecture::Mpnet)),
         _ => Err(refused(name)),
+    }
+}
+
+/// Returns what an encoder's vectors become: as its class says, or its modules.
+pub fn task(layout: &Layout, config: &Value) -> ModelTask {
+    let class = config.get("architectures").and_then(|list| list.get(0)).and_then(Value::as_str);
+    if class.is_some_and(|class| class.ends_with(CLASSIFIER)) {
+        ModelTask::Classify
+    } else if layout.modules.iter().flatten().any(|module| module.weighs_terms()) {
+        ModelTask::Terms
+    } else {
+        ModelTask::Embed
     }
 }
 

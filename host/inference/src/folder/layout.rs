@@ -72,7 +72,9 @@ fn missing(path: &Path) -> String {
         [CONFIG, TOKENIZER].into_iter().filter(|name| !path.join(name).is_file()).collect();
     lacking.extend((!shards::weights(path).is_file()).then_some(WEIGHTS));
     let mut reason = format!("this is not a model folder: {} missing", lacking.join(", "));
-    if ["pytorch_model.bin", "model.onnx", "onnx"].iter().any(|name| path.join(name).exists()) {
+    if path.join(shards::PICKLED).exists() {
+        reason += &format!("; {}: {}", shards::PICKLED, shards::CONVERT);
+    } else if ["model.onnx", "onnx"].iter().any(|name| path.join(name).exists()) {
         reason += "; the weights must be stored as safetensors";
     }
     reason

@@ -46,9 +46,9 @@ pub fn encoder(
     let number =
         |name: &str| config.get(name).and_then(Value::as_u64).and_then(|value| usize::try_from(value).ok());
     let positions = number("max_position_embeddings").map(|positions| match architecture {
-        Architecture::Bert => positions,
+        Architecture::Bert | Architecture::DistilBert => positions,
         // RoBERTa's positions begin after the padding id.
-        Architecture::Roberta => {
+        Architecture::Roberta | Architecture::Mpnet => {
             positions.saturating_sub(number("pad_token_id").unwrap_or(1).saturating_add(1))
         }
     });

@@ -134,8 +134,8 @@ fn architectures_that_are_not_served_are_named() {
         (json!({ "architectures": ["NomicBertModel"], "model_type": "nomic_bert" }), "`NomicBertModel`"),
         (json!({ "model_type": "qwen3" }), "`qwen3`"),
         (
-            json!({ "architectures": ["BertForSequenceClassification"], "model_type": "bert" }),
-            "`BertForSequenceClassification`",
+            json!({ "architectures": ["BertForTokenClassification"], "model_type": "bert" }),
+            "`BertForTokenClassification`",
         ),
         (
             json!({ "architectures": ["BertModel"], "model_type": "bert", "auto_map": { "AutoModel": "modeling.OwnBert" } }),
@@ -154,11 +154,58 @@ fn architectures_that_are_not_served_are_named() {
 #[test]
 fn modules_that_are_not_served_are_named() {
     let folder = encoder(bert());
-    write(folder.path(), "modules.json", modules(&[("", "Transformer"), ("2_Dense", "Dense")]));
+    write(folder.path(), "modules.json", modules(&[("", "Transformer"), ("2_LSTM", "LSTM")]));
     let text = refusal(folder.path());
-    assert!(text.contains("modules.json") && text.contains("Dense"), "{text}");
+    assert!(text.contains("modules.json") && text.contains("LSTM"), "{text}");
+    write(folder.path(), "modules.json", modules(&[("", "Transformer"), ("2_Dense", "Dense")]));
+    assert!(refusal(folder.path()).contains("Dense` is served only after the pooling"));
     write(folder.path(), "modules.json", modules(&[("../elsewhere", "Transformer")]));
     assert!(refusal(folder.path()).contains("leads out"));
+}
+
+#[test]
+fn task_follows_class_and_modules() {
+    let classifier = json!({
+        "architectures": ["MPNetForSequenceClassification"], "model_type": "mpnet", "hidden_size": 4,
+        "max_position_embeddings": 514,
+    });
+    let model = ModelFolder::open(encoder(classifier).path()).unwrap();
+    assert_eq!((model.family, model.task), (Family::Encoder(Architecture::Mpnet), ModelTask::Classify));
+    assert_eq!((model.pooling, model.max_length), (Pooling::Cls, Some(512)));
+    let sparse = json!({
+        "architectures": ["DistilBertForMaskedLM"], "model_type": "distilbert", "dim": 4,
+        "max_position_embeddings": 512,
+    });
+    let folder = encoder(sparse);
+    assert_eq!(ModelFolder::open(folder.path()).unwrap().task, ModelTask::Embed);
+    write(
+        folder.path(),
+        "modules.json",
+        modules(&[("", "MLMTransformer"), ("1_SpladePooling", "SpladePooling")]),
+    );
+    let model = ModelFolder::open(folder.path()).unwrap();
+    assert_eq!((model.task, model.terms.pooling_strategy.as_str()), (ModelTask::Terms, "max"));
+    assert_eq!(model.dims().unwrap(), 4);
+    write(folder.path(), "1_SpladePooling/config.json", json!({ "pooling_strategy": "sum" }));
+    assert_eq!(ModelFolder::open(folder.path()).unwrap().terms.pooling_strategy, "sum");
+}
+
+#[test]
+fn dense_layers_give_the_length() {
+    let folder = encoder(bert());
+    let path = folder.path();
+    write(
+        path,
+        "modules.json",
+        modules(&[("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Dense", "Dense")]),
+    );
+    write(path, "1_Pooling/config.json", json!({ "pooling_mode_mean_tokens": true }));
+    write(path, "2_Dense/config.json", json!({ "in_features": 4, "out_features": 2 }));
+    let model = ModelFolder::open(path).unwrap();
+    assert_eq!((model.dims().unwrap(), model.dense.len()), (2, 1));
+    assert!(model.dense[0].has_bias && model.dense[0].activation.ends_with("Tanh"));
+    write(path, "2_Dense/pytorch_model.bin", "");
+    assert!(refusal(path).contains("2_Dense/pytorch_model.bin: pickled weights"));
 }
 
 #[test]
@@ -246,7 +293,7 @@ fn folders_without_a_model() {
     let folder = TempDir::new().unwrap();
     assert!(refusal(folder.path()).contains("config.json, tokenizer.json, model.safetensors missing"));
     write(folder.path(), "pytorch_model.bin", "");
-    assert!(refusal(folder.path()).contains("must be stored as safetensors"));
+    assert!(refusal(folder.path()).contains("convert them in that folder: python -c"));
     write(folder.path(), "model.safetensors.index.json", "");
     assert!(refusal(folder.path()).contains(": config.json, tokenizer.json missing"));
     assert!(refusal(&folder.path().join("none")).contains("none"));

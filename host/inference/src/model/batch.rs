@@ -40,6 +40,9 @@ impl Model {
         rows: TokenRows<'_>,
         options: &EmbedOptions,
     ) -> Option<TokenVectors> {
+        if let Some(found) = self.head.of_tokens(rows, self.width(), options.output) {
+            return Some(found);
+        }
         let late_interaction = self.late_interaction.as_ref().filter(|_| options.token_vectors)?;
         let around = self.tokenize("", options).ok()?.ids;
         let alike = |(own, other): &(&u32, &u32)| own == other;

@@ -67,6 +67,8 @@ pub fn inspect(folder: &Path, progress: &mut dyn Progress) -> Result<Inspection,
     let (family, default) = match model.family {
         Family::Encoder(Architecture::Bert) => ("encoder", "BertModel"),
         Family::Encoder(Architecture::Roberta) => ("encoder", "RobertaModel"),
+        Family::Encoder(Architecture::DistilBert) => ("encoder", "DistilBertModel"),
+        Family::Encoder(Architecture::Mpnet) => ("encoder", "MPNetModel"),
         Family::Static => ("static", "StaticModel"),
     };
     let named = model.config.get("architectures").and_then(|list| list.get(0)).and_then(Value::as_str);
@@ -99,7 +101,11 @@ pub fn inspect(folder: &Path, progress: &mut dyn Progress) -> Result<Inspection,
         pooling: model.pooling.name(),
         normalize: model.normalize.unwrap_or(true),
         max_length: model.max_length,
-        layers: model.config.get("num_hidden_layers").and_then(Value::as_u64),
+        layers: model
+            .config
+            .get("num_hidden_layers")
+            .or(model.config.get("n_layers"))
+            .and_then(Value::as_u64),
         prompts,
         default_prompt,
         source,

@@ -9,6 +9,12 @@ use crate::error::LoadError;
 
 /// Weights in one file.
 pub(crate) const WEIGHTS: &str = "model.safetensors";
+/// Weights in a form that is not read.
+pub(crate) const PICKLED: &str = "pytorch_model.bin";
+/// What to do about it.
+pub(crate) const CONVERT: &str = "pickled weights can run code and are not read; convert them in that folder: python -c \
+     \"import torch; from safetensors.torch import save_file; w = torch.load('pytorch_model.bin', weights_only=True); \
+     save_file({k: v.clone().contiguous() for k, v in w.items()}, 'model.safetensors')\"";
 /// The list of several files.
 pub(crate) const INDEX: &str = "model.safetensors.index.json";
 

@@ -1,14 +1,12 @@
 //! The packer of a safetensors file into the packed image.
 
 use super::layout::{Layout, Linear, Norm, Section};
+use super::names::{LayerNames, PREFIXES, RELATIVE};
 use crate::encoder::config::Config;
 use crate::encoder::dtype::Dtype;
 use crate::error::LoadError;
 use crate::tensors::{Tensor, Tensors};
 use bulkhead_kernels::panels::{channel_sum, nearest_i8, pack_channel_f32, pack_channel_i8};
-
-/// Where a checkpoint of a task keeps its encoder.
-const PREFIXES: [&str; 5] = ["", "bert.", "roberta.", "model.", "encoder."];
 
 /// The tensors of a model, all present and of the right shapes.
 pub(super) struct Source<'a> {
@@ -17,6 +15,8 @@ pub(super) struct Source<'a> {
     words: Tensor<'a>,
     positions: Tensor<'a>,
     types: Option<Tensor<'a>>,
+    /// `[buckets, heads]`.
+    relative: Option<Tensor<'a>>,
     norm: Pair<'a>,
     layers: Vec<SourceLayer<'a>>,
 }
@@ -85,25 +85,28 @@ impl<'a> Source<'a> {
             let bias = tensors.require(&format!("{prefix}{name}.beta"), &[hidden])?;
             Ok(Pair { name: format!("{prefix}{name}"), weight, bias })
         };
+        let names = LayerNames::of(config.naming);
         let layer = |index: usize| -> Result<SourceLayer<'a>, LoadError> {
-            let of = |part: &str| format!("encoder.layer.{index}.{part}");
+            let of = |part: &str| format!("{}.{index}.{part}", names.layers);
             Ok(SourceLayer {
-                query: pair(&of("attention.self.query"), &[hidden, hidden])?,
-                key: pair(&of("attention.self.key"), &[hidden, hidden])?,
-                value: pair(&of("attention.self.value"), &[hidden, hidden])?,
-                project: pair(&of("attention.output.dense"), &[hidden, hidden])?,
-                attention_norm: norm(&of("attention.output.LayerNorm"))?,
-                up: pair(&of("intermediate.dense"), &[inner, hidden])?,
-                down: pair(&of("output.dense"), &[hidden, inner])?,
-                output_norm: norm(&of("output.LayerNorm"))?,
+                query: pair(&of(names.query), &[hidden, hidden])?,
+                key: pair(&of(names.key), &[hidden, hidden])?,
+                value: pair(&of(names.value), &[hidden, hidden])?,
+                project: pair(&of(names.project), &[hidden, hidden])?,
+                attention_norm: norm(&of(names.attention_norm))?,
+                up: pair(&of(names.up), &[inner, hidden])?,
+                down: pair(&of(names.down), &[hidden, inner])?,
+                output_norm: norm(&of(names.output_norm))?,
             })
         };
+        let relative = || tensors.require(&format!("{prefix}{RELATIVE}"), &[config.buckets, config.heads]);
         Ok(Self {
             tensors,
             config,
             words: table("word", config.vocabulary)?,
             positions: table("position", config.positions)?,
             types: if config.types > 0 { Some(table("token_type", config.types)?) } else { None },
+            relative: if config.buckets > 0 { Some(relative()?) } else { None },
             norm: norm("embeddings.LayerNorm")?,
             layers: (0..config.layers).map(layer).collect::<Result<_, _>>()?,
         })
@@ -161,13 +164,27 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Writes words, and positions with the type's vector added.
+    /// Writes words, positions with the first type's vector added, the step to the second type, and biases of
+    /// attention.
     fn tables(&mut self) -> Result<(), LoadError> {
         let (source, hidden) = (self.source, self.layout.hidden);
         let types = match source.types {
             Some(types) => source.elements("token_type_embeddings", types, 0)?,
             None => vec![0.0; source.config.hidden],
         };
+        if let Some(table) = source.types.filter(|_| source.config.types > 1) {
+            let mut second = source.elements("token_type_embeddings", table, 1)?;
+            second.iter_mut().zip(&types).for_each(|(x, first)| *x -= first);
+            self.put(self.layout.second, 0, &second);
+        }
+        for bucket in 0..source.config.buckets {
+            let Some(table) = source.relative else { break };
+            // Of base two, as the scores that they are added to.
+            for (head, bias) in source.elements(RELATIVE, table, bucket)?.iter().enumerate() {
+                let at = head * source.config.buckets + bucket;
+                self.put(self.layout.relative, at, &[bias * std::f32::consts::LOG2_E]);
+            }
+        }
         for index in 0..source.config.positions {
             let mut row = source.elements("position_embeddings", source.positions, index)?;
             row.iter_mut().zip(&types).for_each(|(x, more)| *x += more);

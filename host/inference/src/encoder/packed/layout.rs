@@ -78,6 +78,10 @@ pub(crate) struct Layout {
     pub(crate) word_scale: Section,
     /// `[positions][hidden]` f32, with row 0 of the token types added.
     pub(crate) positions: Section,
+    /// `[hidden]` f32: row 1 of the token types less row 0; empty where there is no row 1.
+    pub(crate) second: Section,
+    /// `[heads][buckets]` f32: what is added to scores of attention, by distance; empty without.
+    pub(crate) relative: Section,
     pub(crate) norm: Norm,
     pub(crate) layers: Vec<Layer>,
     /// `[hidden]` zeros: the bias of all parts but the first.
@@ -155,6 +159,8 @@ impl Layout {
             Dtype::Float32 => (cursor.f32s(config.vocabulary * hidden), cursor.f32s(0)),
         };
         let positions = cursor.f32s(config.positions * hidden);
+        let second = cursor.f32s(if config.types > 1 { hidden } else { 0 });
+        let relative = cursor.f32s(config.heads * config.buckets);
         let norm = cursor.norm(hidden);
         let layers = (0..config.layers)
             .map(|_| Layer {
@@ -168,7 +174,21 @@ impl Layout {
             .collect();
         let zeros = cursor.f32s(hidden);
         let length = cursor.at;
-        Self { dtype, hidden, head, inner, words, word_scale, positions, norm, layers, zeros, length }
+        Self {
+            dtype,
+            hidden,
+            head,
+            inner,
+            words,
+            word_scale,
+            positions,
+            second,
+            relative,
+            norm,
+            layers,
+            zeros,
+            length,
+        }
     }
 
     /// Returns what distinguishes this layout from others, for a cache file's header.

@@ -10,8 +10,8 @@ use super::{Shared, Text};
 use crate::encoder::Dtype;
 use crate::encoder::forward::{Input, Out, Quantised, Scratch, room};
 use crate::encoder::packed::Layer;
+use bulkhead_kernels::Finish;
 use bulkhead_kernels::LANES;
-use bulkhead_kernels::{Finish, Heads};
 
 /// Threads beyond these would wait more than work.
 const MOST_THREADS: usize = 4;
@@ -152,8 +152,7 @@ impl Columns {
         }
         let mut context = context.write();
         let context = room(&mut context, tokens * width);
-        let heads = Heads { heads: heads.len(), ..encoder.heads() };
-        encoder.operations.attention(qkv, 0, heads, &mut block.attention, context);
+        encoder.attend(qkv, 0, heads.clone(), &mut block.attention, context);
     }
 
     /// Computes the share's columns of what is normalised after attention.

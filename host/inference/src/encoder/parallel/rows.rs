@@ -65,7 +65,7 @@ impl Rows {
                 to.copy_from_slice(&part.read());
             }
             let context = room(&mut scratch.context, (end - start) * width);
-            encoder.operations.attention(qkv, start, encoder.heads(), &mut scratch.attention, context);
+            encoder.attend(qkv, start, 0..encoder.config.heads, &mut scratch.attention, context);
             encoder.add_product(context, width, &layer.project, 0, &mut scratch.bytes, hidden);
             encoder.norm(hidden, 0, &layer.attention_norm, bytes);
             encoder.feed(layer, hidden, bytes, scratch);

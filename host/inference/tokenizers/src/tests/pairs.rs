@@ -46,7 +46,7 @@ fn pair_of_bert_has_two_types() {
     for tokenizer in &tokenizers {
         let (a, b) = (plain(tokenizer, "hello world"), plain(tokenizer, "worlds"));
         let (ids, encoded) = pair(tokenizer, "hello world", "worlds", ALL);
-        assert_eq!(ids, [&[2], a.as_slice(), &[3], &b, &[3]].concat());
+        assert_eq!(ids, [&[2], a.as_slice(), &[3], b.as_slice(), &[3]].concat());
         assert_eq!(encoded.second, b.len() + 1);
         assert!(!encoded.encoded.is_cut());
     }
@@ -60,7 +60,7 @@ fn pair_of_roberta_has_one_type() {
     for tokenizer in &tokenizers {
         let (a, b) = (plain(tokenizer, "hello"), plain(tokenizer, "world"));
         let (ids, encoded) = pair(tokenizer, "hello", "world", ALL);
-        assert_eq!(ids, [&[2], a.as_slice(), &[3, 3], &b, &[3]].concat());
+        assert_eq!(ids, [&[2], a.as_slice(), &[3, 3], b.as_slice(), &[3]].concat());
         assert_eq!(encoded.second, 0);
     }
 }

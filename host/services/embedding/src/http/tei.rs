@@ -72,7 +72,7 @@ async fn answer(
         side,
         normalize: state.normalized(model, body.normalize),
         dimensions: body.dimensions,
-        token_vectors: false,
+        ..EmbedParameters::default()
     };
     let work = Work::begin(&body.inputs.0);
     let embedded = state.service.embed(caller, model, body.inputs.0, &parameters).await?;
