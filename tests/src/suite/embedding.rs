@@ -11,6 +11,7 @@ mod operations;
 mod parity;
 mod probe;
 mod published;
+mod rerank;
 mod tei;
 mod variables;
 

@@ -7,11 +7,17 @@ pub mod error;
 mod error_form;
 mod floats;
 mod health;
+mod model_run;
+mod model_type;
 mod observe;
 mod openai;
 mod openapi;
+mod predict;
 mod request;
+mod rerank;
+mod similarity;
 mod tei;
+mod token_outputs;
 mod work;
 
 use std::sync::Arc;
@@ -150,6 +156,21 @@ fn contradiction(_: &Uri) -> Response {
     EmbeddingApiError::contradicting_forwarded().into_response()
 }
 
+/// Returns the routes that rank, classify and compare texts, and those that give what tokens have.
+fn scores() -> Router<Arc<EmbeddingState>> {
+    let below = |path: &str| {
+        Router::new()
+            .route(&format!("{path}/rerank"), post(rerank::rerank))
+            .route(&format!("{path}/predict"), post(predict::predict))
+            .route(&format!("{path}/similarity"), post(similarity::similarity))
+            .route(&format!("{path}/embed_all"), post(token_outputs::embed_all))
+            .route(&format!("{path}/embed_sparse"), post(token_outputs::embed_sparse))
+    };
+    let versions =
+        Router::new().route("/v1/rerank", post(rerank::rerank)).route("/v2/rerank", post(rerank::rerank));
+    below("").merge(below("/tei/{model_id}")).merge(versions)
+}
+
 /// Returns all routes. Other paths are left to the router that merges or nests this one.
 pub fn router(state: Arc<EmbeddingState>) -> Router {
     let guarded = Router::new()
@@ -166,6 +187,7 @@ pub fn router(state: Arc<EmbeddingState>) -> Router {
         .route("/tei/{model_id}/info", get(tei::info_of))
         .route("/tei/{model_id}/tokenize", post(tei::tokenize_with))
         .route("/tei/{model_id}/v1/embeddings", post(openai::embeddings_with))
+        .merge(scores())
         .method_not_allowed_fallback(async || HostError::METHOD_NOT_ALLOWED)
         .layer(middleware::from_fn_with_state(Arc::clone(&state), auth::admit));
     let public = Router::new()

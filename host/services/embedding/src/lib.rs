@@ -16,7 +16,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bulkhead_inference::{engine::Embedded, tokenizer::Token};
+use bulkhead_inference::{
+    engine::{Embedded, Input},
+    tokenizer::Token,
+};
 use bulkhead_models::{
     CallTerms, EmbedParameters, Inference, InferenceError, ServedModel, metrics::EmbeddingRefusal,
 };
@@ -96,6 +99,23 @@ impl EmbeddingService {
                 Ok(embedded)
             }
         }
+    }
+
+    /// Runs `model` on texts and pairs of texts.
+    ///
+    /// # Errors
+    /// See [`InferenceError`].
+    pub async fn run_inputs(
+        &self,
+        caller: &RequestCaller,
+        model: &ServedModel,
+        inputs: Vec<Input>,
+        parameters: &EmbedParameters,
+    ) -> Result<Embedded, InferenceError> {
+        self.admit(caller)?;
+        let embedded = self.inference.run_inputs(model, inputs, parameters, self.terms(caller)).await?;
+        caller.spend(embedded.tokens);
+        Ok(embedded)
     }
 
     /// Tokenises each of `texts` with its prompt, and converts the tokens with `show`.

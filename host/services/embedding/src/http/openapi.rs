@@ -1,5 +1,7 @@
 //! `GET /openapi.json`: the description of the service as OpenAPI 3.1.
 
+mod scores;
+
 use std::sync::Arc;
 
 use axum::{Json, extract::State};
@@ -49,6 +51,9 @@ fn paths() -> Value {
         let operation =
             posting("Embed texts, as OpenAI", "EmbeddingsRequest", "Embeddings", named, &EMBED_ERRORS);
         add(path, "post", with_openai_errors(operation));
+    }
+    for (path, operation) in scores::operations() {
+        add(&path, "post", operation);
     }
     add("/info", "get", getting("The default model", "Info", &[], &["400", "401", "503"]));
     let segment = [parameter("model_id", "A model's alias, else the last segment of its id")];
@@ -145,6 +150,14 @@ fn responses() -> Value {
 }
 
 fn schemas() -> Value {
+    let mut all = embedding_schemas();
+    if let Some(all) = all.as_object_mut() {
+        all.extend(scores::schemas());
+    }
+    all
+}
+
+fn embedding_schemas() -> Value {
     let texts = json!({ "oneOf": [
         { "type": "string", "minLength": 1 },
         { "type": "array", "minItems": 1, "items": { "type": "string", "minLength": 1 } },

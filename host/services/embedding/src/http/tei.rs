@@ -23,6 +23,7 @@ use super::{
     EmbeddingState,
     error::EmbeddingApiError,
     floats,
+    model_type::model_type,
     observe::ModelLabel,
     request::{EmbedBody, JsonObject, TokenizeBody, TruncationDirection, reject_model_parameter},
     work::Work,
@@ -122,7 +123,7 @@ fn record(state: &EmbeddingState, model: &ServedModel) -> Value {
         "source": about.source.source,
         "revision": about.source.revision,
         "model_dtype": about.dtype,
-        "model_type": { "embedding": { "pooling": about.pooling } },
+        "model_type": model_type(model),
         "served_model_name": model.path_name(),
         "prompts": about.prompts,
         "max_concurrent_requests": state.service.inference.queue_texts(),
@@ -193,7 +194,7 @@ impl AsRef<[u8]> for TokenRow {
 
 /// Returns the parts of a JSON list: the separator and the tokens of each text, and the end. They hold as many permits of
 /// `free` as they have bytes; a larger response needs all permits.
-fn token_list(
+pub(super) fn token_list(
     rows: Vec<Vec<u8>>,
     free: &Arc<Semaphore>,
 ) -> Result<impl Iterator<Item = Result<Bytes, Infallible>> + use<>, EmbeddingApiError> {

@@ -7,7 +7,7 @@ use axum::{
     http::{HeaderMap, HeaderName, HeaderValue, header},
     response::{IntoResponse as _, Response},
 };
-use bulkhead_inference::engine::Embedded;
+use bulkhead_inference::engine::{Embedded, Input};
 use bulkhead_models::ServedModel;
 
 use super::observe::{EmbeddingWork, ModelLabel};
@@ -55,8 +55,24 @@ impl Work {
         Self { began: Instant::now(), characters: texts.iter().map(|text| text.chars().count()).sum() }
     }
 
+    /// Begins the work on texts and pairs of texts.
+    pub fn begin_inputs(inputs: &[Input]) -> Self {
+        let count = |text: &str| text.chars().count();
+        let characters = inputs.iter().map(|input| match input {
+            Input::Text(text) => count(text),
+            Input::Pair(first, second) => count(first) + count(second),
+            Input::Ids(_) => 0,
+        });
+        Self { began: Instant::now(), characters: characters.sum() }
+    }
+
     /// Answers `text`, the JSON of vectors, with the headers.
     pub fn answer(self, model: &ServedModel, embedded: &Embedded, text: Vec<u8>) -> Response {
+        (ModelLabel::of(model), EmbeddingWork::of(embedded), self.headers(embedded), text).into_response()
+    }
+
+    /// Returns the headers of an answer.
+    pub fn headers(self, embedded: &Embedded) -> HeaderMap {
         let mut headers = HeaderMap::new();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(X_COMPUTE_TYPE, HeaderValue::from_static("cpu"));
@@ -78,7 +94,7 @@ impl Work {
         if let Some(zero) = zero_vectors(embedded) {
             headers.insert(X_ZERO_VECTORS, zero);
         }
-        (ModelLabel::of(model), EmbeddingWork::of(embedded), headers, text).into_response()
+        headers
     }
 }
 

@@ -1,0 +1,168 @@
+//! `/predict`: the labels of texts and pairs of texts, in the form of text-embeddings-inference.
+
+use axum::{extract::Path, response::Response};
+use bulkhead_inference::{
+    engine::Input,
+    model::{ModelOutput, ModelTask, TruncationSide},
+};
+use bulkhead_models::{EmbedParameters, InferenceError, ServedModel};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    error::EmbeddingApiError,
+    model_run::ModelRun,
+    request::{JsonObject, TruncationDirection},
+};
+
+/// Most scores of a response.
+const MOST_SCORES: usize = 1 << 18;
+/// What an operator can do where no model classifies.
+const WANTED: &str = "classifies texts; name a model of the kind ForSequenceClassification";
+
+/// The texts of a request.
+#[derive(Debug, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "inputs must be a string, a pair of strings, or a list of lists of one or two strings"
+)]
+enum PredictInputs {
+    Text(String),
+    Pair(Vec<String>),
+    Batch(Vec<Vec<String>>),
+}
+
+/// Body of `/predict`. Unknown members are ignored.
+#[derive(Debug, Deserialize)]
+pub struct PredictBody {
+    inputs: PredictInputs,
+    #[serde(default)]
+    raw_scores: Option<bool>,
+    #[serde(default)]
+    truncate: Option<bool>,
+    #[serde(default)]
+    truncation_direction: Option<TruncationDirection>,
+}
+
+/// A label and its score.
+#[derive(Debug, Serialize)]
+struct Prediction<'l> {
+    score: f32,
+    label: &'l str,
+}
+
+impl PredictInputs {
+    /// Returns the inputs of the model, and whether they are a batch.
+    fn read(self) -> Result<(Vec<Input>, bool), EmbeddingApiError> {
+        match self {
+            Self::Text(text) => Ok((vec![Input::Text(text)], false)),
+            Self::Pair(texts) => Ok((vec![input(texts)?], false)),
+            Self::Batch(batch) => Ok((batch.into_iter().map(input).collect::<Result<_, _>>()?, true)),
+        }
+    }
+}
+
+/// Returns one text or a pair as an input of the model.
+fn input(texts: Vec<String>) -> Result<Input, EmbeddingApiError> {
+    let count = texts.len();
+    let mut texts = texts.into_iter();
+    match (texts.next(), texts.next(), texts.next()) {
+        (Some(text), None, _) => Ok(Input::Text(text)),
+        (Some(first), Some(second), None) => Ok(Input::Pair(first.into(), second)),
+        _ => Err(EmbeddingApiError::invalid(format_args!(
+            "an input is one text or a pair, not {count} texts; a batch is a list of lists"
+        ))),
+    }
+}
+
+/// Answers `POST /predict` and `POST /tei/{model_id}/predict`.
+pub async fn predict(
+    run: ModelRun,
+    path: Option<Path<String>>,
+    JsonObject(body): JsonObject<PredictBody>,
+) -> Result<Response, EmbeddingApiError> {
+    let segment = path.as_ref().map(|Path(segment)| segment.as_str());
+    let classifies = |model: &ServedModel| model.model.task() == ModelTask::Classify;
+    let (inputs, is_batch) = body.inputs.read()?;
+    let model = run.model(segment, classifies, WANTED)?;
+    let labels = model.classifier()?.labels();
+    if inputs.len().saturating_mul(labels.len()) > MOST_SCORES {
+        let most = (MOST_SCORES / labels.len().max(1)).max(1);
+        return Err(EmbeddingApiError::invalid(format_args!(
+            "the response would have more than {MOST_SCORES} scores; send at most {most} inputs"
+        )));
+    }
+    let parameters = EmbedParameters {
+        truncate: body.truncate,
+        side: match body.truncation_direction.unwrap_or_default() {
+            TruncationDirection::Left => TruncationSide::Left,
+            TruncationDirection::Right => TruncationSide::Right,
+        },
+        output: ModelOutput::Scores,
+        ..EmbedParameters::default()
+    };
+    let (work, embedded) = run.run(model, inputs, parameters).await?;
+    let scores = model.scores(&embedded, body.raw_scores.unwrap_or(false))?;
+    let mut rows: Vec<Vec<Prediction<'_>>> = scores.into_iter().map(|row| predictions(labels, row)).collect();
+    let json = match is_batch {
+        true => serde_json::to_vec(&rows),
+        false => serde_json::to_vec(&rows.pop().unwrap_or_default()),
+    };
+    Ok(work.answer(model, &embedded, json.map_err(|_| InferenceError::Internal)?))
+}
+
+/// Returns the labels of a text, those with the highest score first.
+fn predictions(labels: &[String], scores: Vec<f32>) -> Vec<Prediction<'_>> {
+    let pairs = labels.iter().zip(scores);
+    let mut row: Vec<_> = pairs.map(|(label, score)| Prediction { score, label }).collect();
+    row.sort_by(|one, other| other.score.total_cmp(&one.score));
+    row
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use bulkhead_steps::{Shape, assert_linear, repeated};
+
+    use super::*;
+
+    fn read(text: &str) -> Result<(Vec<Input>, bool), String> {
+        let body: PredictBody = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        body.inputs.read().map_err(|error| format!("{error:?}"))
+    }
+
+    #[test]
+    fn inputs_are_a_text_a_pair_or_a_batch() {
+        let text = Input::Text("a".to_owned());
+        let pair = Input::Pair("a".into(), "b".to_owned());
+        assert_eq!(read(r#"{"inputs":"a"}"#), Ok((vec![text.clone()], false)));
+        assert_eq!(read(r#"{"inputs":["a"]}"#), Ok((vec![text.clone()], false)));
+        assert_eq!(read(r#"{"inputs":["a","b"]}"#), Ok((vec![pair.clone()], false)));
+        assert_eq!(read(r#"{"inputs":[["a","b"],["a"]]}"#), Ok((vec![pair, text], true)));
+    }
+
+    #[test]
+    fn other_inputs_are_rejected() {
+        for (text, part) in [
+            (r#"{"inputs":["a","b","c"]}"#, "not 3 texts; a batch is a list of lists"),
+            (r#"{"inputs":[]}"#, "not 0 texts"),
+            (r#"{"inputs":[["a"],[]]}"#, "not 0 texts"),
+            (r#"{"inputs":[1]}"#, "inputs must be a string, a pair of strings"),
+            (r#"{"inputs":null}"#, "inputs must be a string, a pair of strings"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn body_steps_grow_with_its_length() {
+        let shapes: [Shape<'_, String>; 3] = [
+            ("pairs", &|bytes| repeated("{\"inputs\":[", "[\"\",\"\"],", "[\"\"]]}", bytes)),
+            ("texts", &|bytes| repeated("{\"inputs\":[", "\"\",", "\"\"]}", bytes)),
+            ("brackets", &|bytes| repeated("{\"inputs\":", "[", "", bytes)),
+        ];
+        let test = concat!(module_path!(), "::body_steps_grow_with_its_length");
+        assert_linear(test, 1 << 20, &shapes, |text| read(text).is_ok());
+    }
+}

@@ -1,0 +1,86 @@
+//! `/similarity`: how alike sentences are to another, in the form of text-embeddings-inference.
+
+use axum::{extract::Path, response::Response};
+use bulkhead_inference::{engine::Input, model::TruncationSide};
+use bulkhead_models::EmbedParameters;
+use serde::Deserialize;
+
+use super::{
+    error::EmbeddingApiError,
+    floats,
+    model_run::ModelRun,
+    request::{JsonObject, TruncationDirection},
+};
+
+/// The sentences of a request.
+#[derive(Debug, Deserialize)]
+struct SimilarityInputs {
+    source_sentence: String,
+    sentences: Vec<String>,
+}
+
+/// How they are embedded.
+#[derive(Debug, Default, Deserialize)]
+struct SimilarityParameters {
+    #[serde(default)]
+    truncate: Option<bool>,
+    #[serde(default)]
+    truncation_direction: Option<TruncationDirection>,
+    #[serde(default)]
+    prompt_name: Option<String>,
+}
+
+/// Body of `/similarity`. Unknown members are ignored.
+#[derive(Debug, Deserialize)]
+pub struct SimilarityBody {
+    inputs: SimilarityInputs,
+    #[serde(default)]
+    parameters: Option<SimilarityParameters>,
+}
+
+/// Answers `POST /similarity` and `POST /tei/{model_id}/similarity`.
+pub async fn similarity(
+    run: ModelRun,
+    path: Option<Path<String>>,
+    JsonObject(body): JsonObject<SimilarityBody>,
+) -> Result<Response, EmbeddingApiError> {
+    let SimilarityInputs { source_sentence, sentences } = body.inputs;
+    if sentences.is_empty() {
+        return Err(EmbeddingApiError::invalid("the list of sentences is empty"));
+    }
+    let model = run.embedder(path.as_ref().map(|Path(segment)| segment.as_str()))?;
+    let asked = body.parameters.unwrap_or_default();
+    let parameters = EmbedParameters {
+        prompt_name: asked.prompt_name,
+        truncate: asked.truncate,
+        side: match asked.truncation_direction.unwrap_or_default() {
+            TruncationDirection::Left => TruncationSide::Left,
+            TruncationDirection::Right => TruncationSide::Right,
+        },
+        normalize: Some(true),
+        ..EmbedParameters::default()
+    };
+    let inputs = [source_sentence].into_iter().chain(sentences).map(Input::Text).collect();
+    let (work, embedded) = run.run(model, inputs, parameters).await?;
+    let mut text = floats::buffer(embedded.vectors.len() / embedded.dims.max(1));
+    floats::write_json(&cosines(&embedded.vectors, embedded.dims), &mut text);
+    Ok(work.answer(model, &embedded, text))
+}
+
+/// Returns the cosines of the first of vectors of length 1 with the others. A vector of zeros is like no other.
+fn cosines(vectors: &[f32], dims: usize) -> Vec<f32> {
+    let mut rows = vectors.chunks_exact(dims.max(1));
+    let source = rows.next().unwrap_or_default();
+    rows.map(|row| row.iter().zip(source).map(|(one, other)| one * other).sum()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cosines;
+
+    #[test]
+    fn cosines_are_with_the_first() {
+        assert_eq!(cosines(&[1.0, 0.0, 1.0, 0.0, 0.0, 1.0, -1.0, 0.0], 2), [1.0, 0.0, -1.0]);
+        assert!(cosines(&[1.0, 0.0], 2).is_empty());
+    }
+}
