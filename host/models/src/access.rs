@@ -9,7 +9,7 @@ use std::{
 };
 
 use bulkhead_config::slots::{Slot as SlotSettings, SlotId};
-use bulkhead_inference::engine::{Caller, CallerKind, Embedded};
+use bulkhead_inference::engine::{Caller, CallerKind, Embedded, Input};
 use bulkhead_telemetry::quoted;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -231,6 +231,21 @@ impl SlotModelAccess {
         let inference = self.inference()?;
         let parameters = EmbedParameters::default();
         let work = async |terms| inference.embed_ids(model, ids, &parameters, terms).await;
+        self.run_recorded(model, work).await
+    }
+
+    /// Runs a model on texts and pairs of texts for a guest.
+    ///
+    /// # Errors
+    /// See [`InferenceError`].
+    pub(crate) async fn run_inputs(
+        &self,
+        model: &ServedModel,
+        inputs: Vec<Input>,
+        parameters: &EmbedParameters,
+    ) -> Result<Embedded, InferenceError> {
+        let inference = self.inference()?;
+        let work = async |terms| inference.run_inputs(model, inputs, parameters, terms).await;
         self.run_recorded(model, work).await
     }
 

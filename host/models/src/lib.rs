@@ -12,6 +12,7 @@ mod model_ref;
 mod names;
 pub mod nn;
 mod requests;
+pub mod rerank;
 mod scores;
 mod wait;
 

@@ -183,7 +183,7 @@ impl ServedModel {
     }
 
     /// Checks that the model makes such a thing of a text.
-    fn check_output(&self, output: ModelOutput) -> Result<(), InferenceError> {
+    pub(crate) fn check_output(&self, output: ModelOutput) -> Result<(), InferenceError> {
         let task = self.model.task();
         let made = match output {
             ModelOutput::Vector => task == ModelTask::Embed,

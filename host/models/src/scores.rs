@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use bulkhead_inference::{
     engine::{Embedded, Input},
-    model::{ScoreFunction, SequenceClassifier},
+    model::{ModelOutput, ScoreFunction, SequenceClassifier},
 };
 
 use crate::{CallTerms, EmbedParameters, Inference, InferenceError, ServedModel};
@@ -76,16 +76,27 @@ impl ServedModel {
         Ok(scores.collect())
     }
 
+    /// Checks that the model ranks texts.
+    ///
+    /// # Errors
+    /// When it is no classifier, or has another number of labels than one.
+    pub fn check_ranks(&self) -> Result<(), InferenceError> {
+        self.check_output(ModelOutput::Scores)?;
+        match self.classifier()?.labels().len() {
+            1 => Ok(()),
+            count => {
+                let fault = format!("model `{}` has {count} labels; a model that ranks has one", self.id);
+                Err(InferenceError::Invalid(fault))
+            }
+        }
+    }
+
     /// Returns the texts of pairs by relevance, the most relevant first: logits if `raw`, else between 0 and 1.
     ///
     /// # Errors
     /// When the model has another number of labels than one.
     pub fn ranking(&self, embedded: &Embedded, raw: bool) -> Result<Vec<RankedText>, InferenceError> {
-        if !self.is_reranker() {
-            let count = self.classifier()?.labels().len();
-            let fault = format!("model `{}` has {count} labels; a model that ranks has one", self.id);
-            return Err(InferenceError::Invalid(fault));
-        }
+        self.check_ranks()?;
         let mut scores = embedded.vectors.clone();
         if !raw {
             ScoreFunction::Sigmoid.apply(&mut scores);

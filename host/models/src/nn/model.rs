@@ -1,12 +1,19 @@
 //! Computes with an embedding model: texts in, vectors out.
 
-use bulkhead_inference::engine::Embedded;
+use std::sync::Arc;
+
+use bulkhead_inference::{
+    engine::{Embedded, Input},
+    model::{ModelOutput, ModelTask},
+};
 
 use super::{NnError, NnTensor, Outputs, tensor::NamedInputs};
 use crate::{EmbedParameters, ServedModel, SlotModelAccess};
 
 /// The inputs of a model.
 const INPUTS: [&str; 5] = ["text", "offsets", "prompt_name", "input_ids", "attention_mask"];
+/// The inputs of a classifier.
+const CLASSIFIER_INPUTS: [&str; 3] = ["text", "offsets", "query"];
 /// The output of a model.
 const OUTPUT: &str = "embedding";
 
@@ -16,6 +23,9 @@ pub(super) async fn compute(
     model: &ServedModel,
     named: Vec<(String, NnTensor)>,
 ) -> Result<Outputs, NnError> {
+    if model.model.task() == ModelTask::Classify {
+        return classify(access, model, named).await;
+    }
     let mut inputs = NamedInputs::new(named, &INPUTS)?;
     let ids = inputs.take("input_ids", |tensor| tensor.long_matrix())?;
     let mask = inputs.take("attention_mask", |tensor| tensor.long_matrix())?;
@@ -25,17 +35,44 @@ pub(super) async fn compute(
         let mask = mask.ok_or_else(|| NnError::invalid("input \"attention_mask\" is missing"))?;
         return Ok(output(&access.embed_ids(model, unpadded(ids, mask)?).await?));
     }
-    let offsets = inputs.take("offsets", |tensor| tensor.integers())?;
     let prompt_name = inputs.take("prompt_name", NnTensor::text)?;
-    let text = inputs.take("text", NnTensor::text)?;
-    let text = text.ok_or_else(|| NnError::invalid("input \"text\" is missing"))?;
-    let texts = match offsets {
-        None => vec![text],
-        Some(offsets) => split_at_offsets(&text, &offsets)?,
-    };
+    let texts = texts(&mut inputs)?;
     let embedded =
         access.embed(model, texts, &EmbedParameters { prompt_name, ..EmbedParameters::default() }).await?;
     Ok(output(&embedded))
+}
+
+/// Returns the scores of the texts of the inputs, each with the query if there is one, and the names of the labels.
+async fn classify(
+    access: &SlotModelAccess,
+    model: &ServedModel,
+    named: Vec<(String, NnTensor)>,
+) -> Result<Outputs, NnError> {
+    let mut inputs = NamedInputs::new(named, &CLASSIFIER_INPUTS)?;
+    let query = inputs.take("query", NnTensor::text)?.map(Arc::<str>::from);
+    let input = |text: String| match &query {
+        Some(query) => Input::Pair(Arc::clone(query), text),
+        None => Input::Text(text),
+    };
+    let texts = texts(&mut inputs)?.into_iter().map(input).collect();
+    let parameters = EmbedParameters { output: ModelOutput::Scores, ..EmbedParameters::default() };
+    let embedded = access.run_inputs(model, texts, &parameters).await?;
+    let (labels, scores) = (model.classifier()?.labels(), model.scores(&embedded, false)?);
+    Ok(vec![
+        ("scores".to_owned(), NnTensor::matrix(scores.len(), labels.len(), &scores.concat())),
+        ("labels".to_owned(), NnTensor::utf8(labels.join("\n"))),
+    ])
+}
+
+/// Takes the texts of the inputs.
+fn texts(inputs: &mut NamedInputs) -> Result<Vec<String>, NnError> {
+    let offsets = inputs.take("offsets", |tensor| tensor.integers())?;
+    let text = inputs.take("text", NnTensor::text)?;
+    let text = text.ok_or_else(|| NnError::invalid("input \"text\" is missing"))?;
+    match offsets {
+        None => Ok(vec![text]),
+        Some(offsets) => split_at_offsets(&text, &offsets),
+    }
 }
 
 /// Returns the vectors as an output tensor.
@@ -99,15 +136,15 @@ mod tests {
 
     use super::*;
 
-    fn texts(text: &str, offsets: &[i32]) -> Result<Vec<String>, String> {
+    fn split(text: &str, offsets: &[i32]) -> Result<Vec<String>, String> {
         split_at_offsets(text, offsets).map_err(|error| error.text)
     }
 
     #[test]
     fn texts_are_split_at_offsets() {
-        assert_eq!(texts("abc", &[0, 1, 3]), Ok(vec!["a".to_owned(), "bc".to_owned()]));
-        assert_eq!(texts("abc", &[0, 0, 3]), Ok(vec![String::new(), "abc".to_owned()]));
-        assert_eq!(texts("", &[0]), Ok(Vec::new()));
+        assert_eq!(split("abc", &[0, 1, 3]), Ok(vec!["a".to_owned(), "bc".to_owned()]));
+        assert_eq!(split("abc", &[0, 0, 3]), Ok(vec![String::new(), "abc".to_owned()]));
+        assert_eq!(split("", &[0]), Ok(Vec::new()));
     }
 
     #[test]
@@ -137,7 +174,7 @@ mod tests {
             (vec![0, 1, 4], "divide a character: see text 0"),
             (vec![0, -1, 4], "below 0"),
         ] {
-            let refused = texts("\u{e9}ab", &offsets);
+            let refused = split("\u{e9}ab", &offsets);
             assert!(refused.as_ref().is_err_and(|text| text.contains(fault)), "{offsets:?}: {refused:?}");
         }
     }

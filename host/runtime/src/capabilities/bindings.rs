@@ -10,5 +10,6 @@ wasmtime::component::bindgen!({
         "bulkhead:host/embeddings": async | trappable,
         "bulkhead:host/llm": async | trappable,
         "bulkhead:host/guard": async | trappable,
+        "bulkhead:host/rerank": async | trappable,
     },
 });

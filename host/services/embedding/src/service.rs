@@ -6,7 +6,7 @@ use axum::Router;
 use bulkhead_config::{Config, ServiceSpec, alias::Aliases, slots::Slot as SlotSettings, tables::TableSpec};
 use bulkhead_models::{
     Inference, SlotModelAccess, config::EmbeddingSettings, embeddings::EmbeddingsCapability,
-    metrics::InferenceMetrics, nn::NnCapability,
+    metrics::InferenceMetrics, nn::NnCapability, rerank::RerankCapability,
 };
 use bulkhead_rollout::LiveKeys;
 use bulkhead_runtime::capabilities::{CapabilitySet, SlotResources};
@@ -62,7 +62,7 @@ impl Service for EmbeddingPlugin {
     }
 
     fn add_capabilities(&self, capabilities: CapabilitySet) -> CapabilitySet {
-        capabilities.with(NnCapability).with(EmbeddingsCapability)
+        capabilities.with(NnCapability).with(EmbeddingsCapability).with(RerankCapability)
     }
 
     fn page_entry(&self, _config: &Config) -> PageEntry {

@@ -70,6 +70,7 @@ pub async fn rerank(
         }
         _ => run.model(segment, ServedModel::is_reranker, WANTED)?,
     };
+    model.check_ranks()?;
     let returned = question.returns_texts.then(|| question.texts.clone());
     let (form, raw, inputs, parameters) = asked(question);
     let (work, embedded) = run.run(model, inputs, parameters).await?;
