@@ -38,7 +38,7 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 type Measure = fn(&Options, &mut Report);
 
 /// Every measure by the name that selects it.
-const MEASURES: [(&str, Measure); 16] = [
+const MEASURES: [(&str, Measure); 17] = [
     ("http", http::measure),
     ("calls", calls::measure),
     ("parsers", parsers::measure),
@@ -55,6 +55,7 @@ const MEASURES: [(&str, Measure); 16] = [
     ("embedding-static", embedding::static_models::measure),
     ("embedding-start", embedding::start::measure),
     ("fairness", embedding::fairness::measure),
+    ("rerank", embedding::rerank::measure),
 ];
 
 fn main() -> ExitCode {

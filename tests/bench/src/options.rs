@@ -26,7 +26,8 @@ Measures, all when none is named:
     embedding-http    an encoder through HTTP beside ONNX Runtime behind a minimal server
     embedding-static  static models beside model2vec-rs, in a process and through HTTP
     embedding-start   time to ready and memory of each model
-  fairness   p99 of short calls while four callers embed 256 texts a request, beside the same calls alone";
+  fairness   p99 of short calls while four callers embed 256 texts a request, beside the same calls alone
+  rerank     a cross-encoder in a process beside ONNX Runtime";
 
 /// What this process is.
 pub enum Mode {
