@@ -1,6 +1,7 @@
 //! Binds the example to its WIT world.
 
 use bindings::bulkhead::host::embeddings::{self, Options, Truncation};
+use bindings::bulkhead::host::rerank;
 use bindings::exports::example::embed_probe::probe::{Guest, Input, Kind};
 use bindings::wasi::nn::errors::Error;
 use bindings::wasi::nn::graph::{self, ExecutionTarget, Graph, GraphEncoding};
@@ -43,6 +44,15 @@ fn refused(error: embeddings::Error) -> String {
         embeddings::Error::Invalid(text) => format!("invalid: {text}"),
         embeddings::Error::Busy(seconds) => format!("busy: {seconds}"),
         embeddings::Error::Failed(text) => format!("failed: {text}"),
+    }
+}
+
+fn not_ranked(error: rerank::Error) -> String {
+    match error {
+        rerank::Error::UnknownModel(text) => format!("unknown-model: {text}"),
+        rerank::Error::Invalid(text) => format!("invalid: {text}"),
+        rerank::Error::Busy(seconds) => format!("busy: {seconds}"),
+        rerank::Error::Failed(text) => format!("failed: {text}"),
     }
 }
 
@@ -97,6 +107,12 @@ impl Guest for Component {
             (input.name, Tensor::new(&input.dimensions, kind, &input.data))
         };
         compute(&model, inputs.into_iter().map(tensor).collect())
+    }
+
+    fn rank(model: String, query: String, texts: Vec<String>) -> Result<Vec<(u32, f32)>, String> {
+        let options = rerank::Options { raw_scores: true, refuse_long: false };
+        let ranked = rerank::rank(&model, &query, &texts, options).map_err(not_ranked)?;
+        Ok(ranked.into_iter().map(|text| (text.index, text.score)).collect())
     }
 
     fn load(bytes: Vec<u8>) -> Result<(), String> {

@@ -30,6 +30,7 @@ const COMPONENTS: &[(&str, &[&str])] = &[
         "embed-probe",
         &[
             "bulkhead:host/embeddings@0.1.0",
+            "bulkhead:host/rerank@0.1.0",
             "wasi:nn/errors@0.2.0-rc-2024-10-28",
             "wasi:nn/graph@0.2.0-rc-2024-10-28",
             "wasi:nn/inference@0.2.0-rc-2024-10-28",

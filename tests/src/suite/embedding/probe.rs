@@ -4,6 +4,7 @@
 mod fairness;
 mod heads;
 mod onnx;
+mod ranking;
 mod refusals;
 mod tensors;
 mod world;
@@ -44,8 +45,14 @@ impl Probe {
         Self::configured(&config).await
     }
 
+    /// With a configuration, and the grant for what the example imports beyond the slot's own interfaces.
     async fn configured(config: &str) -> Self {
-        let parts = Parts::new(config);
+        let grant = "[slots.triage]\ngrants = [\"bulkhead:host/rerank\"]\n";
+        let config = match config.contains("[slots.triage]\n") {
+            true => config.replace("[slots.triage]\n", grant),
+            false => format!("{config}\n{grant}"),
+        };
+        let parts = Parts::new(&config);
         let (settings, folder) = (parts.config.table().unwrap(), models_dir(&parts.config).unwrap());
         let figures = parts.metrics.set::<InferenceMetrics>().unwrap();
         let inference = Arc::new(Inference::start(settings, &folder, Arc::clone(&figures)).unwrap());
