@@ -134,7 +134,10 @@ fn terms_are_pooled_over_tokens() {
         let head = VocabularyHead::read(&tensors, TensorNames::DistilBert, 2, &config, pooling, operations);
         let head = head.unwrap();
         assert_eq!(head.vocabulary(), 3);
-        head.terms(rows, 2)
+        let mut pauses = 0;
+        let found = head.terms(rows, 2, &mut || pauses += 1);
+        assert_eq!(pauses, (rows.len() / 2).div_ceil(16), "one after each block of tokens");
+        found
     };
     let near = |found: &[Term], wanted: &[(u32, f32)]| {
         assert_eq!(found.len(), wanted.len(), "{found:?}");

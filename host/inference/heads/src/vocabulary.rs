@@ -171,8 +171,9 @@ impl VocabularyHead {
     }
 
     /// Returns the terms of a text by ascending id: `log(1 + max(0, logit))`, pooled over the tokens whose vectors are
-    /// `rows`, `[tokens][stride]`.
-    pub fn terms(&self, rows: &[f32], stride: usize) -> Vec<Term> {
+    /// `rows`, `[tokens][stride]`. After each block of tokens, which takes milliseconds, `pause` runs: the thread may do
+    /// other work meanwhile.
+    pub fn terms(&self, rows: &[f32], stride: usize, pause: &mut dyn FnMut()) -> Vec<Term> {
         let (width, inner) = (self.bias.len(), self.transform.outputs());
         let (mut pooled, mut logits) = (vec![0.0_f32; width], vec![0.0; BLOCK * width]);
         let rows: Vec<&[f32]> =
@@ -189,6 +190,7 @@ impl VocabularyHead {
                     }
                 }
             }
+            pause();
         }
         let weighed = pooled.iter().take(self.vocabulary).map(|value| match self.pooling {
             TermPooling::Max => value.ln_1p(),

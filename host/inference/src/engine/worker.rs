@@ -196,8 +196,11 @@ struct RunningHooks<'b> {
 
 impl BatchHooks for RunningHooks<'_> {
     fn see(&mut self, text: usize, rows: TokenRows<'_>) {
-        if let (Some(of), Some(found)) = (self.texts.get(text), self.token_vectors.get_mut(text)) {
-            *found = self.model.token_vectors(&of.ids, rows, &of.job.request.options);
+        let (model, texts) = (self.model, self.texts);
+        let Some(of) = texts.get(text) else { return };
+        let made = model.token_vectors(&of.ids, rows, &of.job.request.options, &mut || self.pause());
+        if let Some(found) = self.token_vectors.get_mut(text) {
+            *found = made;
         }
     }
 

@@ -33,14 +33,16 @@ impl Model {
     }
 
     /// Returns the vectors of a text's own tokens out of those of all, which `rows` has: without prompt and special
-    /// tokens. `None` if they are not wanted, or the model makes none.
+    /// tokens; or what else is wanted of the tokens. `None` if nothing is, or the model makes none. `pause` runs between
+    /// parts of long work.
     pub(crate) fn token_vectors(
         &self,
         ids: &[u32],
         rows: TokenRows<'_>,
         options: &EmbedOptions,
+        pause: &mut dyn FnMut(),
     ) -> Option<TokenVectors> {
-        if let Some(found) = self.head.of_tokens(rows, self.width(), options.output) {
+        if let Some(found) = self.head.of_tokens(rows, self.width(), options.output, pause) {
             return Some(found);
         }
         let late_interaction = self.late_interaction.as_ref().filter(|_| options.token_vectors)?;

@@ -95,12 +95,13 @@ impl ModelHead {
     }
 
     /// Returns what a caller wants of a text's tokens, of which `rows` has the vectors of `dims` numbers; `None` if nothing
-    /// is wanted, or the model does not make it.
+    /// is wanted, or the model does not make it. `pause` runs between parts of long work.
     pub(super) fn of_tokens(
         &self,
         rows: TokenRows<'_>,
         dims: usize,
         output: ModelOutput,
+        pause: &mut dyn FnMut(),
     ) -> Option<TokenVectors> {
         match (output, self) {
             (ModelOutput::AllTokens, _) => {
@@ -112,7 +113,8 @@ impl ModelHead {
                 })
             }
             (ModelOutput::Terms, Self::Terms(head)) => {
-                Some(TokenVectors { terms: head.terms(rows.rows, rows.stride), ..TokenVectors::default() })
+                let terms = head.terms(rows.rows, rows.stride, pause);
+                Some(TokenVectors { terms, ..TokenVectors::default() })
             }
             _ => None,
         }
