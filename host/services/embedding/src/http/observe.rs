@@ -19,6 +19,10 @@ use super::{
 };
 use crate::metrics::{EmbeddingCall, EmbeddingTimes, PAGE};
 
+/// The last segments of routes where a model works on texts.
+const MODEL_ROUTES: [&str; 7] =
+    ["embed", "embeddings", "embed_all", "embed_sparse", "rerank", "predict", "similarity"];
+
 /// The canonical id of the model that answered, in the extensions of a response.
 #[derive(Clone, Debug)]
 pub struct ModelLabel(String);
@@ -92,11 +96,10 @@ pub async fn count(State(state): State<Arc<EmbeddingState>>, request: Request, n
     response
 }
 
-/// Checks whether texts are embedded at a route.
+/// Checks whether a model works on texts at a route.
 fn embeds(route: &str) -> bool {
-    matches!(route, "" | "/" | "/tei/{model_id}")
-        || route.ends_with("/embed")
-        || route.ends_with("/embeddings")
+    let last = route.rsplit('/').next().unwrap_or_default();
+    matches!(route, "" | "/" | "/tei/{model_id}") || MODEL_ROUTES.contains(&last)
 }
 
 /// Answers only the series of the embedding service, because the page is public.

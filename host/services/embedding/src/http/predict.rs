@@ -107,7 +107,7 @@ pub async fn predict(
         true => serde_json::to_vec(&rows),
         false => serde_json::to_vec(&rows.pop().unwrap_or_default()),
     };
-    Ok(work.answer(model, &embedded, json.map_err(|_| InferenceError::Internal)?))
+    Ok(work.answer_scores(model, &embedded, json.map_err(|_| InferenceError::Internal)?))
 }
 
 /// Returns the labels of a text, those with the highest score first.

@@ -82,7 +82,7 @@ pub async fn rerank(
             serde_json::to_vec(&documents(model, &embedded, ranking, top_n, text))
         }
     };
-    Ok(work.answer(model, &embedded, json.map_err(|_| InferenceError::Internal)?))
+    Ok(work.answer_scores(model, &embedded, json.map_err(|_| InferenceError::Internal)?))
 }
 
 /// Returns what the model is asked.

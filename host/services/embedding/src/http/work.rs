@@ -1,7 +1,10 @@
-//! The headers of an answer with vectors: what was cut, which vectors are zero, and what the work took, under the names of
+//! The headers of an answer: what was cut, which vectors are zero, and what the work took, under the names of
 //! text-embeddings-inference.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use axum::{
     http::{HeaderMap, HeaderName, HeaderValue, header},
@@ -55,23 +58,41 @@ impl Work {
         Self { began: Instant::now(), characters: texts.iter().map(|text| text.chars().count()).sum() }
     }
 
-    /// Begins the work on texts and pairs of texts.
+    /// Begins the work on texts and pairs of texts. A question that pairs share is read once, and counts for each.
     pub fn begin_inputs(inputs: &[Input]) -> Self {
         let count = |text: &str| text.chars().count();
-        let characters = inputs.iter().map(|input| match input {
-            Input::Text(text) => count(text),
-            Input::Pair(first, second) => count(first) + count(second),
-            Input::Ids(_) => 0,
-        });
-        Self { began: Instant::now(), characters: characters.sum() }
+        let mut question: Option<(&Arc<str>, usize)> = None;
+        let mut characters = 0_usize;
+        for input in inputs {
+            let own = match input {
+                Input::Text(text) => count(text),
+                Input::Pair(first, second) => {
+                    let known = question.filter(|(known, _)| Arc::ptr_eq(known, first));
+                    let (_, length) = *question.insert(known.unwrap_or_else(|| (first, count(first))));
+                    length + count(second)
+                }
+                Input::Ids(_) => 0,
+            };
+            characters = characters.saturating_add(own);
+        }
+        Self { began: Instant::now(), characters }
     }
 
     /// Answers `text`, the JSON of vectors, with the headers.
     pub fn answer(self, model: &ServedModel, embedded: &Embedded, text: Vec<u8>) -> Response {
-        (ModelLabel::of(model), EmbeddingWork::of(embedded), self.headers(embedded), text).into_response()
+        let mut headers = self.headers(embedded);
+        if let Some(zero) = zero_vectors(embedded) {
+            headers.insert(X_ZERO_VECTORS, zero);
+        }
+        (ModelLabel::of(model), EmbeddingWork::of(embedded), headers, text).into_response()
     }
 
-    /// Returns the headers of an answer.
+    /// Answers `json`, which has scores and no vectors, with the headers.
+    pub fn answer_scores(self, model: &ServedModel, embedded: &Embedded, json: Vec<u8>) -> Response {
+        (ModelLabel::of(model), EmbeddingWork::of(embedded), self.headers(embedded), json).into_response()
+    }
+
+    /// Returns the headers of an answer without vectors.
     pub fn headers(self, embedded: &Embedded) -> HeaderMap {
         let mut headers = HeaderMap::new();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -90,9 +111,6 @@ impl Work {
         }
         if embedded.truncated > 0 {
             headers.insert(X_TRUNCATED_INPUTS, HeaderValue::from(embedded.truncated));
-        }
-        if let Some(zero) = zero_vectors(embedded) {
-            headers.insert(X_ZERO_VECTORS, zero);
         }
         headers
     }
@@ -117,6 +135,15 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+
+    #[test]
+    fn shared_question_counts_for_each_pair() {
+        let question: Arc<str> = "why?".into();
+        let pair = |text: &str| Input::Pair(Arc::clone(&question), text.to_owned());
+        let other = Input::Pair("so".into(), "d".to_owned());
+        let inputs = [pair("a"), pair("b\u{e9}"), other, Input::Text("c".to_owned()), Input::Ids(vec![7])];
+        assert_eq!(Work::begin_inputs(&inputs).characters, 5 + 6 + 3 + 1);
+    }
 
     fn zero(vectors: Vec<f32>) -> Option<String> {
         let embedded = Embedded { vectors, dims: 2, ..Embedded::default() };
