@@ -55,20 +55,31 @@ async fn public_metrics_are_of_the_service_alone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn description_names_every_path() {
-    let service = Service::start("api_keys = [\"one\"]\n").await;
+    let config = "default_model = \"xlm-roberta\"\napi_keys = [\"one\"]\n";
+    let service = Service::of_all_kinds(config).await;
     let document = service.get("/openapi.json").await.json();
     assert_eq!(service.get("/api-doc/openapi.json").await.json(), document);
     assert_eq!(document["openapi"], "3.1.0");
     assert_eq!(document["info"]["version"], env!("CARGO_PKG_VERSION"));
     assert!(document["components"]["securitySchemes"]["key"].is_object());
     for path in document["paths"].as_object().unwrap().keys() {
-        let concrete = path.replace("{model_id}", "first").replace("{id}", "first");
+        let (model, body) = match path.rsplit('/').next() {
+            Some("rerank") => ("bert-cross", json!({ "query": "hello", "texts": ["hello"] })),
+            Some("predict") => ("roberta-classes", json!({ "inputs": "hello" })),
+            Some("similarity") => {
+                let inputs = json!({ "source_sentence": "hello", "sentences": ["hello"] });
+                ("first", json!({ "inputs": inputs }))
+            }
+            Some("embed_all") => ("xlm-roberta", json!({ "inputs": "hello" })),
+            Some("embed_sparse") => ("bert-splade", json!({ "inputs": "hello" })),
+            _ => ("first", json!({ "inputs": "hello", "input": "hello" })),
+        };
+        let concrete = path.replace("{model_id}", model).replace("{id}", model);
         for method in document["paths"][path].as_object().unwrap().keys() {
             let method: reqwest::Method = method.to_uppercase().parse().unwrap();
             let request = service.host.client().request(method.clone(), service.host.url(&concrete));
-            let answer = service
-                .send(request.bearer_auth("one").json(&json!({ "inputs": "hello", "input": "hello" })));
-            assert_eq!(answer.await.status, 200, "{method} {concrete}");
+            let answer = service.send(request.bearer_auth("one").json(&body)).await;
+            assert_eq!(answer.status, 200, "{method} {concrete} {}", answer.text);
         }
     }
     let page = service.get("/docs").await;

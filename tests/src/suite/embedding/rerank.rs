@@ -8,13 +8,14 @@ use super::*;
 const MODELS: [&str; 4] = ["bert-cross", "roberta-classes", "bert-splade", "xlm-roberta"];
 
 impl Service {
-    /// With the toy model `first` as the default, and models of other kinds.
-    async fn of_all_kinds() -> Self {
+    /// With `config` below `[embedding]`, the toy model `first` as the default unless it says otherwise, and models of
+    /// other kinds.
+    pub(super) async fn of_all_kinds(config: &str) -> Self {
         let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/inference/tests/golden");
         let models = TempDir::new().unwrap();
         let first = ToyModel { prompts: json!({}), ..FIRST }.write(models.path(), "first");
         let folders: Vec<_> = [first].into_iter().chain(MODELS.map(|name| golden.join(name))).collect();
-        let text = format!("[embedding]\ndtype = \"float32\"\nmodels = {folders:?}\n");
+        let text = format!("[embedding]\ndtype = \"float32\"\nmodels = {folders:?}\n{config}");
         let host = TestHost::builder().config(&text).start().await;
         Self { host, _models: models }
     }
@@ -31,7 +32,7 @@ fn near(found: &Value, wanted: f64) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn texts_are_ranked_by_falling_score() {
-    let service = Service::of_all_kinds().await;
+    let service = Service::of_all_kinds("").await;
     let body = json!({ "query": QUERY, "texts": TEXTS, "raw_scores": true, "return_text": true });
     let raw = service.post("/rerank", &body).await.json();
     let rows = raw.as_array().unwrap();
@@ -51,12 +52,14 @@ async fn texts_are_ranked_by_falling_score() {
         near(&row["score"], 1.0 / (1.0 + (-raw).exp()));
         assert!(row.get("text").is_none());
     }
+    let metrics = service.get("/metrics").await.text;
+    assert!(metrics.contains("te_request_success{method=\"batch\"} 2\n"), "{metrics}");
     service.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn documents_are_ranked_in_another_form() {
-    let service = Service::of_all_kinds().await;
+    let service = Service::of_all_kinds("").await;
     let documents = json!([TEXTS[0], { "text": TEXTS[1] }, TEXTS[2]]);
     let plain = json!({ "query": QUERY, "documents": documents });
     let all = service.post("/rerank", &plain).await.json();
@@ -82,7 +85,7 @@ async fn documents_are_ranked_in_another_form() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn texts_and_pairs_are_classified() {
-    let service = Service::of_all_kinds().await;
+    let service = Service::of_all_kinds("").await;
     let path = "/tei/roberta-classes/predict";
     let one = service.post(path, &json!({ "inputs": "Hello world" })).await.json();
     let rows = one.as_array().unwrap();
@@ -107,7 +110,7 @@ async fn texts_and_pairs_are_classified() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sentences_are_compared() {
-    let service = Service::of_all_kinds().await;
+    let service = Service::of_all_kinds("").await;
     let inputs = json!({ "source_sentence": "hello world", "sentences": ["hello world", "fair wind"] });
     let alike = service.post("/tei/xlm-roberta/similarity", &json!({ "inputs": inputs })).await.json();
     near(&alike[0], 1.0);
@@ -119,7 +122,7 @@ async fn sentences_are_compared() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tokens_have_vectors_and_texts_terms() {
-    let service = Service::of_all_kinds().await;
+    let service = Service::of_all_kinds("").await;
     let body = json!({ "inputs": ["Hello world", "hello"] });
     let all = service.post("/tei/xlm-roberta/embed_all", &body).await.json();
     let counts: Vec<usize> =
@@ -140,7 +143,7 @@ async fn tokens_have_vectors_and_texts_terms() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn models_do_only_what_they_are_for() {
-    let service = Service::of_all_kinds().await;
+    let service = Service::of_all_kinds("").await;
     let rerank = json!({ "query": QUERY, "texts": TEXTS });
     let embed = json!({ "inputs": "hello" });
     for (path, body, part) in [
