@@ -171,8 +171,15 @@ impl ServedModel {
                 }
             }
         };
+        let prompt = match parameters.output {
+            // Classifiers know no prompts, and pairs have none.
+            ModelOutput::Scores => None,
+            ModelOutput::Vector | ModelOutput::AllTokens | ModelOutput::Terms => {
+                self.prompt(parameters.prompt_name.as_deref())?
+            }
+        };
         Ok(EmbedOptions {
-            prompt: self.prompt(parameters.prompt_name.as_deref())?,
+            prompt,
             refuse_long: parameters.truncate == Some(false),
             side: parameters.side,
             normalize: parameters.normalize,

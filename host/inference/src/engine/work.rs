@@ -217,8 +217,13 @@ mod tests {
     #[test]
     fn tokens_are_estimated_up_to_the_limit() {
         let model = toy();
-        let texts = [Input::Text("a".repeat(40)), Input::Ids(vec![4; 7]), Input::Text("a".repeat(100_000))];
+        let texts = [
+            Input::Text("a".repeat(40)),
+            Input::Pair("why?".into(), "a".repeat(36)),
+            Input::Ids(vec![4; 7]),
+            Input::Text("a".repeat(100_000)),
+        ];
         let tokens = pieces(&model, &texts).iter().map(|piece| piece.tokens).sum::<usize>();
-        assert_eq!(tokens, 12 + 7 + 512);
+        assert_eq!(tokens, 12 + 12 + 7 + 512);
     }
 }
