@@ -126,7 +126,7 @@ pub fn model2vec_folder(data: &[u8]) {
     for text in TEXTS {
         let options = EmbedOptions::default();
         let ids = model.tokenize(text, &options).expect("a sound tokeniser").ids;
-        let mut vector = vec![0.0; model.dims()];
+        let mut vector = vec![0.0; model.width()];
         model.embed(&ids, &[0, ids.len()], &mut Scratch::default(), &mut vector).expect("ids of the model");
         assert_eq!(model.finish(&mut vector, &options).len(), model.dims());
     }

@@ -129,7 +129,7 @@ impl Case {
 /// The vector of a text, in a batch of its own.
 fn embedded(model: &Model, text: &str, options: &EmbedOptions) -> Vec<f64> {
     let ids = model.tokenize(text, options).unwrap().ids;
-    let mut vector = vec![0.0; model.dims()];
+    let mut vector = vec![0.0; model.width()];
     model.embed(&ids, &[0, ids.len()], &mut Scratch::default(), &mut vector).unwrap();
     model.finish(&mut vector, options).iter().map(|number| f64::from(*number)).collect()
 }
