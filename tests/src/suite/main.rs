@@ -21,3 +21,4 @@ mod samples;
 mod start_page;
 mod status;
 mod tickets;
+mod toolchains;

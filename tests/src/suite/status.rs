@@ -1,7 +1,7 @@
 //! The status service over HTTP, on SQLite, MariaDB and PostgreSQL.
 
 mod access;
-mod answers;
+pub mod answers;
 mod databases;
 mod envelope;
 mod faults;
