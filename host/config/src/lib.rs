@@ -33,6 +33,7 @@ mod listeners;
 mod load;
 mod problems;
 mod reference;
+mod secret_file;
 
 #[cfg(test)]
 mod tests;

@@ -156,9 +156,9 @@ impl Reader {
         self.chosen(name, "text", doc, parse::text)
     }
 
-    /// Reads a table of secrets under chosen names, each as text or `file:PATH`.
+    /// Reads a table of secrets under chosen names, each as text, `file:PATH` or `credential:NAME`.
     pub fn secrets(&mut self, name: &'static str, doc: &'static str) -> BTreeMap<String, Secret> {
-        self.chosen(name, "text or file:PATH", doc, |value| parse::secret(value).map(Secret::new))
+        self.chosen(name, parse::SECRET, doc, |value| parse::secret(value).map(Secret::new))
     }
 
     fn chosen<T>(

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path};
 use bulkhead_os::files;
 use sha2::{Digest as _, Sha256};
 
-use super::problems::Origin;
+use super::{problems::Origin, secret_file};
 
 /// A value and where it was written.
 #[derive(Clone, Debug)]
@@ -143,8 +143,8 @@ fn normalized(name: &str) -> String {
     name.to_ascii_lowercase().replace(['-', '.'], "_")
 }
 
-/// Returns every key that is set, by its dotted path, with a digest of its value. For `file:PATH`, and for the keys of
-/// `files`, the digest is that of the file's content.
+/// Returns every key that is set, by its dotted path, with a digest of its value. For `file:PATH` and `credential:NAME`, and
+/// for the keys of `files`, the digest is that of the file's content.
 pub(super) fn digests(table: &Table, files: &[&str]) -> BTreeMap<String, [u8; 32]> {
     let (mut found, mut open) = (BTreeMap::new(), vec![(String::new(), table)]);
     while let Some((path, table)) = open.pop() {
@@ -165,9 +165,9 @@ pub(super) fn digests(table: &Table, files: &[&str]) -> BTreeMap<String, [u8; 32
     found
 }
 
-/// Returns the content of the file of `file:PATH`.
+/// Returns the content of the file of `file:PATH` or `credential:NAME`.
 fn file_content(text: &str) -> Option<String> {
-    files::read_text(Path::new(text.strip_prefix("file:")?)).ok()
+    files::read_text(&secret_file::named(text).ok().flatten()?).ok()
 }
 
 /// Returns a value as text, whichever layer wrote it.

@@ -2,7 +2,10 @@
 
 use std::{fmt::Display, ops::RangeInclusive, path::PathBuf, time::Duration};
 
-use super::{KeyDoc, Reader, parse};
+use super::{
+    KeyDoc, Reader,
+    parse::{self, SECRET},
+};
 use crate::{
     secret::Secret,
     tree::{Node, Value},
@@ -130,12 +133,12 @@ impl<'r> Key<'r> {
         self.entries(&format!("list of {form}"), true, |value| parse(&parse::text(value)?))
     }
 
-    /// Reads a secret or `file:PATH`.
+    /// Reads a secret: text, `file:PATH` or `credential:NAME`.
     pub fn secret(self) -> Option<Secret> {
-        self.read("text or file:PATH", String::new(), parse::secret).map(Secret::new)
+        self.read(SECRET, String::new(), parse::secret).map(Secret::new)
     }
 
-    /// Reads secrets of at least `least` characters, each as text or `file:PATH`.
+    /// Reads secrets of at least `least` characters, each as text, `file:PATH` or `credential:NAME`.
     pub fn secrets(self, least: usize) -> Vec<Secret> {
         let parse = |value| {
             let secret = parse::secret(value)?;
@@ -144,12 +147,12 @@ impl<'r> Key<'r> {
             }
             Ok(Secret::new(secret))
         };
-        self.entries("list of text or file:PATH", true, parse).unwrap_or_default()
+        self.entries(&format!("list of {SECRET}"), true, parse).unwrap_or_default()
     }
 
     /// Reads one secret or a list of them; text is always one secret.
     pub fn secret_or_list(self) -> Option<Vec<String>> {
-        self.entries("text or file:PATH, or a list", false, parse::secret)
+        self.entries(&format!("{SECRET}, or a list"), false, parse::secret)
     }
 
     fn number<T: TryFrom<i64>>(self, range: RangeInclusive<i64>, default: String) -> Option<T> {

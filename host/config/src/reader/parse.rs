@@ -1,11 +1,10 @@
 //! Converts untyped values into plain ones.
 
-use std::path::Path;
-
 use bulkhead_os::files;
 
 use crate::{
     problems::Origin,
+    secret_file,
     tree::{Node, Table, Value},
 };
 
@@ -86,14 +85,17 @@ pub(super) fn texts_to_tables(Node { origin, value }: Node, short: &str) -> Node
     Node { origin, value }
 }
 
-/// Returns a secret, which may be in the file of `file:PATH`; error texts never show it.
+/// How a secret is written, in the reference.
+pub(super) const SECRET: &str = "text, file:PATH or credential:NAME";
+
+/// Returns a secret, which may be in the file of `file:PATH` or `credential:NAME`; error texts never show it.
 pub(super) fn secret(value: Value) -> Result<String, String> {
     let written = text(value)?;
-    let secret = match written.strip_prefix("file:") {
+    let secret = match secret_file::named(&written)? {
         None => written,
         Some(path) => {
-            let held = files::read_text(Path::new(path)).map_err(|error| {
-                format!("cannot read {path}: {error}; the file must be plain and readable")
+            let held = files::read_text(&path).map_err(|error| {
+                format!("cannot read {}: {error}; the file must be plain and readable", path.display())
             })?;
             let line = held.strip_suffix('\n').unwrap_or(&held);
             line.strip_suffix('\r').unwrap_or(line).to_owned()

@@ -204,6 +204,8 @@ async fn faulty_secrets_are_not_shown() {
         ("captcha.auth = \"api-key\"\ncaptcha.api_keys = [\"MARKER\"]", "captcha.api_keys"),
         ("captcha.hmac_key = { a = \"MARKER\" }", "captcha.hmac_key"),
         ("captcha.hmac_key = \"file:/nowhere/at/all\"", "captcha.hmac_key"),
+        ("captcha.hmac_key = \"credential:hmac-key\"", "LoadCredential=hmac-key:PATH"),
+        ("captcha.hmac_key = \"credential:../MARKER\"", "captcha.hmac_key"),
         ("captcha.sites.a.secret = [\"MARKER-1\", \"MARKER-2\", \"MARKER-3\"]", "captcha.sites.a.secret"),
         ("captcha.database = \"mysql://user:MARKER@127.0.0.1/x\"", "captcha.database"),
         ("captcha.hmac_key = \"MARKER", "line 1"),
@@ -233,4 +235,25 @@ async fn a_short_site_secret_is_warned_about() {
     let checked = checked.env("HOME", folder.path().to_str().unwrap()).finish().await;
     let said = format!("{}{}", checked.stdout, checked.stderr);
     assert!(checked.succeeded() && said.contains(warning) && !said.contains("shop-secret"), "{said}");
+}
+
+/// systemd hands the folder over in a variable; a file of the name in it is the secret.
+#[tokio::test]
+async fn credential_of_unit_is_read() {
+    let folder = TempDir::new().unwrap();
+    let credentials = folder.path().join("credentials");
+    std::fs::create_dir(&credentials).unwrap();
+    let config = SITE.replace("\"the secret of the shop\"", "\"credential:shop\"");
+    std::fs::write(folder.path().join("bulkhead.toml"), &config).unwrap();
+    let file = folder.path().join("bulkhead.toml");
+    let check = || {
+        Launch::bulkhead(&["config", "check", "--config", file.to_str().unwrap()])
+            .env("HOME", folder.path().to_str().unwrap())
+            .env("CREDENTIALS_DIRECTORY", credentials.to_str().unwrap())
+    };
+    let missing = check().finish().await;
+    assert!(!missing.succeeded() && missing.stderr.contains("captcha.sites.shop.secret"), "{}", missing.stderr);
+    std::fs::write(credentials.join("shop"), "a secret of more than 16 characters\n").unwrap();
+    let found = check().finish().await;
+    assert!(found.succeeded(), "{}", found.stderr);
 }
