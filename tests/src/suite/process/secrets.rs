@@ -252,7 +252,11 @@ async fn credential_of_unit_is_read() {
             .env("CREDENTIALS_DIRECTORY", credentials.to_str().unwrap())
     };
     let missing = check().finish().await;
-    assert!(!missing.succeeded() && missing.stderr.contains("captcha.sites.shop.secret"), "{}", missing.stderr);
+    assert!(
+        !missing.succeeded() && missing.stderr.contains("captcha.sites.shop.secret"),
+        "{}",
+        missing.stderr
+    );
     std::fs::write(credentials.join("shop"), "a secret of more than 16 characters\n").unwrap();
     let found = check().finish().await;
     assert!(found.succeeded(), "{}", found.stderr);
