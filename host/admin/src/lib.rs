@@ -28,7 +28,9 @@ use axum::{
 use bulkhead_http::{
     accept::{self, ConnectionObserver, Settings},
     connection_limit::ConnectionLimit,
-    error, head_fields, host_field, layers,
+    error, head_fields,
+    heartbeat::Heartbeat,
+    host_field, layers,
     lifecycle::{Drain, Lifecycle},
     listen::{self, Bound, ListenError},
     path,
@@ -208,6 +210,7 @@ async fn run(
         drain: DRAIN,
         connections: Arc::new(ConnectionLimit::new(CONNECTIONS, CONNECTIONS_PER_ADDRESS, [].into())),
         observer,
+        heartbeat: Heartbeat::default(),
     };
     if let Some(certificates) = tls {
         tokio::spawn(certificates.watch(lifecycle.stopping()));

@@ -33,16 +33,34 @@ pub async fn serve(bound: Bound, router: impl Into<LiveRouter>, settings: Settin
     let address = bound.local_addr();
     let connection = Connection::new(&bound, router.into(), settings.clone(), stopping.clone());
     let mut open = JoinSet::new();
+    let mut heartbeat = settings.heartbeat.of_loop();
+    tokio::select! {
+        () = accept_all(&bound.listener, &connection, &settings, &mut stopping, &mut open) => {}
+        never = heartbeat.answer() => match never {},
+    }
+    drop(heartbeat);
+    drop(bound);
+    drain(open, settings.drain, address, &stopping).await;
+}
+
+/// Accepts connections and adds their tasks to `open`, until `stopping` resolves.
+async fn accept_all(
+    listener: &TcpListener,
+    connection: &Connection,
+    settings: &Settings,
+    stopping: &mut Stopping,
+    open: &mut JoinSet<()>,
+) {
     loop {
         let (stream, peer) = tokio::select! {
             biased;
-            () = stopping.wait() => break,
+            () = stopping.wait() => return,
             Some(_) = open.join_next() => continue,
-            accepted = accept(&bound.listener, &settings) => accepted,
+            accepted = accept(listener, settings) => accepted,
         };
         let permit = tokio::select! {
             biased;
-            () = stopping.wait() => break,
+            () = stopping.wait() => return,
             permit = settings.connections.admit(peer.ip()) => permit,
         };
         let Some(permit) = permit else {
@@ -52,8 +70,6 @@ pub async fn serve(bound: Bound, router: impl Into<LiveRouter>, settings: Settin
         };
         open.spawn(connection::run(connection.clone(), stream, peer, permit));
     }
-    drop(bound);
-    drain(open, settings.drain, address, &stopping).await;
 }
 
 /// Returns the next connection. Faults of a single connection, and missing resources, never end the loop.

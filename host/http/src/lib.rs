@@ -13,6 +13,7 @@ pub mod docs;
 pub mod error;
 pub mod forwarded;
 pub mod head_fields;
+pub mod heartbeat;
 pub mod host_field;
 pub mod json;
 pub mod layers;

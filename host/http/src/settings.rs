@@ -4,10 +4,11 @@ use std::{sync::Arc, time::Duration};
 
 use super::{
     connection_limit::{ConnectionLimit, STALL_TIMEOUT},
+    heartbeat::Heartbeat,
     observer::ConnectionObserver,
 };
 
-/// Settings that listeners share. Clones share the limit of connections.
+/// Settings that listeners share. Clones share the limit of connections and the heartbeat.
 #[derive(Clone)]
 pub struct Settings {
     /// Time for a TLS handshake and the first request head together, and for each later head.
@@ -20,6 +21,8 @@ pub struct Settings {
     pub connections: Arc<ConnectionLimit>,
     /// Counts connections.
     pub observer: Arc<dyn ConnectionObserver>,
+    /// Shows whether the accept loops move.
+    pub heartbeat: Heartbeat,
 }
 
 impl Settings {
@@ -36,6 +39,7 @@ impl Settings {
             drain: server.drain,
             connections: Arc::new(connections.with_stall_timeout(STALL_TIMEOUT)),
             observer,
+            heartbeat: Heartbeat::default(),
         }
     }
 }

@@ -175,6 +175,12 @@ impl Engine {
         self.ticker.running()
     }
 
+    /// Waits until the epoch clock has advanced after this call. Never returns while its thread stands still. Safe to
+    /// cancel.
+    pub async fn epoch_passed(&self) {
+        self.ticker.ticked().await;
+    }
+
     /// Returns the bytes of the linear memories and tables of all stores.
     pub fn memory_in_use(&self) -> usize {
         self.memory_in_use.load(Ordering::Relaxed)

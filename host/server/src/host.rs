@@ -15,7 +15,10 @@ use std::{
 use anyhow::Context as _;
 use bulkhead_admin::{AdminListener, AdminSources, OperatorContext};
 use bulkhead_config::{Config, Loaded, slots::SlotId};
-use bulkhead_http::lifecycle::{Drain, Lifecycle, Stopping};
+use bulkhead_http::{
+    heartbeat::Heartbeat,
+    lifecycle::{Drain, Lifecycle, Stopping},
+};
 use bulkhead_os::files;
 use bulkhead_rollout::{
     ConfigSource, DeploymentRegistry, LocalStore, ReloadError, Reloaded, Reloader, registry::Registries,
@@ -23,9 +26,11 @@ use bulkhead_rollout::{
 use bulkhead_runtime::{
     background,
     compile::{CacheSettings, ComponentDigest},
+    engine::Engine,
 };
 use bulkhead_service::{
-    Close, Extensions, HostHealth, Routes, SECRETS_DIR, ServiceContext, ServiceList, Started, not_owned,
+    Close, Extensions, HostHealth, ReadyReport, Routes, SECRETS_DIR, ServiceContext, ServiceList, Started,
+    not_owned,
 };
 use bulkhead_telemetry::{Metrics, exposition::Format};
 use tokio::{runtime::Handle, task::JoinSet};
@@ -60,6 +65,9 @@ pub struct Host {
     open: Vec<Box<dyn Close>>,
     health: Arc<HostHealth>,
     reloader: Arc<Reloader>,
+    engine: Arc<Engine>,
+    /// Of the public listeners.
+    heartbeat: Heartbeat,
     // Last, so that operators see a host drain.
     admin: AdminListener,
 }
@@ -149,7 +157,8 @@ impl Host {
         context.metrics.started();
 
         let mut servers = JoinSet::new();
-        let public = routes::serve(&context, &lifecycle, &mut servers)?;
+        let heartbeat = Heartbeat::default();
+        let public = routes::serve(&context, &lifecycle, &heartbeat, &mut servers)?;
         servers.spawn(precompile(&context, lifecycle.stopping()));
         lifecycle.ready();
         context.metrics.ready();
@@ -160,8 +169,9 @@ impl Host {
         } else {
             tracing::warn!(admin = admin_url, version, "serving, but not ready; /health/ready says why");
         }
+        let engine = Arc::clone(&context.slot_context.engine);
         let ServiceContext { health, reloader, .. } = context;
-        Ok(Self { addresses, lifecycle, routes, servers, open, health, reloader, admin })
+        Ok(Self { addresses, lifecycle, routes, servers, open, health, reloader, engine, heartbeat, admin })
     }
 
     /// Checks a component as [`Host::start`] does before it may answer: size, format, exports, imports,
@@ -204,6 +214,17 @@ impl Host {
     /// Returns the addresses at which the host listens.
     pub const fn addresses(&self) -> Addresses {
         self.addresses
+    }
+
+    /// Returns whether requests should be sent to the host, and if not, why.
+    pub fn health(&self) -> ReadyReport {
+        self.health.report()
+    }
+
+    /// Waits until the epoch clock and the accept loops of all public listeners have moved after this call. Never returns
+    /// while one of them does not. Safe to cancel.
+    pub async fn moved(&self) {
+        tokio::join!(self.engine.epoch_passed(), self.heartbeat.moved());
     }
 
     /// Ends readiness, lets requests in flight end within `server.drain_seconds`, and closes storage. Returns whether the

@@ -30,6 +30,7 @@ use crate::{
     body::{self, BodyLimits},
     connection_limit::ConnectionLimit,
     forwarded::Proxies,
+    heartbeat::Heartbeat,
     layers::{self, Layers},
     lifecycle::Lifecycle,
     listen,
@@ -106,6 +107,7 @@ impl Host {
                 ConnectionLimit::new(connections, connections, [].into()).with_stall_timeout(IMPATIENT),
             ),
             observer: counts.clone(),
+            heartbeat: Heartbeat::default(),
         };
         let lifecycle = Lifecycle::new();
         let router = router(Arc::clone(&gate));

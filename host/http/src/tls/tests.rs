@@ -14,7 +14,7 @@ use tokio::{
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
 use super::*;
-use crate::{accept, connection_limit::ConnectionLimit, lifecycle::Lifecycle, listen};
+use crate::{accept, connection_limit::ConnectionLimit, heartbeat::Heartbeat, lifecycle::Lifecycle, listen};
 
 fn files(folder: &TempDir) -> Tls {
     let path = folder.path();
@@ -99,6 +99,7 @@ async fn certificate_is_replaced_while_serving() {
         drain: Duration::from_secs(30),
         connections: Arc::new(ConnectionLimit::new(10, 10, [].into())),
         observer: Arc::new(()),
+        heartbeat: Heartbeat::default(),
     };
     let router = Router::new().route("/", get(async || "over TLS"));
     let served = tokio::spawn(accept::serve(bound, router, settings, lifecycle.stopping()));

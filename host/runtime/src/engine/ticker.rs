@@ -4,7 +4,7 @@ use std::{
     io,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     thread::{self, JoinHandle},
     time::Duration,
@@ -25,6 +25,8 @@ pub(super) struct Ticker {
 struct TickerState {
     running: AtomicUsize,
     stopped: AtomicBool,
+    /// How often it has ticked.
+    ticks: AtomicU64,
 }
 
 impl Ticker {
@@ -39,6 +41,7 @@ impl Ticker {
                 } else {
                     thread::sleep(TICK);
                     tick();
+                    shared.ticks.fetch_add(1, Ordering::Relaxed);
                 }
             }
         })?;
@@ -53,6 +56,15 @@ impl Ticker {
             thread.thread().unpark();
         }
         RunningGuard(Arc::clone(&self.state))
+    }
+
+    /// Waits until it has ticked after this call. Never returns while its thread stands still. Safe to cancel.
+    pub(super) async fn ticked(&self) {
+        let _running = self.running();
+        let seen = self.state.ticks.load(Ordering::Relaxed);
+        while self.state.ticks.load(Ordering::Relaxed) == seen {
+            tokio::time::sleep(TICK).await;
+        }
     }
 }
 
@@ -139,6 +151,14 @@ mod tests {
         drop(first);
         await_ticks(&ticks);
         drop(second);
+        await_rest(&ticks);
+    }
+
+    #[tokio::test]
+    async fn idle_ticker_ticks_when_asked() {
+        let (ticker, ticks) = counting();
+        tokio::time::timeout(PATIENCE, ticker.ticked()).await.unwrap();
+        assert!(ticks.load(Ordering::Relaxed) > 0);
         await_rest(&ticks);
     }
 

@@ -1,5 +1,7 @@
 //! `bulkhead serve`: runs the host until a signal ends it.
 
+mod unit;
+
 use std::{
     net::{IpAddr, SocketAddr, ToSocketAddrs},
     path::PathBuf,
@@ -13,6 +15,7 @@ use bulkhead_rollout::ConfigSource;
 use bulkhead_telemetry::{allocator, logs, one_line};
 use clap::{Args, ValueEnum};
 
+use self::unit::Unit;
 use crate::{distribution::Distribution, host::Host};
 
 /// Arguments of `bulkhead serve`.
@@ -117,17 +120,18 @@ impl Serve {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         runtime.block_on(async {
             let (mut signals, mut hang_ups) = (Signals::install()?, HangUps::install()?);
+            let unit = Unit::of_process();
             let source = self.source(spec, flags);
             let host = tokio::select! {
                 host = Host::start_reloading(distribution, loaded, Some(source)) => host?,
                 signal = signals.next() => anyhow::bail!("{signal} while starting"),
             };
-            let signal = loop {
-                tokio::select! {
-                    signal = signals.next() => break signal,
-                    () = hang_ups.next() => reload(&host).await,
-                }
+            unit.ready(&host);
+            let signal = tokio::select! {
+                signal = until_signal(&mut signals, &mut hang_ups, &host, &unit) => signal,
+                never = unit.watch(&host) => match never {},
             };
+            unit.stopping();
             tracing::info!(signal, "draining; a second signal stops the host at once");
             tokio::select! {
                 drain = host.stop() => match drain {
@@ -137,6 +141,25 @@ impl Serve {
                 signal = signals.next() => anyhow::bail!("{signal} while draining, requests in flight are lost"),
             }
         })
+    }
+}
+
+/// Reloads the configuration at every SIGHUP, until a signal ends the process, and returns that signal's name. It waits for
+/// the end of a reload.
+async fn until_signal(
+    signals: &mut Signals,
+    hang_ups: &mut HangUps,
+    host: &Host,
+    unit: &Unit,
+) -> &'static str {
+    loop {
+        tokio::select! {
+            signal = signals.next() => return signal,
+            () = hang_ups.next() => {}
+        }
+        unit.reloading();
+        reload(host).await;
+        unit.ready(host);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use anyhow::Context as _;
-use bulkhead_http::{accept, layers::Layers, lifecycle::Lifecycle, tls::Certificates};
+use bulkhead_http::{accept, heartbeat::Heartbeat, layers::Layers, lifecycle::Lifecycle, tls::Certificates};
 use bulkhead_service::{ListenerSettings, Routes, ServiceContext};
 use tokio::task::JoinSet;
 
@@ -31,20 +31,22 @@ impl Drop for HostRoutes {
     }
 }
 
-/// Opens every listener, and returns the address of the shared one. One of `servers` reloads the certificate.
+/// Opens every listener, whose accept loops share `heartbeat`, and returns the address of the shared one. One of `servers` reloads the certificate.
 pub(super) fn serve(
     context: &ServiceContext,
     lifecycle: &Lifecycle,
+    heartbeat: &Heartbeat,
     servers: &mut JoinSet<()>,
 ) -> anyhow::Result<SocketAddr> {
     let server = &context.config.server;
     let certificates = server.tls.as_ref().map(Certificates::load).transpose();
     let certificates = certificates.context("cannot serve TLS with --tls-cert and --tls-key (server.tls)")?;
+    let connections = accept::Settings::new(server, context.metrics.clone());
     let shared = context.routes.open(ListenerSettings {
         shared: server.listen,
         shared_layer: start::innermost(context),
         layers: Layers::new(server, context.metrics.clone()),
-        connections: accept::Settings::new(server, context.metrics.clone()),
+        connections: accept::Settings { heartbeat: heartbeat.clone(), ..connections },
         certificates: certificates.clone(),
         stopping: lifecycle.stopping(),
     })?;
