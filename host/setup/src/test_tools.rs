@@ -49,12 +49,15 @@ fn system_packages() -> Outcome {
     if find("valgrind").is_none() {
         wanted.push("valgrind");
     }
+    if find("systemd-analyze").is_none() {
+        wanted.push("systemd");
+    }
     if !python::is_here() {
         wanted.push("python3-venv");
     }
     if wanted.is_empty() {
         println!(
-            "test tools: Chromium, PostgreSQL, MariaDB, Prometheus, an OCI registry, Valgrind and Python are here"
+            "test tools: Chromium, PostgreSQL, MariaDB, Prometheus, an OCI registry, Valgrind, systemd and Python are here"
         );
         return Ok(());
     }

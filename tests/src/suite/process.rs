@@ -22,6 +22,7 @@ mod secrets;
 mod shared_folder;
 mod shared_state;
 mod swap_crash;
+mod systemd;
 mod tls;
 
 use bulkhead_tests::child::Bulkhead;
