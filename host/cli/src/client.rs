@@ -60,6 +60,23 @@ impl Remote {
         Ok(runtime.block_on(self.answer(request)).is_ok())
     }
 
+    /// Asks for a host's health with a request that needs no token and takes at most `limit`. Returns whether the answer
+    /// says that it is up, and the answer's JSON.
+    ///
+    /// # Errors
+    /// Fails if the arguments are wrong, or something else than health is answered.
+    pub fn health(&self, path: &str, limit: Duration) -> anyhow::Result<(bool, Value)> {
+        let request = self.client()?.request(Method::GET, format!("{}{path}", self.base()?)).timeout(limit);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let answer = runtime.block_on(self.answer(request))?;
+        let health = self.value(&answer)?;
+        match answer.status {
+            StatusCode::OK => Ok((true, health)),
+            StatusCode::SERVICE_UNAVAILABLE => Ok((false, health)),
+            status => Err(RemoteError::from_json(&health).with_status(status).into()),
+        }
+    }
+
     /// Sends a GET request and returns the answer's JSON.
     ///
     /// # Errors

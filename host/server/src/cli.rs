@@ -5,6 +5,8 @@ mod arguments;
 mod author;
 mod component;
 mod config;
+mod health;
+mod manual;
 mod serve;
 
 use std::process::ExitCode;
@@ -60,11 +62,19 @@ enum Command {
         after_help = "Exit codes: 0 done; 1 failed; 2 wrong arguments; 5 not allowed; 6 no answer from the host."
     )]
     Admin(admin::Command),
+    /// Ask a running host whether it is ready. Needs no token.
+    #[command(
+        after_help = "Exit codes: 0 ready, or with --live it runs; 1 not ready; 2 wrong arguments; 6 no answer from the \
+                      host within 5 seconds."
+    )]
+    Health(health::Health),
     /// Print completions for a shell.
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
     },
+    /// Write the manual pages of all commands.
+    Man(manual::Manual),
 }
 
 /// Returns the command line of a binary, for parsers and completions.
@@ -111,6 +121,8 @@ fn perform(distribution: &Distribution) -> anyhow::Result<()> {
         Command::Component(command) => command.run(distribution),
         Command::Wit(command) => author::finish(command.run()),
         Command::Admin(command) => command.run(),
+        Command::Health(health) => health.run(),
+        Command::Man(manual) => manual.run(distribution),
         Command::Completions { shell } => completions(distribution, shell),
     }
 }

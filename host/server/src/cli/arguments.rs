@@ -280,6 +280,9 @@ mod tests {
     fn commands_come_in_named_order() {
         let command = command(&WITH_ALL);
         let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
-        assert_eq!(names, ["serve", "config", "component", "admin", "completions", "sum", "count"]);
+        assert_eq!(
+            names,
+            ["serve", "config", "component", "wit", "admin", "health", "completions", "man", "sum", "count"]
+        );
     }
 }

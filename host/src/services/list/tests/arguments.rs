@@ -5,8 +5,22 @@ use bulkhead_server::cli::command;
 use crate::services::list::BULKHEAD;
 
 /// The subcommands of every binary, then those of services.
-const SUBCOMMANDS: [&str; 10] =
-    ["serve", "config", "component", "admin", "completions", "model", "demo", "captcha", "kb", "triage"];
+const SUBCOMMANDS: [&str; 14] = [
+    "serve",
+    "config",
+    "component",
+    "wit",
+    "admin",
+    "health",
+    "completions",
+    "man",
+    "run",
+    "model",
+    "demo",
+    "captcha",
+    "kb",
+    "triage",
+];
 
 /// Returns whether the binary takes these arguments.
 fn is_taken(arguments: &[&str]) -> bool {

@@ -1,0 +1,45 @@
+//! `bulkhead health`, as a container's check runs it.
+
+use bulkhead_tests::child::{Bulkhead, Finished, Launch};
+use tempfile::TempDir;
+
+use super::SITE;
+
+async fn health(host: &Bulkhead, arguments: &[&str]) -> Finished {
+    let launch = Launch::bulkhead(&["health", "--url", &host.admin_url("")]);
+    launch.args(arguments).finish().await
+}
+
+#[tokio::test]
+async fn ready_host_is_up_without_token() {
+    let folder = TempDir::new().unwrap();
+    let host = Launch::serve_with(folder.path(), SITE).ready().await;
+    for arguments in [&[][..], &["--live"]] {
+        let asked = health(&host, arguments).await;
+        assert!(asked.succeeded() && asked.stdout.starts_with("up\n"), "{}{}", asked.stdout, asked.stderr);
+    }
+    let asked = health(&host, &["--json"]).await;
+    assert!(asked.succeeded() && asked.stdout.contains("\"status\": \"UP\""), "{}", asked.stdout);
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn host_without_database_is_down() {
+    let folder = TempDir::new().unwrap();
+    let launch = Launch::serve_with(folder.path(), SITE)
+        .env("CAPTCHA_HMAC_KEY", "a key of more than 32 characters, for tests")
+        .env("BULKHEAD_CAPTCHA__DATABASE", "postgres://user@127.0.0.1:1/x");
+    let host = launch.ready().await;
+    let asked = health(&host, &[]).await;
+    assert_eq!(asked.status.code(), Some(1), "{}", asked.stdout);
+    assert!(asked.stdout.starts_with("down\nfailing "), "{}", asked.stdout);
+    assert!(asked.stderr.contains("not ready"), "{}", asked.stderr);
+    assert!(health(&host, &["--live"]).await.succeeded());
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn missing_host_gives_no_answer() {
+    let asked = Launch::bulkhead(&["health", "--url", "http://127.0.0.1:9"]).finish().await;
+    assert_eq!(asked.status.code(), Some(6), "{}", asked.stderr);
+}
