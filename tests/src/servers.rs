@@ -6,7 +6,7 @@ pub mod mariadb;
 pub mod postgres;
 pub mod proxy;
 pub mod registry;
-mod tls;
+pub mod tls;
 
 use std::net::{Ipv4Addr, TcpListener};
 

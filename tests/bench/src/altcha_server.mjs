@@ -2,15 +2,18 @@
 // envelopes. It keeps spent challenges in memory and, unlike the service, counts no visits.
 //
 // Its argument is JSON: {"workers": 1, "secret": "...", "sites": {"KEY": {"secret", "algorithm", "cost",
-// "counterMax", "maxVerifies"}}}. Its first line is its address.
+// "counterMax", "maxVerifies"}}, "tls": {"cert", "key"}}, the last two names of PEM files, or null. Its first line
+// is its address.
 
 import cluster from 'node:cluster';
+import { readFileSync } from 'node:fs';
 import http from 'node:http';
+import https from 'node:https';
 import { createChallenge, randomInt, verifySolution } from 'altcha-lib';
 import { deriveKey as pbkdf2 } from 'altcha-lib/algorithms/pbkdf2';
 import { deriveKey as sha } from 'altcha-lib/algorithms/sha';
 
-const { workers, secret, sites } = JSON.parse(process.argv[2]);
+const { workers, secret, sites, tls } = JSON.parse(process.argv[2]);
 const secrets = { hmacSignatureSecret: secret, hmacKeySignatureSecret: `${secret}, for keys` };
 const deriveKeyOf = (algorithm) => (algorithm.startsWith('PBKDF2/') ? pbkdf2 : sha);
 const LIFE_SECONDS = 300;
@@ -80,7 +83,9 @@ if (cluster.isPrimary && workers > 1) {
   });
   for (let worker = 0; worker < workers; worker += 1) cluster.fork();
 } else {
-  const server = http.createServer(serve);
+  const server = tls
+    ? https.createServer({ cert: readFileSync(tls.cert), key: readFileSync(tls.key) }, serve)
+    : http.createServer(serve);
   server.listen(0, '127.0.0.1', () => {
     if (cluster.isPrimary) console.log(`127.0.0.1:${server.address().port}`);
   });

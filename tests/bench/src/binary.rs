@@ -1,6 +1,7 @@
 //! The real binary, started and ready.
 
 use std::{
+    fs::File,
     io::{Read, Write},
     net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
     path::Path,
@@ -29,17 +30,23 @@ pub struct Host {
 }
 
 impl Host {
-    /// Starts it on ports of its own with `folder` for its data; without access lines, which peers do not write.
+    /// Starts it on ports of its own with `folder` for its data, and else as a user gets it: it is one process, its storage
+    /// is the default, and it writes its log with all access lines to a file, `bench.log` in `folder`.
     pub fn start(folder: &Path, arguments: &[&str]) -> Self {
-        Self::logging(folder, arguments, Stdio::inherit())
+        let log = File::options().create(true).append(true).open(folder.join("bench.log")).unwrap();
+        Self::started(folder, arguments, log.into())
     }
 
-    /// The same with its log lines somewhere else.
+    /// Starts it without access lines, its errors somewhere else.
     pub fn logging(folder: &Path, arguments: &[&str], log: Stdio) -> Self {
+        Self::started(folder, &[&["--log-level", "error"], arguments].concat(), log)
+    }
+
+    fn started(folder: &Path, arguments: &[&str], log: Stdio) -> Self {
         let [public, admin] = free_addresses();
         let mut command = Command::new(target().join("release/bulkhead"));
         command
-            .args(["serve", "--log-level", "error", "--listen", &public.to_string()])
+            .args(["serve", "--listen", &public.to_string()])
             .args(["--admin-listen", &admin.to_string(), "--data-dir"])
             .arg(folder)
             .args(arguments);

@@ -51,9 +51,10 @@ impl Bench<'_> {
 
     /// Fresh, reuse.
     fn issue(&self) -> [Vec<f64>; 2] {
-        let config = |reuse| format!("{}[slots.captcha]\nreuse = {reuse}\n", captcha::SITES);
+        let config =
+            |reuse| format!("{}{}[slots.captcha]\nreuse = {reuse}\n", captcha::QUIET, captcha::SITES);
         let parts = [false, true].map(|reuse| Parts::new(&config(reuse)));
-        let service = |parts| Arc::new(self.runtime.block_on(captcha::service(parts, false)));
+        let service = |parts| Arc::new(self.runtime.block_on(captcha::service(parts)));
         let services = parts.each_ref().map(service);
         self.turns(&services, |service| async move {
             let site = service.site("compat").unwrap();

@@ -8,11 +8,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rustls::pki_types::ServerName;
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::TcpStream,
     task::LocalSet,
 };
+use tokio_rustls::TlsConnector;
 
 /// What is sent, over how many connections, and for how long.
 pub struct Load<'a> {
@@ -57,6 +59,20 @@ impl Done {
     }
 }
 
+/// What came of a load, and what it cost the server.
+pub struct Timed {
+    pub done: Done,
+    /// Processor seconds of the server's process.
+    pub seconds: f64,
+}
+
+impl Timed {
+    /// Processor microseconds a request.
+    pub fn micros(&self) -> f64 {
+        self.seconds * 1e6 / self.done.latencies.len() as f64
+    }
+}
+
 /// A request of a client that keeps its connection.
 pub fn request(method: &str, path: &str, body: &str) -> Vec<u8> {
     let length = body.len();
@@ -71,6 +87,11 @@ impl Load<'_> {
     /// Sends until the time or the requests are over. Panics on an answer that is not as expected: a
     /// server that fails is no server to measure.
     pub fn run(&self) -> Done {
+        self.run_over(None)
+    }
+
+    /// The same over TLS.
+    pub fn run_over(&self, tls: Option<&TlsConnector>) -> Done {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let shared = Rc::new(Shared {
             requests: self.requests.to_vec(),
@@ -86,6 +107,13 @@ impl Load<'_> {
             for _ in 0..self.connections {
                 let stream = TcpStream::connect(self.address).await.unwrap();
                 stream.set_nodelay(true).unwrap();
+                let stream: Box<dyn ByteStream> = match tls {
+                    None => Box::new(stream),
+                    Some(tls) => {
+                        let name = ServerName::from(self.address.ip());
+                        Box::new(tls.connect(name, stream).await.unwrap())
+                    }
+                };
                 streams.push(stream);
             }
             let since = Instant::now();
@@ -101,6 +129,11 @@ impl Load<'_> {
         Done { elapsed, ..shared.done.take() }
     }
 }
+
+/// A connection, in the clear or over TLS.
+trait ByteStream: AsyncRead + AsyncWrite + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Unpin> ByteStream for T {}
 
 struct Shared {
     requests: Vec<Vec<u8>>,
@@ -133,7 +166,7 @@ impl Shared {
     }
 }
 
-async fn ask(mut stream: TcpStream, shared: Rc<Shared>, until: Instant) {
+async fn ask(mut stream: Box<dyn ByteStream>, shared: Rc<Shared>, until: Instant) {
     let mut buffer = Vec::with_capacity(16 << 10);
     loop {
         let since = Instant::now();
@@ -142,6 +175,7 @@ async fn ask(mut stream: TcpStream, shared: Rc<Shared>, until: Instant) {
         }
         let Some(request) = shared.next() else { return };
         stream.write_all(request).await.unwrap();
+        stream.flush().await.unwrap();
         buffer.clear();
         let head = loop {
             assert_ne!(stream.read_buf(&mut buffer).await.unwrap(), 0, "the server hung up");

@@ -8,6 +8,8 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
+use crate::load::{Done, Timed};
+
 /// A server that has said where it listens. It ends with this value.
 pub struct Server {
     process: Process,
@@ -18,15 +20,8 @@ pub struct Server {
 impl Server {
     /// Starts this program as a server of `kind` with `workers` threads, 0 for one a core.
     pub fn ours(kind: &str, workers: usize) -> Self {
-        Self::ours_with(kind, workers, &[])
-    }
-
-    /// The same with environment variables.
-    pub fn ours_with(kind: &str, workers: usize, environment: &[(&str, &str)]) -> Self {
         let this = std::env::current_exe().unwrap();
-        let mut command = Command::new(this);
-        command.args(["--serve", kind, &workers.to_string()]).envs(environment.iter().copied());
-        Self::start(&mut command)
+        Self::start(Command::new(this).args(["--serve", kind, &workers.to_string()]))
     }
 
     /// The first line of a server's standard output is its address.
@@ -81,6 +76,13 @@ impl Process {
         // utime and stime; proc(5) counts from 1, and two fields are cut off. USER_HZ is 100.
         let ticks = |field: usize| fields[field - 3].parse::<f64>().unwrap();
         (ticks(14) + ticks(15)) / 100.0
+    }
+
+    /// Puts a load on it, and measures the processor time that it takes.
+    pub fn timed(&self, load: impl FnOnce() -> Done) -> Timed {
+        let before = self.cpu_seconds();
+        let done = load();
+        Timed { done, seconds: self.cpu_seconds() - before }
     }
 
     /// Resident memory, and its share where pages are shared with others, MiB.

@@ -90,6 +90,11 @@ impl Report {
         self.row(name, [number(median(theirs)), number(median(ours)), figure], &ratios, &verdict, 2);
     }
 
+    /// Processor microseconds of the server's process a request, ours over theirs.
+    pub fn processor(&mut self, theirs: &[f64], ours: &[f64], target: Target) {
+        self.ratio("    processor us a request", theirs, ours, target);
+    }
+
     /// Ours over theirs, judged by the best pass of each, which a busy machine disturbs least.
     pub fn best(&mut self, name: &str, theirs: &Rates, ours: &Rates, target: Target) {
         let ratios: Vec<_> =

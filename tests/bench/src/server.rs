@@ -5,7 +5,7 @@ use bulkhead::{
     telemetry,
 };
 
-use crate::{captcha, noop, status, swap};
+use crate::{captcha, noop, swap};
 use bulkhead_tests::parts::Parts;
 
 /// Serves until it is killed; the first line on standard output is the address.
@@ -19,11 +19,8 @@ pub fn serve(kind: &str, workers: usize) {
             "native" => native().await,
             "fresh" => component(false).await,
             "reuse" => component(true).await,
-            "memory" => captcha_service("", false).await,
-            "kept" => captcha_service("[slots.captcha]\nreuse = true\n", false).await,
-            "status" => status::serve().await,
+            "memory" => captcha_service().await,
             "swap" => swap::serve().await,
-            "sqlite" => captcha_service("", true).await,
             _ => panic!("no server is called {kind:?}"),
         }
     });
@@ -40,9 +37,9 @@ async fn component(reuse: bool) {
     parts.serve(noop::component(slot)).await;
 }
 
-async fn captcha_service(slot: &str, durable: bool) {
-    let parts = parts(&format!("{}{slot}", captcha::SITES));
-    let service = captcha::service(&parts, durable).await;
+async fn captcha_service() {
+    let parts = parts(&format!("{}{}", captcha::QUIET, captcha::SITES));
+    let service = captcha::service(&parts).await;
     let settings = parts.config.table().unwrap();
     let state = CaptchaState::new(service.into(), settings, &parts.config.server, "").unwrap();
     parts.serve(router(state)).await;

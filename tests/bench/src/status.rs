@@ -1,24 +1,26 @@
 //! The status service on MariaDB with 300,000 appointments and a million slots: one full collection beside the
 //! statements that the replaced server ran for each request, and answers from memory beside a no-op component.
 
-use std::time::{Duration, Instant};
+use std::{
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
 
 use bulkhead::appointments::{Clock, Collector, DatabaseLocation, Options as Settings};
-use bulkhead_tests::{host::load, servers::mariadb::MariaDb};
+use bulkhead_tests::servers::mariadb::MariaDb;
 use sqlx::{Connection as _, Executor as _, MySqlConnection, mysql::MySqlConnectOptions};
 
 use crate::{
-    load::{Done, Load},
+    binary::Host,
+    load::{Done, Load, Timed},
     options::Options,
-    process::Server,
+    process::{Process, Server},
     report::{Report, Target},
 };
 
 const TOKEN: &str = "bench";
 const STATUS: &str = "/terminvereinbarung/api/2/status/";
 const CONNECTIONS: usize = 16;
-/// Names the database for the server that this program is.
-const DATABASE: &str = "BENCH_STATUS_DATABASE";
 
 /// 300,000 appointments of 24 statuses and shapes, 2000 opening hours, a million slots.
 const ROWS: &str = "
@@ -74,26 +76,35 @@ pub fn measure(options: &Options, report: &mut Report) {
     report.ratio("ms, best of all turns", &[best(&theirs)], &[best(&ours)], Target::AtMost(0.25));
     report.ratio("ms, medians", &theirs, &ours, Target::None);
 
-    let status = Server::ours_with("status", 0, &[(DATABASE, &server.url())]);
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("bulkhead.toml");
+    let text = format!("[status]\ndatabase = \"{}\"\ntokens = [\"{TOKEN}\"]\n", server.url());
+    std::fs::write(&config, text).unwrap();
+    let status = Host::start(folder.path(), &["--config", config.to_str().unwrap()]);
     let noop = Server::ours("fresh", 0);
-    report.section("answers from memory, beside a no-op component's", "no-op", "status");
+    report.section("answers from memory, beside those of a no-op component without a log", "no-op", "status");
     let (full, fast) = (get(STATUS), get(&format!("{STATUS}?includeProcessStats=0")));
     let nothing = [crate::load::request("GET", crate::noop::PATH, "")];
-    let mut rates = [Vec::new(), Vec::new()];
+    let [mut rates, mut micros] = [(); 2].map(|()| [Vec::new(), Vec::new()]);
     let mut p99 = Vec::new();
     // The first turn warms up and does not count.
     for round in 0..=options.rounds {
-        let other = run(options, &noop, CONNECTIONS, &nothing);
-        let own = run(options, &status, CONNECTIONS, &full);
-        let probes = run(options, &status, 1, &fast);
+        let other = run(options, noop.address(), noop.process(), CONNECTIONS, &nothing);
+        let own = run(options, status.public, &status.process, CONNECTIONS, &full);
+        let probes = run(options, status.public, &status.process, 1, &fast).done;
         if round > 0 {
-            rates[0].push(other.rate());
-            rates[1].push(own.rate());
+            for (side, turn) in [other, own].iter().enumerate() {
+                rates[side].push(turn.done.rate());
+                micros[side].push(turn.micros());
+            }
             p99.push(percentile(&probes));
         }
     }
     let [other, own] = &rates;
     report.ratio("requests/s, all cores", other, own, Target::AtLeast(0.5));
+    let [other, own] = &micros;
+    report.processor(other, own, Target::None);
+    report.figure("    the same", own, Target::AtMost(40.0));
     report.figure("p99 us with includeProcessStats=0, 1 connection", &p99, Target::None);
 }
 
@@ -140,33 +151,20 @@ fn get(path: &str) -> [Vec<u8>; 1] {
     [format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nx-token: {TOKEN}\r\n\r\n").into_bytes()]
 }
 
-fn run(options: &Options, server: &Server, connections: usize, requests: &[Vec<u8>]) -> Done {
-    let (address, time) = (server.address(), options.turn);
-    Load { address, connections, time, requests, once: false, expected: "", keep: false }.run()
+fn run(
+    options: &Options,
+    address: SocketAddr,
+    process: &Process,
+    connections: usize,
+    requests: &[Vec<u8>],
+) -> Timed {
+    let time = options.turn;
+    let load = Load { address, connections, time, requests, once: false, expected: "", keep: false };
+    process.timed(|| load.run())
 }
 
 fn percentile(done: &Done) -> f64 {
     let mut sorted = done.latencies.clone();
     sorted.sort();
     sorted[sorted.len() * 99 / 100].as_secs_f64() * 1e6
-}
-
-/// A host whose status comes from the database that the environment names.
-pub async fn serve() {
-    let database = std::env::var(DATABASE).unwrap();
-    let text = format!(
-        "log.level = \"warn\"\n[services]\nembedding.enabled = false\ncaptcha.enabled = false\n\
-         [status]\ndatabase = \"{database}\"\ntokens = [\"{TOKEN}\"]\n"
-    );
-    let folder = tempfile::tempdir().unwrap();
-    let flags = [
-        ("server.listen", "127.0.0.1:0"),
-        ("server.admin_listen", "127.0.0.1:0"),
-        ("data_dir", folder.path().to_str().unwrap()),
-    ];
-    let flags = flags.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
-    let config = load(&text, Vec::new(), flags).unwrap();
-    let host = bulkhead::Host::start(&bulkhead::services::list::BULKHEAD, config).await.unwrap();
-    println!("{}", host.addresses().public);
-    std::future::pending::<()>().await;
 }

@@ -211,7 +211,7 @@ fn heavy() -> Vec<u8> {
 /// A whole host with the captcha service; says where its operators' listener is, too.
 pub async fn serve() {
     let sandbox = format!("[sandbox]\ncompile_workers = {COMPILING}\n");
-    let config = format!("{}{}{}{sandbox}", captcha::SITES, operator::tokens(), SERVICES);
+    let config = format!("{}{}{}{}{sandbox}", captcha::QUIET, captcha::SITES, operator::tokens(), SERVICES);
     let host = TestHost::builder().config(&config).start().await;
     println!("{}", host.address());
     println!("{}", host.admin_url(""));

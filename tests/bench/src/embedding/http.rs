@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{assert_same, onnx, texts};
 use crate::{
     binary::Host,
-    load::{Done, Load, request},
+    load::{Done, Load, Timed, request},
     options::Options,
     process::Process,
     report::{Report, Target, median},
@@ -56,10 +56,9 @@ pub fn measure(options: &Options, report: &mut Report) {
         // The first turn warms up and does not count.
         for round in 0..=options.rounds {
             for ((address, process), done) in servers.into_iter().zip(&mut done) {
-                let before = process.cpu_seconds();
-                let turn = ask(address, connections, false);
+                let turn = process.timed(|| ask(address, connections, false));
                 if round > 0 {
-                    done.push((turn, process.cpu_seconds() - before));
+                    done.push(turn);
                 }
             }
         }
@@ -69,27 +68,24 @@ pub fn measure(options: &Options, report: &mut Report) {
     let memory = |process: &Process| process.memory()[0];
     report.ratio("resident after, MiB", &[memory(apart.process())], &[memory(&host.process)], Target::None);
     report.note("ONNX: onnxruntime int8 behind uvicorn (uvloop, httptools), starlette and orjson, tokens by `tokenizers`,");
-    report.note("no access lines; of one request at a time over all cores, and one a core, what is quicker.");
+    report.note("no access lines, Bulkhead with them in a file; of one request at a time over all cores, and one a core, what is quicker.");
 }
 
-/// What came of a turn, and the processor seconds of the server.
-type Turn = (Done, f64);
-
 /// Rows for the quicker of their two ways.
-fn compare(report: &mut Report, connections: usize, theirs: [&[Turn]; 2], ours: &[Turn]) {
-    let rates = |turns: &[Turn]| turns.iter().map(|(done, _)| done.rate()).collect::<Vec<_>>();
+fn compare(report: &mut Report, connections: usize, theirs: [&[Timed]; 2], ours: &[Timed]) {
+    let rates = |turns: &[Timed]| turns.iter().map(|turn| turn.done.rate()).collect::<Vec<_>>();
     let [together, apart] = theirs.map(|turns| median(&rates(turns)));
     let (theirs, way) =
         if together > apart { (theirs[0], "over all cores") } else { (theirs[1], "one a core") };
     let name = format!("texts/s, {connections} connections, ONNX {way}");
     report.ratio(&name, &rates(theirs), &rates(ours), Target::AtLeast(4.0));
-    let mut row = |name: &str, figure: &dyn Fn(&Turn) -> f64| {
+    let mut row = |name: &str, figure: &dyn Fn(&Timed) -> f64| {
         let [theirs, ours] = [theirs, ours].map(|turns| turns.iter().map(figure).collect::<Vec<_>>());
         report.ratio(name, &theirs, &ours, Target::None);
     };
-    row("    p50, ms", &|(done, _)| done.within(50) / 1e3);
-    row("    p99, ms", &|(done, _)| done.within(99) / 1e3);
-    row("    processor ms a text", &|(done, seconds)| seconds * 1e3 / done.latencies.len() as f64);
+    row("    p50, ms", &|turn| turn.done.within(50) / 1e3);
+    row("    p99, ms", &|turn| turn.done.within(99) / 1e3);
+    row("    processor us a request", &Timed::micros);
 }
 
 /// Of answers that came in the order of their requests.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::http::in_turns;
 use crate::{
     binary::Host,
-    load::request,
+    load::{Timed, request},
     options::Options,
     process::{target, tests},
     report::{Report, Target},
@@ -44,9 +44,14 @@ pub fn measure(options: &Options, report: &mut Report) {
         ([request("POST", "/embed", &embedding.to_string())], "[["),
         ([request("POST", "/api/v1/answer", &asked.to_string())], "\"documents\""),
     ];
-    let [embedding, answer] = in_turns(options, host.public, &calls, 1)
-        .map(|turns| turns.iter().map(|done| done.within(50) / 1e3).collect::<Vec<_>>());
+    let turns = in_turns(options, &host, &calls, 1);
+    let figures = |figure: &dyn Fn(&Timed) -> f64| {
+        turns.each_ref().map(|turns| turns.iter().map(figure).collect::<Vec<_>>())
+    };
+    let [embedding, answer] = figures(&|turn| turn.done.within(50) / 1e3);
     report.added("p50, ms, 1 connection", &embedding, &answer, Target::AtMost(10.0));
+    let [embedding, answer] = figures(&Timed::micros);
+    report.processor(&embedding, &answer, Target::None);
     report.figure("resident after, MiB", &[host.process.memory()[0]], Target::None);
 }
 
