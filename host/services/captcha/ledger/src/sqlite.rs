@@ -1,5 +1,6 @@
 //! Stores the ledger in SQLite: readers from a pool, all writes through one group-committing writer, write-ahead log.
 
+mod claims;
 mod writer;
 
 use super::StorageError;

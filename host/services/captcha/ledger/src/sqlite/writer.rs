@@ -1,6 +1,7 @@
 //! Runs the only writer: writes that arrive while a transaction is being committed share the next one, and none is
 //! answered before its transaction is on the disk (`synchronous = FULL`).
 
+use super::claims::ClaimBatch;
 use crate::StorageError;
 use crate::records::{Claim, Id, Visit, by_site};
 use crate::schema::Table;
@@ -28,6 +29,15 @@ pub(super) enum Work {
     Mark { now: i64 },
     /// The rows of `table` at `row_ids` that expired before `now`; rows deleted.
     Delete { table: Table, row_ids: Vec<i64>, now: i64 },
+}
+
+impl Work {
+    fn claim(&self) -> Option<&Claim> {
+        match self {
+            Self::Claim(claim) => Some(claim),
+            Self::Fail { .. } | Self::Visits(_) | Self::Mark { .. } | Self::Delete { .. } => None,
+        }
+    }
 }
 
 struct Job {
@@ -106,18 +116,42 @@ async fn serve(
     }
 }
 
-/// Writes a group in one transaction and gives the connection back if that worked.
+/// Writes a group in one transaction and gives the connection back if that worked. One statement is a transaction
+/// already.
 async fn write(
     mut connection: SqliteConnection,
     group: &[Job],
 ) -> Result<(SqliteConnection, Vec<u64>), sqlx::Error> {
+    let mut answers = vec![0; group.len()];
+    let claims = ClaimBatch::of(group.iter().map(|job| job.work.claim()));
+    if claims.len() == group.len() {
+        spend_all(&claims, &mut connection, &mut answers).await?;
+        return Ok((connection, answers));
+    }
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
-    let mut answers = Vec::with_capacity(group.len());
-    for job in group {
-        answers.push(apply(&job.work, &mut transaction).await?);
+    spend_all(&claims, &mut transaction, &mut answers).await?;
+    for (place, (job, answer)) in group.iter().zip(&mut answers).enumerate() {
+        if !claims.holds(place) {
+            *answer = apply(&job.work, &mut transaction).await?;
+        }
     }
     transaction.commit().await?;
     Ok((connection, answers))
+}
+
+async fn spend_all(
+    claims: &ClaimBatch<'_>,
+    connection: &mut SqliteConnection,
+    answers: &mut [u64],
+) -> Result<(), sqlx::Error> {
+    if claims.len() == 0 {
+        return Ok(());
+    }
+    let Some((place, claim)) = claims.single() else { return claims.spend(connection, answers).await };
+    if let Some(answer) = answers.get_mut(place) {
+        *answer = spend(claim, connection).await?;
+    }
+    Ok(())
 }
 
 async fn apply(work: &Work, connection: &mut SqliteConnection) -> Result<u64, sqlx::Error> {

@@ -27,6 +27,30 @@ async fn simultaneous_claims_respect_the_limit() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn claims_of_many_challenges_are_exact() {
+    let folder = TempDir::new().unwrap();
+    let ledger = sqlite(&folder).await;
+    assert_eq!(ledger.claim(&id(0), soon(), 2, false).await, Ok(true));
+    let claim = |number: u64| {
+        let ledger = ledger.clone();
+        // Of every seventh challenge all uses at once.
+        let all = number % 7 == 6;
+        tokio::spawn(async move { ledger.claim(&id(number), soon(), 2, all).await.unwrap() })
+    };
+    let tasks: Vec<_> = (0..4).flat_map(|_| (0..40).map(claim).collect::<Vec<_>>()).collect();
+    let mut granted = [0; 40];
+    for (number, task) in tasks.into_iter().enumerate() {
+        granted[number % 40] += usize::from(task.await.unwrap());
+    }
+    for (number, granted) in (0..).zip(granted) {
+        let expected = if number == 0 || number % 7 == 6 { 1 } else { 2 };
+        assert_eq!(granted, expected, "{number}");
+        assert_eq!(ledger.spent(&id(number)).await, Ok(2), "{number}");
+    }
+    ledger.close().await.unwrap();
+}
+
 #[tokio::test]
 async fn claim_of_all_takes_the_rest() {
     let folder = TempDir::new().unwrap();

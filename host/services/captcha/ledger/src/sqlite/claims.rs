@@ -1,0 +1,88 @@
+//! Spends many challenges in one statement: what goes to the database's thread and back costs more than a spend.
+
+use crate::records::Claim;
+use sqlx::sqlite::SqliteConnection;
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use uuid::Uuid;
+
+/// Decides each claim by the rows that were there before; a claim is a row's id, the challenge's id, its expiry, the
+/// time, the limit, and whether it was issued here.
+const SPEND: &str = "INSERT INTO invalidated_payload (id, payload_hash, expires_at)
+    SELECT unhex(claim.value ->> 0), claim.value ->> 1, claim.value ->> 2 FROM json_each(?) AS claim
+    WHERE (SELECT count(*) FROM invalidated_payload AS spent
+            WHERE spent.payload_hash = claim.value ->> 1 AND spent.expires_at >= claim.value ->> 3)
+            < claim.value ->> 4
+        AND (claim.value ->> 5
+            OR NOT EXISTS (SELECT 1 FROM bulkhead_sweep WHERE swept_to > claim.value ->> 2))";
+
+const FIND: &str = "SELECT id FROM invalidated_payload WHERE id IN (SELECT unhex(value) FROM json_each(?))";
+
+/// Claims of one use each, no two of one challenge, with their places in a group.
+pub(super) struct ClaimBatch<'g>(Vec<(usize, &'g Claim)>);
+
+impl<'g> ClaimBatch<'g> {
+    /// Takes from a group the claims that one statement can decide; others depend on each other.
+    pub(super) fn of(group: impl Iterator<Item = Option<&'g Claim>>) -> Self {
+        let mut ids = HashSet::new();
+        let claims = group.enumerate().filter_map(|(place, claim)| Some((place, claim?)));
+        Self(claims.filter(|(_, claim)| claim.spends == 1 && ids.insert(claim.id.as_str())).collect())
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns the claim, if there is only one.
+    pub(super) fn single(&self) -> Option<(usize, &'g Claim)> {
+        match self.0.as_slice() {
+            [single] => Some(*single),
+            _ => None,
+        }
+    }
+
+    pub(super) fn holds(&self, place: usize) -> bool {
+        self.0.binary_search_by_key(&place, |(place, _)| *place).is_ok()
+    }
+
+    /// Writes the spends, and their number into the place of each claim.
+    pub(super) async fn spend(
+        &self,
+        connection: &mut SqliteConnection,
+        answers: &mut [u64],
+    ) -> Result<(), sqlx::Error> {
+        let first = Uuid::new_v4().as_u128();
+        let rows: Vec<u128> = (0..).map(|place| first.wrapping_add(place)).take(self.0.len()).collect();
+        let written =
+            sqlx::query(SPEND).bind(self.json(&rows)).execute(&mut *connection).await?.rows_affected();
+        let found = if written == self.0.len() as u64 { None } else { Some(find(&rows, connection).await?) };
+        for ((place, _), row) in self.0.iter().zip(rows) {
+            if let Some(answer) = answers.get_mut(*place) {
+                *answer = u64::from(found.as_ref().is_none_or(|found| found.contains(&row)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the claims with the ids of their rows as JSON; no text in it needs escapes.
+    fn json(&self, rows: &[u128]) -> String {
+        let mut text = String::with_capacity(192 * self.0.len());
+        for ((_, claim), row) in self.0.iter().zip(rows) {
+            let Claim { id, expires_at, now, limit, issued_here, spends: _ } = claim;
+            let (start, id, here) =
+                (if text.is_empty() { '[' } else { ',' }, id.as_str(), u8::from(*issued_here));
+            // Writing to a text never fails.
+            let _ = write!(text, "{start}[\"{row:032x}\",\"{id}\",{expires_at},{now},{limit},{here}]");
+        }
+        text.push(']');
+        text
+    }
+}
+
+/// Returns those of `rows` that were written.
+async fn find(rows: &[u128], connection: &mut SqliteConnection) -> Result<HashSet<u128>, sqlx::Error> {
+    let rows: Vec<String> = rows.iter().map(|row| format!("\"{row:032x}\"")).collect();
+    let found: Vec<Uuid> =
+        sqlx::query_scalar(FIND).bind(format!("[{}]", rows.join(","))).fetch_all(connection).await?;
+    Ok(found.iter().map(Uuid::as_u128).collect())
+}
