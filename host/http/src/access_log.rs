@@ -10,9 +10,8 @@ use std::{
 
 use axum::{
     body::{Body, Bytes},
-    extract::{MatchedPath, Request, State},
+    extract::{MatchedPath, Request},
     http::StatusCode,
-    middleware::Next,
     response::Response,
 };
 use bulkhead_telemetry::{logs, metrics::method_label};
@@ -63,31 +62,8 @@ pub trait RequestObserver: Send + Sync + 'static {
 
 impl RequestObserver for () {}
 
-/// Writes the log line and calls the observer when the answer's body ends or is dropped (middleware).
-pub async fn record(
-    State(observer): State<Arc<dyn RequestObserver>>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let mut entry = Entry {
-        _in_progress: observer.begin(),
-        observer,
-        span: Span::current(),
-        served: Served { service: HOST, error: None },
-        method: method_label(request.method().as_str()),
-        route: request.extensions().get().cloned(),
-        status: None,
-        start: Instant::now(),
-        bytes: 0,
-    };
-    let response = next.run(request).await;
-    entry.status = Some(response.status());
-    entry.served = response.extensions().get().copied().unwrap_or(entry.served);
-    response.map(|inner| Body::new(Recorded { inner, entry }))
-}
-
-/// A log line that is written when dropped.
-struct Entry {
+/// A request, whose log line is written and whose observer is called when this is dropped.
+pub(super) struct Entry {
     _in_progress: Box<dyn Send>,
     observer: Arc<dyn RequestObserver>,
     span: Span,
@@ -97,6 +73,30 @@ struct Entry {
     status: Option<StatusCode>,
     start: Instant,
     bytes: u64,
+}
+
+impl Entry {
+    /// Begins with a request, inside its span.
+    pub(super) fn begin(observer: Arc<dyn RequestObserver>, request: &Request, span: Span) -> Self {
+        Self {
+            _in_progress: observer.begin(),
+            observer,
+            span,
+            served: Served { service: HOST, error: None },
+            method: method_label(request.method().as_str()),
+            route: request.extensions().get().cloned(),
+            status: None,
+            start: Instant::now(),
+            bytes: 0,
+        }
+    }
+
+    /// Returns the answer, with whose body this ends.
+    pub(super) fn record(mut self, response: Response) -> Response {
+        self.status = Some(response.status());
+        self.served = response.extensions().get().copied().unwrap_or(self.served);
+        response.map(|inner| Body::new(Recorded { inner, entry: self }))
+    }
 }
 
 impl Drop for Entry {
@@ -161,7 +161,12 @@ mod tests {
 
     use std::sync::Mutex;
 
-    use axum::{Extension, Router, middleware::from_fn_with_state, routing::get};
+    use axum::{
+        Extension, Router,
+        extract::State,
+        middleware::{Next, from_fn_with_state},
+        routing::get,
+    };
     use tower::ServiceExt;
 
     use super::*;
@@ -176,6 +181,15 @@ mod tests {
             let line = format!("{} {method} {route:?} {status:?} {bytes}", served.service);
             self.0.lock().unwrap().push(line);
         }
+    }
+
+    async fn record(
+        State(observer): State<Arc<dyn RequestObserver>>,
+        request: Request,
+        next: Next,
+    ) -> Response {
+        let entry = Entry::begin(observer, &request, Span::none());
+        entry.record(next.run(request).await)
     }
 
     async fn observed(method: &str, path: &str) -> Vec<String> {

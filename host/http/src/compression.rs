@@ -46,7 +46,7 @@ pub(crate) fn gzip() -> CompressionLayer<impl Predicate> {
 
 /// Ignores that a client refuses plain answers: 406 after a completed call would only withhold the answer. RFC 9110,
 /// section 12.5.3, allows this.
-pub(crate) async fn allow_plain(mut request: Request) -> Request {
+pub(crate) fn allow_plain(request: &mut Request) {
     let headers = request.headers_mut();
     if members(headers).any(refuses_plain) {
         let left: Vec<&str> = members(headers).filter(|member| !refuses_plain(member)).collect();
@@ -56,7 +56,6 @@ pub(crate) async fn allow_plain(mut request: Request) -> Request {
             Err(_) => headers.remove(ACCEPT_ENCODING),
         };
     }
-    request
 }
 
 /// Returns whether a client accepts answers in gzip (RFC 9110, section 12.5.3).
@@ -117,9 +116,14 @@ mod tests {
 
     use super::*;
 
+    async fn allowing_plain(mut request: Request<Body>) -> Request<Body> {
+        allow_plain(&mut request);
+        request
+    }
+
     async fn encoding(bytes: usize, kind: &'static str, accepted: &str) -> Option<String> {
         let answer = async move || ([(CONTENT_TYPE, kind)], "x".repeat(bytes));
-        let router = Router::new().route("/", get(answer)).layer((map_request(allow_plain), gzip()));
+        let router = Router::new().route("/", get(answer)).layer((map_request(allowing_plain), gzip()));
         let request = Request::get("/").header(ACCEPT_ENCODING, accepted).body(Body::empty());
         let response = router.oneshot(request.unwrap()).await.unwrap();
         assert_eq!(response.status(), StatusCode::OK, "{accepted}");
@@ -179,7 +183,6 @@ mod tests {
     #[test]
     fn coding_steps_grow_with_their_list() {
         use bulkhead_steps::{Shape, assert_linear, repeated};
-        use futures_util::FutureExt as _;
 
         let with = |unit: &str, bytes| {
             HeaderMap::from_iter([(ACCEPT_ENCODING, repeated("", unit, "", bytes).parse().unwrap())])
@@ -193,7 +196,8 @@ mod tests {
         assert_linear(test, 1 << 20, &shapes, |headers| {
             let mut request = Request::new(Body::empty());
             *request.headers_mut() = headers.clone();
-            (accepts_gzip(headers), allow_plain(request).now_or_never())
+            allow_plain(&mut request);
+            (accepts_gzip(headers), request.headers().len())
         });
     }
 }

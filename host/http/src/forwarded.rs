@@ -92,17 +92,16 @@ impl Contradicting {
                                              one that counts in server.forwarded";
 }
 
-/// Puts the [`Client`] into the request's extensions, or [`Contradicting`] (middleware). Without a connection (in
-/// tests) the peer is `0.0.0.0`.
-pub async fn identify(State(proxies): State<Proxies>, mut request: Request, next: Next) -> Response {
+/// Puts the [`Client`] into the request's extensions, or [`Contradicting`]. Without a connection (in tests) the peer is
+/// `0.0.0.0`.
+pub(super) fn identify(request: &mut Request, proxies: &Proxies) {
     let peer = request.extensions().get::<PeerAddr>().map_or(unspecified(), |peer| peer.0);
     let over_tls = request.extensions().get::<OverTls>().is_some_and(|tls| tls.0);
     let authority = request.uri().authority().map(Authority::as_str);
-    match client(peer.ip(), over_tls, authority, request.headers(), &proxies) {
+    match client(peer.ip(), over_tls, authority, request.headers(), proxies) {
         Ok(client) => drop(request.extensions_mut().insert(client)),
         Err(contradicting) => drop(request.extensions_mut().insert(contradicting)),
     }
-    next.run(request).await
 }
 
 /// Answers [`Contradicting`] requests to a service's routes in the service's format. Every service must use it, since
@@ -315,13 +314,22 @@ fn scheme(text: &str) -> Option<&'static str> {
 }
 
 /// Returns `text` if it is valid as host and port of a URL.
-pub(super) fn authority(text: &str) -> Option<String> {
+fn authority(text: &str) -> Option<String> {
+    parsed_authority(text).map(|authority| authority.as_str().to_owned())
+}
+
+/// Returns whether `text` is valid as host and port of a URL.
+pub(super) fn is_authority(text: &str) -> bool {
+    parsed_authority(text).is_some()
+}
+
+fn parsed_authority(text: &str) -> Option<Authority> {
     // One entry of a header may be parsed and stored for thousands of elements.
     if text.trim().len() > LONGEST_AUTHORITY {
         return None;
     }
     let authority: Authority = text.trim().parse().ok()?;
-    (!authority.host().is_empty() && !authority.as_str().contains('@')).then(|| authority.to_string())
+    (!authority.host().is_empty() && !authority.as_str().contains('@')).then_some(authority)
 }
 
 #[cfg(test)]

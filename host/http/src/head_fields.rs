@@ -14,10 +14,15 @@ const MOST: usize = 100;
 
 /// Answers 431 to an HTTP/2 request with more fields than an HTTP/1 request may have (middleware).
 pub async fn limit(request: Request, next: Next) -> Response {
-    if request.version() == Version::HTTP_2 && count(request.headers()) > MOST {
+    if are_too_many(request.version(), request.headers()) {
         return HostError::HEAD_TOO_LARGE.into_response();
     }
     next.run(request).await
+}
+
+/// Returns whether an HTTP/2 request has more fields than an HTTP/1 request may have.
+pub(super) fn are_too_many(version: Version, headers: &HeaderMap) -> bool {
+    version == Version::HTTP_2 && count(headers) > MOST
 }
 
 /// Returns how many fields the same head has in HTTP/1. A browser splits its cookies into a field each in HTTP/2 (RFC

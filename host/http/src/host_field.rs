@@ -19,12 +19,13 @@ pub async fn check(request: Request, next: Next) -> Response {
     }
 }
 
-fn is_sound(version: Version, headers: &HeaderMap) -> bool {
+/// Returns whether a request names one host.
+pub(super) fn is_sound(version: Version, headers: &HeaderMap) -> bool {
     let mut fields = headers.get_all(HOST).iter();
     match (fields.next(), fields.next()) {
         // HTTP/2 has an authority instead, HTTP/1.0 nothing.
         (None, _) => version != Version::HTTP_11,
-        (Some(field), None) => field.to_str().is_ok_and(|text| forwarded::authority(text).is_some()),
+        (Some(field), None) => field.to_str().is_ok_and(|text| forwarded::is_authority(text)),
         (Some(_), Some(_)) => false,
     }
 }

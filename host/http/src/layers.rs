@@ -7,17 +7,15 @@ use std::sync::Arc;
 use axum::{
     Router,
     http::{HeaderValue, header::X_CONTENT_TYPE_OPTIONS},
-    middleware::{from_fn, from_fn_with_state, map_request, map_response},
     response::Response,
 };
 use bulkhead_config::server::Server;
-use tower_http::catch_panic::CatchPanicLayer;
 
 use super::{
-    access_log::{self, RequestObserver},
+    access_log::RequestObserver,
     compression, error,
-    forwarded::{self, Proxies},
-    head_fields, host_field, request_id,
+    forwarded::Proxies,
+    outermost::{OutermostLayer, Passage},
 };
 
 /// A layer around the routes of a listener.
@@ -57,21 +55,9 @@ pub fn with_layers(router: Router, layers: Layers) -> Router {
         Some(wrap) => wrap(router),
         None => router,
     };
-    let router = if layers.compression {
-        router.layer((map_request(compression::allow_plain), compression::gzip()))
-    } else {
-        router
-    };
-    // As one layer, outermost first: each call of `Router::layer` boxes every route, and each request clones the box.
-    router.layer((
-        from_fn(request_id::identify),
-        map_response(forbid_sniffing),
-        from_fn_with_state(layers.observer, access_log::record),
-        from_fn(head_fields::limit),
-        from_fn(host_field::check),
-        from_fn_with_state(layers.proxies, forwarded::identify),
-        CatchPanicLayer::custom(error::answer_panic),
-    ))
+    let router = if layers.compression { router.layer(compression::gzip()) } else { router };
+    let Layers { compression, proxies, observer, .. } = layers;
+    router.layer(OutermostLayer::from(Passage { compression, proxies, observer }))
 }
 
 /// Makes browsers use the declared content type.

@@ -23,6 +23,7 @@ pub mod live_router;
 mod metering;
 mod observer;
 pub mod openapi;
+mod outermost;
 pub mod path;
 mod peer;
 pub mod rate_limit;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use axum::{
     extract::Request,
     http::{HeaderMap, HeaderName, HeaderValue},
-    middleware::Next,
     response::Response,
 };
-use tracing::{Instrument, field};
+use tracing::{Span, field};
+use uuid::Uuid;
 
 /// The header that carries a request's id in both directions.
 pub const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -29,7 +29,15 @@ impl RequestId {
 
     /// Makes a new id.
     pub fn random() -> Self {
-        Self(uuid::Uuid::new_v4().to_string().into())
+        let mut text = Uuid::encode_buffer();
+        Self((&*Uuid::new_v4().hyphenated().encode_lower(&mut text)).into())
+    }
+
+    /// Adds the id to an answer.
+    pub(super) fn add_to(&self, response: &mut Response) {
+        if let Ok(value) = HeaderValue::from_str(self.as_str()) {
+            response.headers_mut().insert(X_REQUEST_ID, value);
+        }
     }
 
     fn of(headers: &HeaderMap) -> Self {
@@ -45,9 +53,9 @@ fn is_acceptable(id: &str) -> bool {
     (1..=LONGEST).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Gives the request an id, or accepts the client's, and runs the rest inside the span `request{id, traceparent}`
-/// (middleware).
-pub async fn identify(mut request: Request, next: Next) -> Response {
+/// Gives the request an id, or accepts the client's, and returns it with the span `request{id, traceparent}`, in which the
+/// request is answered.
+pub(super) fn begin(request: &mut Request) -> (RequestId, Span) {
     let id = RequestId::of(request.headers());
     // At the level of errors, so that no log level switches the span off while it lets lines through.
     let span = tracing::error_span!("request", id = id.as_str(), traceparent = field::Empty);
@@ -55,11 +63,7 @@ pub async fn identify(mut request: Request, next: Next) -> Response {
         span.record("traceparent", parent);
     }
     request.extensions_mut().insert(id.clone());
-    let mut response = next.run(request).instrument(span).await;
-    if let Ok(value) = HeaderValue::from_str(id.as_str()) {
-        response.headers_mut().insert(X_REQUEST_ID, value);
-    }
-    response
+    (id, span)
 }
 
 /// Returns `traceparent`, if it has the form of <https://www.w3.org/TR/trace-context/>.

@@ -13,6 +13,7 @@ use tower::ServiceExt;
 use tracing::instrument::WithSubscriber;
 
 use super::*;
+use crate::request_id;
 
 async fn ask(request: axum::http::request::Builder) -> Response {
     let explode = async || -> () { panic!("as intended") };
