@@ -16,19 +16,21 @@ use std::{
 
 use axum::{
     Router,
-    extract::{Request, State},
+    extract::Request,
     http::{
         HeaderMap, HeaderName, Uri,
         header::{FORWARDED, HOST},
         uri::Authority,
     },
-    middleware::{Next, from_fn_with_state},
     response::Response,
 };
 use bulkhead_config::server::{ForwardedBy, Server};
 use ipnet::IpNet;
 
-use super::peer::{OverTls, PeerAddr};
+use super::{
+    around,
+    peer::{OverTls, PeerAddr},
+};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
@@ -110,14 +112,10 @@ pub fn refuse_contradictions<S>(router: Router<S>, answer: fn(&Uri) -> Response)
 where
     S: Clone + Send + Sync + 'static,
 {
-    router.layer(from_fn_with_state(answer, refuse))
-}
-
-async fn refuse(State(answer): State<fn(&Uri) -> Response>, request: Request, next: Next) -> Response {
-    match request.extensions().get::<Contradicting>() {
-        Some(Contradicting) => answer(request.uri()),
-        None => next.run(request).await,
-    }
+    around::check_requests(router, move |request| {
+        let Contradicting = request.extensions().get::<Contradicting>()?;
+        Some(answer(request.uri()))
+    })
 }
 
 const fn unspecified() -> SocketAddr {

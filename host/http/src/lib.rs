@@ -2,6 +2,7 @@
 
 pub mod accept;
 pub mod access_log;
+pub mod around;
 pub mod asset;
 pub mod bearer;
 pub mod body;

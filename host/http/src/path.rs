@@ -16,12 +16,18 @@ use percent_encoding::percent_decode_str;
 use super::error::HostError;
 
 /// Answers 404 to a path that is not UTF-8, for routes that read parts of the path (middleware).
-pub async fn readable(request: Request, next: Next) -> Response {
-    let path = request.uri().path();
-    if path.contains('%') && percent_decode_str(path).decode_utf8().is_err() {
-        return HostError::NOT_FOUND.into_response();
+pub async fn readable(mut request: Request, next: Next) -> Response {
+    match refuse_unreadable(&mut request) {
+        Some(refusal) => refusal,
+        None => next.run(request).await,
     }
-    next.run(request).await
+}
+
+/// Returns the answer 404 to a path that is not UTF-8, for [`check_requests`](super::around::check_requests).
+pub fn refuse_unreadable(request: &mut Request) -> Option<Response> {
+    let path = request.uri().path();
+    let is_unreadable = path.contains('%') && percent_decode_str(path).decode_utf8().is_err();
+    is_unreadable.then(|| HostError::NOT_FOUND.into_response())
 }
 
 /// Returns whether a path may be matched: every segment is UTF-8, and none is `.` or `..`.

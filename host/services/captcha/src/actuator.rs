@@ -17,12 +17,12 @@ use axum::{
     Router,
     handler::Handler,
     http::{HeaderMap, HeaderValue, StatusCode, Uri, header::CACHE_CONTROL},
-    middleware::map_response,
     response::{IntoResponse as _, Response},
     routing::{MethodRouter, any, get},
 };
 use bulkhead_http::{
     access_log::Served,
+    around,
     forwarded::{self, Contradicting},
 };
 use bulkhead_telemetry::Metrics;
@@ -115,8 +115,8 @@ pub fn probes(state: ActuatorState) -> Router {
 }
 
 fn finished(router: Router<Arc<ActuatorState>>, state: ActuatorState) -> Router {
-    forwarded::refuse_contradictions(router, contradiction)
-        .layer(map_response(no_store))
+    let router = forwarded::refuse_contradictions(router, contradiction);
+    around::change_answers(router, |_| (), |(), response: Response| no_store(response))
         .with_state(Arc::new(state))
 }
 
@@ -134,7 +134,7 @@ where
     get(handler).fallback(problem::method_not_allowed)
 }
 
-async fn no_store(mut response: Response) -> Response {
+fn no_store(mut response: Response) -> Response {
     response.headers_mut().entry(CACHE_CONTROL).or_insert(NO_STORE);
     response.extensions_mut().insert(Served { service: "actuator", error: None });
     response

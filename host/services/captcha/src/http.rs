@@ -22,15 +22,14 @@ use std::{sync::Arc, time::SystemTime};
 
 use axum::{
     Router,
-    extract::{Request, State},
     http::{HeaderValue, StatusCode, Uri, header},
-    middleware::{self, Next},
     response::{IntoResponse as _, Response},
     routing::{MethodRouter, any},
 };
 use bulkhead_config::server::Server;
 use bulkhead_http::{
     access_log::Served,
+    around,
     body::BodyLimits,
     forwarded::{self, Contradicting},
     rate_limit::RateLimiter,
@@ -126,9 +125,12 @@ pub fn router(state: CaptchaState) -> Router {
         .route("/{*rest}", any(unknown))
         .method_not_allowed_fallback(wrong_method);
     let routes = Router::new().nest(BASE, routes).route(&format!("{BASE}/"), any(unknown));
-    forwarded::refuse_contradictions(routes, contradiction)
-        .layer(middleware::from_fn_with_state(state.clone(), finish))
-        .with_state(state)
+    let finished = {
+        let state = Arc::clone(&state);
+        move |uri: Uri, response: Response| finish(&state, &uri, response)
+    };
+    let routes = forwarded::refuse_contradictions(routes, contradiction);
+    around::change_answers(routes, |request| request.uri().clone(), finished).with_state(state)
 }
 
 async fn unknown() -> CaptchaApiError {
@@ -155,9 +157,7 @@ fn without_head(
 }
 
 /// Writes the bodies of errors, counts client errors, and forbids caching.
-async fn finish(State(state): State<Arc<CaptchaState>>, request: Request, next: Next) -> Response {
-    let path = format!("{}{}", state.path_prefix, request.uri().path());
-    let mut response = next.run(request).await;
+fn finish(state: &CaptchaState, uri: &Uri, mut response: Response) -> Response {
     let mut served = Served { service: "captcha", error: None };
     if let Some(error) = response.extensions_mut().remove::<CaptchaApiError>() {
         match error.status {
@@ -168,6 +168,7 @@ async fn finish(State(state): State<Arc<CaptchaState>>, request: Request, next: 
             _ => {}
         }
         served.error = error.status.is_server_error().then_some(error.code);
+        let path = format!("{}{}", state.path_prefix, uri.path());
         response = error.write(response, &path, SystemTime::now());
     }
     response.extensions_mut().insert(served);

@@ -24,13 +24,13 @@ use std::sync::Arc;
 
 use axum::{
     Router,
+    extract::Request,
     http::{HeaderValue, Uri},
-    middleware,
     response::{IntoResponse as _, Response},
     routing::{any, get, post},
 };
 use bulkhead_config::server::Server;
-use bulkhead_http::{body::BodyLimits, docs, error::HostError, forwarded, path};
+use bulkhead_http::{around, body::BodyLimits, docs, error::HostError, forwarded, path};
 use bulkhead_inference::catalog;
 use bulkhead_models::{
     ServedModel,
@@ -39,8 +39,8 @@ use bulkhead_models::{
 use bulkhead_telemetry::Metrics;
 use tokio::sync::Semaphore;
 
-use self::error::EmbeddingApiError;
 pub(crate) use self::request::{EmbedInputs, OpenAiInputs};
+use self::{error::EmbeddingApiError, observe::EmbeddingAsked};
 use crate::{
     EmbeddingService,
     callers::Callers,
@@ -188,8 +188,12 @@ pub fn router(state: Arc<EmbeddingState>) -> Router {
         .route("/tei/{model_id}/tokenize", post(tei::tokenize_with))
         .route("/tei/{model_id}/v1/embeddings", post(openai::embeddings_with))
         .merge(scores())
-        .method_not_allowed_fallback(async || HostError::METHOD_NOT_ALLOWED)
-        .layer(middleware::from_fn_with_state(Arc::clone(&state), auth::admit));
+        .method_not_allowed_fallback(async || HostError::METHOD_NOT_ALLOWED);
+    let admitted = {
+        let state = Arc::clone(&state);
+        move |request: &mut Request| auth::admit(&state, request)
+    };
+    let guarded = around::check_requests(guarded, admitted);
     let public = Router::new()
         .route("/health", get(health::health))
         .route("/ping", get(health::health))
@@ -203,9 +207,16 @@ pub fn router(state: Arc<EmbeddingState>) -> Router {
         .route("/tei/{model_id}/{*rest}", any(async || HostError::NOT_FOUND))
         .method_not_allowed_fallback(async || HostError::METHOD_NOT_ALLOWED);
     let routes = guarded.merge(public).route("/", get(health::health));
-    let routes = routes.layer(middleware::from_fn(path::readable));
-    cors::with_cors(forwarded::refuse_contradictions(routes, contradiction), &state.cors_origins)
-        .layer(middleware::from_fn_with_state(Arc::clone(&state), error_form::shape))
-        .layer(middleware::from_fn_with_state(Arc::clone(&state), observe::count))
-        .with_state(state)
+    let routes = around::check_requests(routes, path::refuse_unreadable);
+    let routes =
+        cors::with_cors(forwarded::refuse_contradictions(routes, contradiction), &state.cors_origins);
+    let finished = {
+        let state = Arc::clone(&state);
+        move |(asked, is_openai): (EmbeddingAsked, bool), response: Response| {
+            observe::count(&state, &asked, error_form::shape(&state, is_openai, response))
+        }
+    };
+    let noted =
+        |request: &Request| (EmbeddingAsked::of(request), error_form::is_openai(request.uri().path()));
+    around::change_answers(routes, noted, finished).with_state(state)
 }

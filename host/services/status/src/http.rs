@@ -17,14 +17,13 @@ use std::sync::Arc;
 
 use axum::{
     Router,
-    extract::{Request, State},
     http::{HeaderName, HeaderValue, StatusCode, Uri, header},
-    middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::{any, get},
 };
 use bulkhead_http::{
     access_log::Served,
+    around,
     forwarded::{self, Client},
 };
 use bulkhead_pow::Pow;
@@ -99,8 +98,12 @@ pub fn router(state: StatusState) -> Router {
             .nest(base, routes.route("/", any(unknown)).route("/{*rest}", any(unknown)))
             .route(&format!("{base}/"), any(unknown)),
     };
-    forwarded::refuse_contradictions(routes, contradiction)
-        .layer(middleware::from_fn_with_state(Arc::clone(&state), finish))
+    let finished = {
+        let state = Arc::clone(&state);
+        move |client: Option<Client>, response: Response| finish(&state, client.as_ref(), response)
+    };
+    let routes = forwarded::refuse_contradictions(routes, contradiction);
+    around::change_answers(routes, |request| request.extensions().get::<Client>().cloned(), finished)
         .with_state(state)
 }
 
@@ -118,14 +121,12 @@ async fn wrong_method() -> StatusApiError {
 }
 
 /// Writes errors in their envelope and adds the headers of every response.
-async fn finish(State(state): State<Arc<StatusState>>, request: Request, next: Next) -> Response {
-    let client = request.extensions().get::<Client>().cloned();
-    let mut response = next.run(request).await;
+fn finish(state: &StatusState, client: Option<&Client>, mut response: Response) -> Response {
     let mut served = Served { service: SERVICE, error: None };
     if let Some(error) = response.extensions_mut().remove::<StatusApiError>() {
         served.error = error.status.is_server_error().then_some(error.code);
         let allow = response.headers().get(header::ALLOW).cloned();
-        response = state.envelope.error(client.as_ref(), &error).into_response();
+        response = state.envelope.error(client, &error).into_response();
         if let Some(allow) = allow {
             response.headers_mut().insert(header::ALLOW, allow);
         }

@@ -13,18 +13,17 @@ use std::sync::Arc;
 
 use axum::{
     Json, Router,
-    extract::State,
+    extract::{Request, State},
     http::Uri,
-    middleware,
     response::{IntoResponse as _, Response},
     routing::{any, get, post},
 };
 use bulkhead_config::server::Server;
-use bulkhead_http::{body::BodyLimits, docs, forwarded};
+use bulkhead_http::{around, body::BodyLimits, docs, forwarded};
 use bulkhead_runtime::keys::ApiKeys;
 use serde_json::{Value, json};
 
-use self::error::TicketApiError;
+use self::{error::TicketApiError, observe::TicketAsked};
 use crate::answer::AnswerService;
 use crate::triage::TriageService;
 use crate::{config::TicketSettings, metrics::TicketMetrics};
@@ -83,10 +82,12 @@ impl TicketState {
 
 /// Returns all routes. Other paths are left to the router that merges or nests this one.
 pub fn router(state: Arc<TicketState>) -> Router {
-    let guarded = Router::new()
-        .route(TRIAGE, post(triage::triage))
-        .route(ANSWER, post(answer::answer))
-        .layer(middleware::from_fn_with_state(Arc::clone(&state), auth::admit));
+    let refused = {
+        let state = Arc::clone(&state);
+        move |request: &mut Request| auth::refusal(&state, request.headers())
+    };
+    let guarded = Router::new().route(TRIAGE, post(triage::triage)).route(ANSWER, post(answer::answer));
+    let guarded = around::check_requests(guarded, refused);
     let public = Router::new()
         .route(HEALTH, get(health))
         .route(PROMPT_VERSIONS, get(triage::prompt_versions))
@@ -95,9 +96,12 @@ pub fn router(state: Arc<TicketState>) -> Router {
         .route(REST, any(async || TicketApiError::NOT_FOUND));
     let routes =
         guarded.merge(public).method_not_allowed_fallback(async || TicketApiError::METHOD_NOT_ALLOWED);
-    forwarded::refuse_contradictions(routes, contradiction)
-        .layer(middleware::from_fn_with_state(Arc::clone(&state), observe::count))
-        .with_state(state)
+    let counted = {
+        let state = Arc::clone(&state);
+        move |asked: TicketAsked, response: Response| observe::count(&state, &asked, response)
+    };
+    let routes = forwarded::refuse_contradictions(routes, contradiction);
+    around::change_answers(routes, TicketAsked::of, counted).with_state(state)
 }
 
 /// Answers a request whose forwarding headers contradict each other.

@@ -66,6 +66,11 @@ impl Guard {
         }))
     }
 
+    /// Checks whether it admits everyone, for as long as the host runs: another mode needs a restart.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.0, GuardMode::Open)
+    }
+
     /// Replaces the API keys by those of `auth`, if the guard checks API keys; another mode needs a restart.
     pub(crate) fn replace_keys(&self, auth: &Auth) {
         if let (GuardMode::ApiKeys(keys), Auth::ApiKey(wanted)) = (&self.0, auth) {
@@ -80,7 +85,7 @@ impl Guard {
 
     /// Checks whether the `Authorization` of a request identifies its sender; false without an authentication mode.
     pub(crate) async fn authenticates(&self, headers: &HeaderMap) -> bool {
-        !matches!(self.0, GuardMode::Open) && self.check(headers).await.is_ok()
+        !self.is_open() && self.check(headers).await.is_ok()
     }
 
     async fn check(&self, headers: &HeaderMap) -> Result<(), AuthRefusal> {

@@ -1,22 +1,16 @@
 //! Puts errors into the form that the clients of a route read: OpenAI's on its routes, else text-embeddings-inference's
 //! members beside the code.
 
-use std::sync::Arc;
-
 use axum::{
     Json,
-    extract::{Request, State},
-    middleware::Next,
     response::{IntoResponse as _, Response},
 };
 use bulkhead_http::error::HostError;
 
 use super::{EmbeddingState, error::EmbeddingApiError};
 
-/// Middleware: rewrites the body of an error.
-pub async fn shape(State(state): State<Arc<EmbeddingState>>, request: Request, next: Next) -> Response {
-    let is_openai = is_openai(request.uri().path());
-    let mut response = next.run(request).await;
+/// Rewrites the body of an error.
+pub fn shape(state: &EmbeddingState, is_openai: bool, mut response: Response) -> Response {
     let extensions = response.extensions_mut();
     let own = extensions.remove::<EmbeddingApiError>();
     let Some(error) = own.or_else(|| extensions.get::<HostError>().map(|error| (*error).into())) else {
@@ -28,7 +22,7 @@ pub async fn shape(State(state): State<Arc<EmbeddingState>>, request: Request, n
 }
 
 /// Checks whether a path is one of OpenAI's, at the root or below `/tei/{model_id}`.
-fn is_openai(path: &str) -> bool {
+pub fn is_openai(path: &str) -> bool {
     let below = path.strip_prefix("/tei/").and_then(|rest| rest.get(rest.find('/')?..));
     let path = below.unwrap_or(path);
     path.starts_with("/v1/") || path == "/embeddings"

@@ -5,7 +5,6 @@ use std::{sync::Arc, time::Instant};
 use axum::{
     extract::{MatchedPath, Request, State},
     http::{HeaderMap, Method, StatusCode, header},
-    middleware::Next,
     response::{IntoResponse, IntoResponseParts, Response, ResponseParts},
 };
 use bulkhead_http::access_log::Served;
@@ -69,12 +68,24 @@ impl IntoResponseParts for EmbeddingWork {
     }
 }
 
-/// Middleware: counts a request by its route, never by its path.
-pub async fn count(State(state): State<Arc<EmbeddingState>>, request: Request, next: Next) -> Response {
-    let since = Instant::now();
-    let method = request.method().clone();
-    let route = request.extensions().get::<MatchedPath>().cloned();
-    let mut response = next.run(request).await;
+/// What is counted of a request.
+pub struct EmbeddingAsked {
+    since: Instant,
+    method: Method,
+    route: Option<MatchedPath>,
+}
+
+impl EmbeddingAsked {
+    /// Notes a request.
+    pub fn of(request: &Request) -> Self {
+        let route = request.extensions().get().cloned();
+        Self { since: Instant::now(), method: request.method().clone(), route }
+    }
+}
+
+/// Counts a request by its route, never by its path.
+pub fn count(state: &EmbeddingState, asked: &EmbeddingAsked, mut response: Response) -> Response {
+    let EmbeddingAsked { since, method, route } = asked;
     let model = response.extensions_mut().remove::<ModelLabel>();
     let work = response.extensions_mut().remove::<EmbeddingWork>();
     let call = EmbeddingCall {
