@@ -10,6 +10,7 @@ mod timer;
 
 use std::{
     collections::HashMap,
+    io::Write as _,
     sync::{Arc, PoisonError, RwLock},
 };
 
@@ -25,6 +26,9 @@ pub use high_water::HighWater;
 pub use long_task::{InProgress, LongTask};
 pub use summary::Summary;
 pub use timer::Timer;
+
+/// Bytes of a key that most keys have at most.
+const SHORT_KEY: usize = 160;
 
 /// The numbers of one series. Clones share them.
 pub trait Cell: Metric + 'static {
@@ -96,20 +100,26 @@ impl<T: Cell, const N: usize> Series<T, N> {
     /// Returns the cell for these label values, created at zero when new. Values must come from a bounded
     /// set, never from a client.
     pub fn get(&self, values: [&str; N]) -> T {
-        let key = key(&values);
-        let cells = self.0.cells.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = cells.get(&key) {
-            return found.cell.clone();
-        }
-        drop(cells);
-        let mut cells = self.0.cells.write().unwrap_or_else(PoisonError::into_inner);
-        cells.entry(key).or_insert_with(|| self.create(&values)).cell.clone()
+        self.with(values, T::clone)
+    }
+
+    /// Passes the cell that [`get`](Self::get) returns to `act`, without a clone of it.
+    pub fn with<R>(&self, values: [&str; N], act: impl FnOnce(&T) -> R) -> R {
+        with_key(&values, |key| {
+            let cells = self.0.cells.read().unwrap_or_else(PoisonError::into_inner);
+            if let Some(found) = cells.get(key) {
+                return act(&found.cell);
+            }
+            drop(cells);
+            let mut cells = self.0.cells.write().unwrap_or_else(PoisonError::into_inner);
+            act(&cells.entry(key.to_vec()).or_insert_with(|| self.create(&values)).cell)
+        })
     }
 
     /// Removes a series.
     pub fn remove(&self, values: [&str; N]) {
         let mut cells = self.0.cells.write().unwrap_or_else(PoisonError::into_inner);
-        cells.remove(&key(&values));
+        with_key(&values, |key| cells.remove(key));
     }
 
     fn create(&self, values: &[&str; N]) -> Labelled<T> {
@@ -161,13 +171,21 @@ pub(super) fn descs(family: &Family) -> Result<Vec<Desc>> {
     family.exposed().into_iter().map(desc).collect()
 }
 
-fn key(values: &[&str]) -> Vec<u8> {
-    let mut key = Vec::with_capacity(values.iter().map(|value| value.len() + 1).sum());
-    for value in values {
-        key.extend_from_slice(value.as_bytes());
-        key.push(u8::MAX);
+/// Passes the key of these label values to `act`; a short one takes no memory.
+fn with_key<R>(values: &[&str], act: impl FnOnce(&[u8]) -> R) -> R {
+    let mut short = [0; SHORT_KEY];
+    let mut free = short.as_mut_slice();
+    let fits = values
+        .iter()
+        .all(|value| free.write_all(value.as_bytes()).and_then(|()| free.write_all(&[u8::MAX])).is_ok());
+    let length = SHORT_KEY - free.len();
+    match short.get(..length).filter(|_| fits) {
+        Some(key) => act(key),
+        None => {
+            let parts = values.iter().flat_map(|value| [value.as_bytes(), &[u8::MAX]]);
+            act(&parts.collect::<Vec<_>>().concat())
+        }
     }
-    key
 }
 
 #[cfg(test)]
@@ -189,6 +207,19 @@ mod tests {
         assert_eq!(registry.gather()[0].get_metric().len(), 2);
         series.remove(["a1", "0"]);
         assert_eq!(registry.gather()[0].get_metric().len(), 1);
+    }
+
+    #[test]
+    fn long_label_values_find_their_cell() {
+        let series = Series::<IntCounter, 2>::register(&TWO_LABELS, &Registry::new()).unwrap();
+        for length in [SHORT_KEY - 3, SHORT_KEY - 2, SHORT_KEY - 1, 2 * SHORT_KEY] {
+            let site = "s".repeat(length);
+            series.get([&site, "0"]).inc();
+            series.with([&site, "0"], IntCounter::inc);
+            assert_eq!(series.get([&site, "0"]).get(), 2, "{length}");
+            series.remove([&site, "0"]);
+            assert_eq!(series.get([&site, "0"]).get(), 0, "{length}");
+        }
     }
 
     #[test]

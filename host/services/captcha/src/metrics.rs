@@ -170,7 +170,7 @@ impl CaptchaMetrics {
     /// Counts a verification request by its verdict. Requests without valid credentials, and those
     /// that do not parse, have no site.
     pub fn request(&self, site: Option<&str>, valid: bool) {
-        self.requests.get([self.label(site), verdict(valid)]).inc();
+        self.requests.with([self.label(site), verdict(valid)], IntCounter::inc);
     }
 
     /// Counts an event.
@@ -178,24 +178,25 @@ impl CaptchaMetrics {
         let site = self.label(Some(client.site));
         let (cost, listed) = (client.cost.to_string(), flag(client.whitelisted));
         let visits = visits(client.visits);
-        self.events.get([site, &cost, listed, visits, event.as_str()]).inc();
+        self.events.with([site, &cost, listed, visits, event.as_str()], IntCounter::inc);
     }
 
     /// Records a solve time that a client reported with a valid solution, milliseconds.
     pub(crate) fn solve_time(&self, client: &ClientLabels<'_>, millis: f64) {
         let site = self.label(Some(client.site));
         let (cost, listed) = (client.cost.to_string(), flag(client.whitelisted));
-        self.solve_time.get([site, &cost, listed, visits(client.visits)]).observe(millis);
+        let labels = [site, &cost, listed, visits(client.visits)];
+        self.solve_time.with(labels, |times| times.observe(millis));
     }
 
     /// Records the cost of an issued challenge.
     pub fn issued(&self, site: &str, cost: u32) {
-        self.cost.get([self.label(Some(site))]).observe(cost.into());
+        self.cost.with([self.label(Some(site))], |costs| costs.observe(cost.into()));
     }
 
     /// Counts a refused request by one of a fixed set of reasons.
     pub fn rejected(&self, site: Option<&str>, reason: &'static str) {
-        self.rejections.get([self.label(site), reason]).inc();
+        self.rejections.with([self.label(site), reason], IntCounter::inc);
     }
 
     /// Records the time that judging a payload took.

@@ -119,9 +119,9 @@ impl EmbeddingMetrics {
     /// Counts an answered request.
     pub fn record_request(&self, call: &EmbeddingCall<'_>) {
         let (method, status) = (method_label(call.method), call.status.to_string());
-        self.requests.get([method, call.route, &status, call.model]).inc();
-        let time = self.request_time.get([method, call.route, call.model]);
-        time.observe(call.elapsed.as_secs_f64());
+        self.requests.with([method, call.route, &status, call.model], IntCounter::inc);
+        let labels = [method, call.route, call.model];
+        self.request_time.with(labels, |times| times.observe(call.elapsed.as_secs_f64()));
         if call.status >= 500 {
             self.errors.get([&status]).inc();
         }

@@ -119,8 +119,8 @@ impl TicketMetrics {
     pub fn record_request(&self, request: &TicketRequest<'_>) {
         let (method, status) = (method_label(request.method), request.status.to_string());
         let labels = [method, request.route, &status];
-        self.requests.get(labels).inc();
-        self.request_time.get(labels).observe(request.elapsed.as_secs_f64());
+        self.requests.with(labels, IntCounter::inc);
+        self.request_time.with(labels, |times| times.observe(request.elapsed.as_secs_f64()));
     }
 
     /// Counts a run as in progress until it ends or is dropped. Rejected requests do not begin a run.

@@ -73,10 +73,9 @@ impl Http {
         let method = method_label(request.method);
         let status = request.status.to_string();
         let error = request.error.unwrap_or(NO_ERROR);
-        self.requests.get([request.service, uri, method, &status]).inc();
-        self.server
-            .get([error, error, method, outcome(request.status), &status, uri])
-            .observe(request.elapsed.as_secs_f64());
+        self.requests.with([request.service, uri, method, &status], IntCounter::inc);
+        let labels = [error, error, method, outcome(request.status), &status, uri];
+        self.server.with(labels, |times| times.observe(request.elapsed.as_secs_f64()));
     }
 
     /// Creates the counts of connections that end before a request is parsed, by reason, at zero.
