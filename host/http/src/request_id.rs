@@ -7,6 +7,7 @@ use axum::{
     http::{HeaderMap, HeaderName, HeaderValue},
     response::Response,
 };
+use bulkhead_os::ids::random_id;
 use tracing::{Span, field};
 use uuid::Uuid;
 
@@ -30,7 +31,7 @@ impl RequestId {
     /// Makes a new id.
     pub fn random() -> Self {
         let mut text = Uuid::encode_buffer();
-        Self((&*Uuid::new_v4().hyphenated().encode_lower(&mut text)).into())
+        Self((&*random_id().hyphenated().encode_lower(&mut text)).into())
     }
 
     /// Adds the id to an answer.

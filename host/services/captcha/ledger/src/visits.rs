@@ -11,12 +11,12 @@ use super::StorageError;
 use super::records::{self, Visit, Visits, Window};
 use super::store::Store;
 use bulkhead_os::clock::HostClock;
+use bulkhead_os::ids::random_id;
 use shared_counts::{CountKey, SharedCounts};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, RwLock};
-use uuid::Uuid;
 use window_counts::{ClientKey, WindowCounts};
 
 /// Visits are written this often; with the write itself, what a power cut may lose stays under a second.
@@ -229,7 +229,7 @@ impl Recorder {
 
     fn visit(&self, arrival: Arrival<'_>, at: i64) -> Visit {
         Visit {
-            id: Uuid::new_v4(),
+            id: random_id(),
             site: arrival.site.to_owned(),
             client: arrival.client.first().cloned().unwrap_or_default(),
             allow_listed: arrival.allow_listed,
