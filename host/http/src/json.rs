@@ -4,10 +4,10 @@ use std::{fmt, marker::PhantomData};
 
 use bulkhead_telemetry::shortened;
 use serde::{
-    Deserialize, Deserializer as _,
-    de::{self, DeserializeOwned, IgnoredAny, MapAccess, Visitor},
+    Deserialize, Deserializer,
+    de::{self, DeserializeOwned, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
-use serde_json::{Value, value::RawValue};
+use serde_json::value::RawValue;
 
 /// Why a body is not the expected object. Displays as the reason, for the client.
 #[derive(Debug)]
@@ -71,7 +71,7 @@ pub fn each<'de, V: Deserialize<'de>>(
 /// # Errors
 /// When it is anything else.
 pub fn as_written(text: String) -> serde_json::Result<Box<RawValue>> {
-    each(text.as_bytes(), |_, _: Value| true)?;
+    each(text.as_bytes(), |_, _: Readable| true)?;
     RawValue::from_string(text)
 }
 
@@ -82,6 +82,57 @@ fn expect_object(text: &[u8]) -> Result<(), Fault> {
     }
     let IgnoredAny = serde_json::from_slice(text).map_err(Fault::Unreadable)?;
     Err(Fault::NotObject)
+}
+
+/// Any value, whose texts and numbers are read and not kept.
+struct Readable;
+
+impl<'de> Deserialize<'de> for Readable {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Self)
+    }
+}
+
+impl<'de> Visitor<'de> for Readable {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_unit<E>(self) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Self, A::Error> {
+        while elements.next_element::<Self>()?.is_some() {}
+        Ok(self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self, A::Error> {
+        while members.next_entry::<Self, Self>()?.is_some() {}
+        Ok(self)
+    }
 }
 
 struct Each<F, V> {
@@ -109,6 +160,8 @@ impl<'de, V: Deserialize<'de>, F: FnMut(String, V) -> bool> Visitor<'de> for Eac
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+
+    use serde_json::Value;
 
     use super::*;
 
@@ -151,7 +204,7 @@ mod tests {
 
     #[test]
     fn raw_object_is_kept_as_written() {
-        let text = r#"{"b":1.50, "a":{}}"#;
+        let text = r#"{"b":1.50, "a":{"n":[null,true,-1,"\u00e4"]}}"#;
         assert_eq!(as_written(text.into()).unwrap().get(), text);
     }
 
@@ -166,6 +219,7 @@ mod tests {
             "{}{}",
             r#"{"\ud800":1}"#,
             r#"{"a":"\ud800"}"#,
+            r#"{"a":[{"\ud800":1}]}"#,
             r#"{"a":1e999}"#,
         ];
         for text in texts {

@@ -1,7 +1,10 @@
 //! Parses the client address that a back end sends: an IPv4 or IPv6 literal in the grammar that captchaservice 2.x
 //! accepts (Guava's `InetAddresses.forString`), never a name, port or range.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::{
+    borrow::Cow,
+    net::{IpAddr, Ipv6Addr},
+};
 
 /// The zeros of the decimal digits in Unicode's basic plane, other than ASCII's.
 const ZEROS: [u32; 36] = [
@@ -13,10 +16,13 @@ const ZEROS: [u32; 36] = [
 /// Parses an address literal. Ignores a `%scope` after an IPv6 address, and converts an IPv4-mapped IPv6 address to
 /// IPv4, so that it is counted and masked as one.
 pub fn parse(text: &str) -> Option<IpAddr> {
-    let ascii: String = text.chars().map(ascii_digit).collect();
+    let ascii: Cow<'_, str> = match text.is_ascii() {
+        true => text.into(),
+        false => text.chars().map(ascii_digit).collect::<String>().into(),
+    };
     let literal = match ascii.split_once('%') {
         Some((address, _)) if address.contains(':') => address,
-        _ => &ascii,
+        _ => &*ascii,
     };
     literal.parse().ok().map(|address| match address {
         IpAddr::V6(v6) => unmapped(v6),

@@ -55,7 +55,8 @@ impl CaptchaEnvelope {
 
 /// Converts text to Unicode normal form C, in which credentials are configured and compared.
 pub fn nfc(text: &str) -> String {
-    text.nfc().collect()
+    // ASCII has this form.
+    if text.is_ascii() { text.to_owned() } else { text.nfc().collect() }
 }
 
 /// Checks an action name: 1 to 64 visible ASCII characters.
