@@ -182,6 +182,8 @@ pub enum Hash {
 pub struct Key {
     id: String,
     secret: Vec<u8>,
+    /// HMAC-SHA-256 that has read the secret.
+    sha256: Option<Hmac<Sha256>>,
 }
 
 impl fmt::Debug for Key {
@@ -195,7 +197,9 @@ impl Key {
     pub fn new(secret: impl Into<Vec<u8>>) -> Self {
         let secret = secret.into();
         let id = Sha256::new_with_prefix(b"bulkhead key id").chain_update(&secret).finalize();
-        Self { id: id.iter().take(4).map(|byte| format!("{byte:02x}")).collect(), secret }
+        let id = id.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        let sha256 = Hmac::new_from_slice(&secret).ok();
+        Self { id, secret, sha256 }
     }
 
     /// Returns its id, eight hex digits.
@@ -207,16 +211,14 @@ impl Key {
     pub fn hmac(&self, hash: Hash, data: &[u8]) -> Vec<u8> {
         // HMAC accepts keys of any length, so this cannot fail.
         macro_rules! tag {
-            ($sha:ty) => {
-                <Hmac<$sha>>::new_from_slice(&self.secret)
-                    .map(|mac| mac.chain_update(data).finalize().into_bytes().to_vec())
-                    .unwrap_or_default()
+            ($mac:expr) => {
+                $mac.map(|mac| mac.chain_update(data).finalize().into_bytes().to_vec()).unwrap_or_default()
             };
         }
         match hash {
-            Hash::Sha256 => tag!(Sha256),
-            Hash::Sha384 => tag!(Sha384),
-            Hash::Sha512 => tag!(Sha512),
+            Hash::Sha256 => tag!(self.sha256.clone()),
+            Hash::Sha384 => tag!(<Hmac<Sha384>>::new_from_slice(&self.secret)),
+            Hash::Sha512 => tag!(<Hmac<Sha512>>::new_from_slice(&self.secret)),
         }
     }
 

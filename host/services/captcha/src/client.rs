@@ -2,9 +2,11 @@
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    sync::Arc,
     time::Duration,
 };
 
+use arc_swap::ArcSwapOption;
 use bulkhead_runtime::keys::{Hash, Key, MasterKey};
 use sha2::{Digest as _, Sha256};
 
@@ -22,6 +24,15 @@ const MAX_MASTERS: usize = 4;
 pub struct Peppers {
     masters: Vec<MasterKey>,
     epoch_seconds: u64,
+    /// Those of the last call: deriving them takes longer than using them.
+    derived: ArcSwapOption<EpochPeppers>,
+}
+
+/// The peppers of an epoch and of the one before, those of the current master key first.
+#[derive(Debug)]
+struct EpochPeppers {
+    epoch: u64,
+    keys: Vec<Key>,
 }
 
 impl Peppers {
@@ -29,18 +40,28 @@ impl Peppers {
     /// holds the current master key first.
     pub fn new(masters: &[MasterKey], window: Duration) -> Self {
         let masters = masters.iter().take(MAX_MASTERS).cloned().collect();
-        Self { masters, epoch_seconds: window.max(MIN_EPOCH).as_secs() }
+        Self { masters, epoch_seconds: window.max(MIN_EPOCH).as_secs(), derived: ArcSwapOption::empty() }
     }
 
     /// Returns the keys of `text` in this epoch and the one before, those of the current master key first.
     fn keys(&self, text: &str, now: Duration) -> Vec<String> {
         let epoch = now.as_secs().checked_div(self.epoch_seconds).unwrap_or(0);
+        let peppers = self.of_epoch(epoch);
+        peppers.keys.iter().map(|pepper| hex::encode(pepper.hmac(Hash::Sha256, text.as_bytes()))).collect()
+    }
+
+    fn of_epoch(&self, epoch: u64) -> Arc<EpochPeppers> {
+        if let Some(derived) = self.derived.load_full().filter(|derived| derived.epoch == epoch) {
+            return derived;
+        }
         let key = |master: &MasterKey, epoch: u64| {
-            let pepper = Key::new(master.derive(b"captcha address pepper", &epoch.to_be_bytes()));
-            hex::encode(pepper.hmac(Hash::Sha256, text.as_bytes()))
+            Key::new(master.derive(b"captcha address pepper", &epoch.to_be_bytes()))
         };
         let epochs = [epoch, epoch.wrapping_sub(1)];
-        self.masters.iter().flat_map(|master| epochs.map(|epoch| key(master, epoch))).collect()
+        let keys = self.masters.iter().flat_map(|master| epochs.map(|epoch| key(master, epoch)));
+        let derived = Arc::new(EpochPeppers { epoch, keys: keys.collect() });
+        self.derived.store(Some(Arc::clone(&derived)));
+        derived
     }
 
     /// Returns what `site` may know of the client at `address` at `now` (since the Unix epoch).
@@ -92,13 +113,27 @@ fn java_hash(text: &str) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use super::{java_hash, network, text};
+    use super::{MIN_EPOCH, MasterKey, Peppers, java_hash, network, text};
     use crate::config::Site;
 
     fn masked(address: &str, v4: u8, v6: u8) -> String {
         let site =
             Site { source_address_ipv4_net_size: v4, source_address_ipv6_net_size: v6, ..Site::default() };
         text(network(&site, address.parse().unwrap()))
+    }
+
+    #[test]
+    fn keys_follow_their_epoch() {
+        let masters = [MasterKey::new("one"), MasterKey::new("two")];
+        let (peppers, other) = (Peppers::new(&masters, MIN_EPOCH), Peppers::new(&masters, MIN_EPOCH));
+        let at = |epoch: u32| peppers.keys("192.0.2.1", MIN_EPOCH * epoch);
+        let first = at(7);
+        assert_eq!(first.len(), 4);
+        assert_ne!(first, at(8));
+        assert_eq!(first.first(), at(8).get(1), "the epoch before");
+        assert_eq!(first, at(7));
+        assert_eq!(first, other.keys("192.0.2.1", MIN_EPOCH * 7));
+        assert_ne!(first, peppers.keys("192.0.2.2", MIN_EPOCH * 7));
     }
 
     #[test]
