@@ -13,6 +13,8 @@ const INPUT_BYTES: usize = 1024;
 const KEY_BYTES: u32 = 64;
 /// Most SHA rounds or PBKDF2 iterations: about a second of one core.
 const ITERATIONS: u32 = 10_000_000;
+/// Most SHA rounds that take less time than passing them to another thread and their result back.
+const QUICK_ROUNDS: u32 = 128;
 /// Most Argon2id passes.
 const PASSES: u32 = 64;
 /// Most memory of one derivation, KiB.
@@ -103,6 +105,13 @@ impl KdfParameters {
             }
             _ => within("cost", self.cost.into(), 1, ITERATIONS.into(), "1 to 10000000"),
         }
+    }
+
+    /// Returns whether the derivation is over so soon that it needs no thread of its own.
+    pub(super) const fn is_quick(&self) -> bool {
+        let is_sha =
+            matches!(self.algorithm, PowAlgorithm::Sha256 | PowAlgorithm::Sha384 | PowAlgorithm::Sha512);
+        is_sha && self.cost <= QUICK_ROUNDS
     }
 
     /// Derives the key on the calling thread.

@@ -113,6 +113,9 @@ impl Pow {
         salt: Vec<u8>,
     ) -> Result<Vec<u8>, PowError> {
         parameters.check(&password, &salt)?;
+        if parameters.is_quick() {
+            return Ok(parameters.derive(&password, &salt)?);
+        }
         Ok(self.run(move || parameters.derive(&password, &salt)).await??)
     }
 

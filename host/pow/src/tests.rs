@@ -89,6 +89,19 @@ async fn full_queue_is_busy_at_once() {
 }
 
 #[tokio::test]
+async fn quick_derivation_waits_for_no_thread() {
+    let pow = pow(1, 0);
+    let blocked = BlockedJob::start(&pow).await;
+    let quick = KdfParameters { algorithm: PowAlgorithm::Sha256, ..CHEAP };
+    let derived = pow.derive(quick, b"password".to_vec(), b"salt".to_vec()).await.unwrap();
+    assert_eq!(derived.len(), 32);
+    let long = KdfParameters { cost: 1000, ..quick };
+    assert_busy(pow.derive(long, b"password".to_vec(), b"salt".to_vec()).await);
+    blocked.gate.send(()).unwrap();
+    blocked.caller.await.unwrap().unwrap();
+}
+
+#[tokio::test]
 async fn caller_with_result_finds_thread_free() {
     let pow = pow(1, 0);
     let spec = ChallengeSpec { parameters: CHEAP, counter_max: 1 };
