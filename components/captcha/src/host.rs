@@ -29,6 +29,16 @@ pub struct Work {
     pub key_length: u32,
 }
 
+/// Most SHA rounds that are less work than a look into the ledger.
+const QUICK_ROUNDS: u32 = 128;
+
+impl Work {
+    /// Returns whether a derivation is less work than a look into the ledger.
+    pub fn is_quick(&self) -> bool {
+        matches!(self.algorithm, Algorithm::Sha(_)) && self.cost <= QUICK_ROUNDS
+    }
+}
+
 /// A fresh random challenge whose answer is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Minted {

@@ -146,6 +146,15 @@ fn judge(
     let signature = parameters.key_signature.as_deref().filter(|_| !site.key_signing_key.is_empty());
     let right = match signature {
         Some(signature) => solution::is_signed_key(host, &site.key_signing_key, signature, &key)?,
+        None if parameters.work.is_quick() => {
+            let right =
+                solution::is_derived_key(host, parameters, CounterMode::Uint32, solution.counter, &key)?;
+            // The claim of a right solution says whether it can still succeed.
+            if !right && let Some(reason) = spending.exhausted()? {
+                return Ok(Some(reason));
+            }
+            right
+        }
         None => {
             // A derivation is expensive: first make sure that it can still succeed.
             if let Some(reason) = spending.exhausted()? {
