@@ -98,8 +98,11 @@ fn v2(host: &dyn Host, site: &Site, work: &Work, bound: Bound) -> Result<String,
         put("keySignature", hex::encode(signature.tag).into());
         key_id = signature.key_id;
     } else {
-        put("nonce", hex::encode(host.random(RANDOM_LENGTH)).into());
-        put("salt", hex::encode(host.random(RANDOM_LENGTH)).into());
+        // One call of the host for both.
+        let random = hex::encode(host.random(2 * RANDOM_LENGTH));
+        let (nonce, salt) = random.split_at_checked(2 * RANDOM_LENGTH).unwrap_or_default();
+        put("nonce", nonce.into());
+        put("salt", salt.into());
         put("keyPrefix", PROBABILISTIC_PREFIX.into());
     }
     let (text, signature) = sign(host, site, parameters, key_id, bound)?;
