@@ -181,15 +181,17 @@ impl Loads {
 
     fn update(&self, name: &str, now: Instant, change: impl FnOnce(&mut Site)) {
         let mut sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
-        if !sites.contains_key(name) && sites.len() >= MAX_SITES {
+        if let Some(site) = sites.get_mut(name) {
+            site.touched = now;
+            return change(site);
+        }
+        if sites.len() >= MAX_SITES {
             let oldest = sites.iter().min_by_key(|(_, site)| site.touched).map(|(name, _)| name.clone());
             if let Some(oldest) = oldest {
                 sites.remove(&oldest);
             }
         }
-        let site = sites.entry(name.to_owned()).or_insert_with(|| Site::new(now));
-        site.touched = now;
-        change(site);
+        change(sites.entry(name.to_owned()).or_insert_with(|| Site::new(now)));
     }
 }
 

@@ -27,9 +27,15 @@ impl ClientKey {
         if !records::is_hash(text) {
             return None;
         }
-        let (first, second) = text.split_at_checked(32)?;
-        Some(Self([u128::from_str_radix(first, 16).ok()?, u128::from_str_radix(second, 16).ok()?]))
+        let (first, second) = text.as_bytes().split_at_checked(32)?;
+        Some(Self([number(first), number(second)]))
     }
+}
+
+/// Returns the number that lower-case hex digits write.
+fn number(digits: &[u8]) -> u128 {
+    let value = |digit: u8| if digit.is_ascii_digit() { digit - b'0' } else { digit - b'a' + 10 };
+    digits.iter().fold(0, |number, digit| (number << 4) | u128::from(value(*digit)))
 }
 
 /// When a client's visits expire, in order.
