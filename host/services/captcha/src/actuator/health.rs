@@ -96,7 +96,7 @@ pub(super) async fn all(
     let mut body = Map::new();
     body.insert("groups".into(), json!(["liveness", "readiness"]));
     let shown = shown(&state, &headers).await;
-    summary(&headers, &uri, body, &components(&state), shown)
+    summary(&headers, &uri, body, &components(&state, shown), shown)
 }
 
 /// `GET /actuator/health/{component}`, the probes among them.
@@ -116,7 +116,7 @@ pub(super) async fn component(
     if let Some(probe) = probe {
         return summary(&headers, &uri, Map::new(), &[probe], shown);
     }
-    let found = components(&state).into_iter().find(|component| shown && component.name == name);
+    let found = components(&state, shown).into_iter().find(|component| shown && component.name == name);
     match found {
         Some(component) => {
             Ok((component.status.http(), media::json(&headers, &uri, &component.json())?).into_response())
@@ -169,25 +169,28 @@ fn summary(
     Ok((status.http(), response).into_response())
 }
 
-fn components(state: &ActuatorState) -> Vec<HealthComponent> {
+/// Returns every component, with its details where they are shown.
+fn components(state: &ActuatorState, shown: bool) -> Vec<HealthComponent> {
     let mut components = state.health.components();
     components.push(liveness(state));
     components.push(readiness(state));
     components.push(HealthComponent::plain("ping", HealthStatus::Up));
-    components.push(disk_space(state));
+    components.push(disk_space(state, shown));
     components
 }
 
-fn disk_space(state: &ActuatorState) -> HealthComponent {
+fn disk_space(state: &ActuatorState, shown: bool) -> HealthComponent {
     let Some(disk) = state.metrics.disk_space() else {
         return HealthComponent::plain("diskSpace", HealthStatus::Down);
     };
     let mut details = Map::new();
-    details.insert("total".into(), disk.total.into());
-    details.insert("free".into(), disk.free.into());
-    details.insert("threshold".into(), DISK_THRESHOLD.into());
-    details.insert("path".into(), disk.path.to_string_lossy().into());
-    details.insert("exists".into(), true.into());
+    if shown {
+        details.insert("total".into(), disk.total.into());
+        details.insert("free".into(), disk.free.into());
+        details.insert("threshold".into(), DISK_THRESHOLD.into());
+        details.insert("path".into(), disk.path.to_string_lossy().into());
+        details.insert("exists".into(), true.into());
+    }
     let status = if disk.free >= DISK_THRESHOLD { HealthStatus::Up } else { HealthStatus::Down };
     HealthComponent { name: "diskSpace", status, details }
 }
