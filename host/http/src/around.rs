@@ -103,7 +103,7 @@ impl<N, F: Clone> Clone for Changed<N, F> {
 impl<N, F> Service<Request> for Changed<N, F>
 where
     N: Send + 'static,
-    F: Fn(N, Response) -> Response + Clone + Send + 'static,
+    F: Fn(N, Response) -> Response + Clone + Send + Sync + 'static,
 {
     type Response = Response;
     type Error = Infallible;

@@ -25,7 +25,7 @@ pub(super) fn is_sound(version: Version, headers: &HeaderMap) -> bool {
     match (fields.next(), fields.next()) {
         // HTTP/2 has an authority instead, HTTP/1.0 nothing.
         (None, _) => version != Version::HTTP_11,
-        (Some(field), None) => field.to_str().is_ok_and(|text| forwarded::is_authority(text)),
+        (Some(field), None) => field.to_str().is_ok_and(forwarded::is_authority),
         (Some(_), Some(_)) => false,
     }
 }

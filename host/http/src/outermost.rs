@@ -123,10 +123,7 @@ async fn answered<R: IntoResponse, E: Into<Infallible>>(
 ) -> Response {
     match AssertUnwindSafe(answer).catch_unwind().await {
         Ok(Ok(response)) => response.into_response(),
-        Ok(Err(error)) => {
-            let never: Infallible = error.into();
-            match never {}
-        }
+        Ok(Err(error)) => match Into::<Infallible>::into(error) {},
         Err(panic) => error::answer_panic(panic),
     }
 }

@@ -221,7 +221,8 @@ struct Peer {
 
 enum Serving {
     Program(Server),
-    Host(Host, TempDir),
+    /// With the folder of its data and its log, which is removed when this is dropped.
+    Host(Host, #[expect(dead_code, reason = "is only dropped")] TempDir),
 }
 
 impl Serving {
