@@ -7,7 +7,7 @@ use bulkhead_telemetry::{
     MetricSet,
     bounds::TIMES,
     family::{Family, Kind, families},
-    series::Series,
+    series::{Series, SlotSeries},
 };
 use prometheus::{Histogram, IntCounter, Registry, Result};
 
@@ -72,6 +72,10 @@ impl MetricSet for KeyValueMetrics {
             time: Series::register(&KEYVALUE_TIME, registry)?,
         })
     }
+
+    fn slot_series(&self) -> Vec<&dyn SlotSeries> {
+        vec![&self.operations, &self.time]
+    }
 }
 
 impl KeyValueMetrics {
@@ -84,17 +88,6 @@ impl KeyValueMetrics {
             }
         }
         SlotKeyValueMetrics { slot, operations: self.operations.clone(), time: self.time.get([slot]) }
-    }
-
-    /// Removes the series of a slot that is removed while the host runs.
-    pub fn remove(&self, id: SlotId) {
-        let slot = id.as_str();
-        for operation in Operation::ALL {
-            for outcome in OUTCOMES {
-                self.operations.remove([slot, operation.as_str(), outcome]);
-            }
-        }
-        self.time.remove([slot]);
     }
 }
 

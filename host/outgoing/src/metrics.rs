@@ -7,7 +7,7 @@ use bulkhead_telemetry::{
     MetricSet,
     bounds::REMOTE_TIMES,
     family::{Family, Kind, families},
-    series::Series,
+    series::{Series, SlotSeries},
 };
 use prometheus::{Gauge, Histogram, IntCounter, Registry, Result};
 
@@ -110,6 +110,10 @@ impl MetricSet for OutgoingMetrics {
             in_flight: Series::register(&OUTGOING_IN_FLIGHT, registry)?,
         })
     }
+
+    fn slot_series(&self) -> Vec<&dyn SlotSeries> {
+        vec![&self.calls, &self.time, &self.bytes, &self.in_flight]
+    }
 }
 
 impl OutgoingMetrics {
@@ -127,19 +131,6 @@ impl OutgoingMetrics {
             received: self.bytes.get([slot, "received"]),
             in_flight: self.in_flight.get([slot]),
         }
-    }
-
-    /// Removes the series of a slot that is removed while the host runs.
-    pub fn remove(&self, id: SlotId) {
-        let slot = id.as_str();
-        for outcome in OutgoingOutcome::ALL {
-            self.calls.remove([slot, outcome.as_str()]);
-        }
-        for direction in ["sent", "received"] {
-            self.bytes.remove([slot, direction]);
-        }
-        self.time.remove([slot]);
-        self.in_flight.remove([slot]);
     }
 }
 

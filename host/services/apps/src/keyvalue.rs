@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bulkhead_config::slots::{Slot as SlotSettings, SlotId};
+use bulkhead_config::slots::Slot as SlotSettings;
 use bulkhead_keyvalue::{KeyValue, KeyValueMetrics, KeyValueSettings, SlotKeyValue};
 use bulkhead_os::clock::HostClock;
 use bulkhead_runtime::capabilities::SlotResources;
@@ -42,13 +42,6 @@ pub(crate) fn provide(
         resources.insert(Arc::new(SlotKeyValue::new(&stores, slot, metrics)?));
     }
     Ok(())
-}
-
-/// Removes the metrics of a slot that is removed.
-pub(crate) fn remove(context: &ServiceContext, id: SlotId) {
-    if let Ok(metrics) = context.metrics.set::<KeyValueMetrics>() {
-        metrics.remove(id);
-    }
 }
 
 /// The stores of a host, which are closed with the services.

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::http::{Request, Response};
-use bulkhead_config::slots::SlotId;
 use bulkhead_outgoing::{OutgoingClient, OutgoingError, OutgoingMetrics, OutgoingNetwork, RequestTimeouts};
 use bulkhead_runtime::capabilities::SlotResources;
 use bulkhead_service::ServiceContext;
@@ -30,11 +29,6 @@ impl AppClients {
         let (network, metrics) = (self.network.clone(), self.metrics.slot(app.id()));
         let client = OutgoingClient::new(app.slot.key("outgoing"), origins, limits, network, metrics);
         resources.insert(Arc::new(client));
-    }
-
-    /// Removes the metrics of an app that is removed.
-    pub(crate) fn remove(&self, id: SlotId) {
-        self.metrics.remove(id);
     }
 }
 

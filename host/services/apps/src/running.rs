@@ -18,7 +18,6 @@ use crate::{
     config::{AppSettings, AppsSettings},
     http::{self, App},
     instance::AppInstance,
-    keyvalue,
     mounts::Mounts,
     outgoing::AppClients,
     spec::NAME,
@@ -64,8 +63,6 @@ impl RunningApps {
             self.route(&mut faults).await;
             for id in leaving {
                 self.context.remove_slot(id).await;
-                self.clients.remove(id);
-                keyvalue::remove(&self.context, id);
                 tracing::info!(app = id.as_str(), "the app is removed");
             }
         }
