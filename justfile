@@ -84,6 +84,10 @@ fuzz *ARGS:
 arm *ARGS:
     @{{ setup }} arm "$@"
 
+# Make packages of one build in target/package: [archive]...
+package *ARGS: components
+    @{{ setup }} package "$@"
+
 # Run tests and lints as continuous integration does; lints run even if a test fails
 ci:
     @just test; tests=$?; just lint && exit $tests

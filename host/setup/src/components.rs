@@ -45,6 +45,16 @@ pub fn build() -> Outcome {
     Ok(())
 }
 
+/// Returns the folders of the components under `components/`, by name.
+pub fn folders() -> Outcome<Vec<String>> {
+    Ok(sources()?.into_iter().map(|source| source.name).collect())
+}
+
+/// Returns the packages of the components, in the order of [`folders`].
+pub fn packages() -> Outcome<Vec<String>> {
+    Ok(sources()?.into_iter().map(|source| source.names.package).collect())
+}
+
 /// Returns every folder under `components/` and `components/examples/` whose crate is a component; the others are
 /// dependencies of those, or are no crates.
 fn sources() -> Outcome<Vec<Source>> {

@@ -13,6 +13,7 @@ mod fuzz;
 mod lint;
 mod manifest;
 mod npm;
+mod package;
 mod paths;
 mod python;
 mod rustc;
@@ -32,6 +33,7 @@ Steps:
               examples in other languages into target/examples
   lint        install what `just lint` runs
   fuzz        run the fuzz targets of tests/fuzz: [TARGET|all] [SECONDS]
+  package     build the packages in target/package: [archive]...
   arm         run the tests of the embedding engine on 64-bit ARM, emulated: [FILTER]...
 ";
 
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         "lint" => lint::install(),
         "fuzz" => fuzz::fuzz(rest),
         "arm" => arm::test(rest),
+        "package" => package::package(rest),
         "-h" | "--help" | "help" => {
             print!("{HELP}");
             Ok(())
