@@ -40,9 +40,12 @@ impl Release {
     }
 }
 
+/// Makes a package of a release, and returns its file.
+type Maker = fn(&Release) -> Outcome<PathBuf>;
+
 /// Builds the binary, lays out its files, and makes those packages that the arguments name, or all.
 pub fn package(arguments: &[String]) -> Outcome {
-    const PARTS: [(&str, fn(&Release) -> Outcome<PathBuf>); 1] = [("archive", archive::make)];
+    const PARTS: [(&str, Maker); 1] = [("archive", archive::make)];
     if let Some(unknown) = arguments.iter().find(|name| PARTS.iter().all(|(part, _)| part != name)) {
         return Err(format!("unknown package {unknown:?}\n{USAGE}"));
     }

@@ -216,7 +216,7 @@ mod tests {
         let mut line: serde_json::Value = serde_json::from_str(&text).unwrap();
         line["timestamp"].take();
         let expected = serde_json::json!({
-            "timestamp": null, "level": "INFO", "target": "bulkhead", "message": "\u{1}\t\r\u{8}\"ä\"",
+            "timestamp": null, "level": "INFO", "target": "bulkhead::host", "message": "\u{1}\t\r\u{8}\"ä\"",
             "nan": null, "half": 0.5, "minus": -3, "kind": "Some(\"\\u{7f}\")",
             "n": 2, "id": "a\"b\\\n", "late": "second",
         });

@@ -16,8 +16,8 @@ use bulkhead_runtime::{
     slots::{ServedWorld, Slot},
 };
 use bulkhead_service::{
-    Close, CommandSpec, MetricRegistrar, Service, ServiceContext, ServiceFuture, Started, check_component,
-    not_owned,
+    Close, CommandSpec, MetricRegistrar, PageEntry, PageGuide, Service, ServiceContext, ServiceFuture,
+    Started, check_component, not_owned,
 };
 use futures_util::future::LocalBoxFuture;
 use tokio::{sync::watch, task::JoinHandle, time::timeout};
@@ -98,6 +98,14 @@ impl Service for AppsPlugin {
         resources: &mut SlotResources,
     ) -> anyhow::Result<()> {
         keyvalue::provide(context, settings, resources)
+    }
+
+    fn page_entry(&self, _config: &Config) -> PageEntry {
+        PageEntry {
+            about: "Your own components of wasi:http, at paths and hosts of your choice",
+            guide: Some(PageGuide { title: "Apps", text: include_str!("../README.md") }),
+            ..PageEntry::default()
+        }
     }
 
     fn start<'a>(&'a self, context: &'a ServiceContext) -> ServiceFuture<'a, Started> {

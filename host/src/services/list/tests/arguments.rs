@@ -41,11 +41,12 @@ fn subcommands_keep_their_order() {
 }
 
 #[test]
-fn only_slots_of_the_binary_are_taken() {
-    for (slot, is_one) in [("captcha", true), ("triage", true), ("embedding", false), ("other", false)] {
+fn slots_of_apps_are_taken() {
+    for (slot, is_one) in [("captcha", true), ("an-app", true), ("No-App", false)] {
         assert_eq!(is_taken(&["component", "show", slot]), is_one, "{slot}");
+        assert_eq!(is_taken(&["component", "check", "--slot", slot, "a.wasm"]), is_one, "{slot}");
     }
-    for (subject, is_one) in [("captcha", true), ("config", true), ("access", true), ("other", false)] {
+    for (subject, is_one) in [("captcha", true), ("config", true), ("an-app", true), ("No-App", false)] {
         assert_eq!(is_taken(&["admin", "audit", "--slot", subject]), is_one, "{subject}");
     }
 }
