@@ -84,7 +84,7 @@ fuzz *ARGS:
 arm *ARGS:
     @{{ setup }} arm "$@"
 
-# Make packages of one build in target/package: [archive]...
+# Make packages of one build in target/package: [archive|debian|image]...
 package *ARGS: components
     @{{ setup }} package "$@"
 

@@ -3,6 +3,8 @@
 mod archive;
 mod bill;
 mod crates;
+mod debian;
+mod image;
 mod notices;
 mod stage;
 
@@ -14,7 +16,7 @@ use crate::{files, paths};
 
 /// The version of the workspace, which is that of this program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-const USAGE: &str = "Usage: just package [archive]...";
+const USAGE: &str = "Usage: just package [archive|debian|image]...";
 
 /// What is made of one build, in `target/package`.
 struct Release {
@@ -45,7 +47,8 @@ type Maker = fn(&Release) -> Outcome<PathBuf>;
 
 /// Builds the binary, lays out its files, and makes those packages that the arguments name, or all.
 pub fn package(arguments: &[String]) -> Outcome {
-    const PARTS: [(&str, Maker); 1] = [("archive", archive::make)];
+    const PARTS: [(&str, Maker); 3] =
+        [("archive", archive::make), ("debian", debian::make), ("image", image::make)];
     if let Some(unknown) = arguments.iter().find(|name| PARTS.iter().all(|(part, _)| part != name)) {
         return Err(format!("unknown package {unknown:?}\n{USAGE}"));
     }

@@ -49,7 +49,7 @@ pub(super) fn lay_out(release: &Release) -> Outcome {
 }
 
 /// Copies a file, or the files of a folder.
-fn copy(from: &Path, to: &Path) -> Outcome {
+pub(super) fn copy(from: &Path, to: &Path) -> Outcome {
     if !from.is_dir() {
         return install(from, to, "644");
     }
