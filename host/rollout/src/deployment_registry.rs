@@ -10,6 +10,7 @@ use std::{
 
 use bulkhead_config::slots::SlotId;
 use bulkhead_telemetry::Metrics;
+use futures_util::future::BoxFuture;
 
 use super::{
     AuditEntry, Deploy, LocalStore, LocalStoreError, SharedState, SlotClaim, SlotClaimError, SlotView,
@@ -82,16 +83,52 @@ impl DeploymentRegistry {
         self.added.claim(id, &self.expected, metrics)
     }
 
+    /// Claims an id like [`claim`](Self::claim), also one of an added slot, whose place the new slot takes. The id and its
+    /// series are in use until both slots are freed.
+    ///
+    /// # Errors
+    /// When the id is that of a slot of the configuration, or the host has too many slots.
+    pub fn claim_successor(&self, id: SlotId, metrics: &Arc<Metrics>) -> Result<SlotClaim, SlotClaimError> {
+        self.added.claim_successor(id, &self.expected, metrics)
+    }
+
+    /// Ends the changes of a slot that a service has added, before another one takes its place with [`add`](Self::add):
+    /// its state is on disk then. Its calls go on. Does nothing if there is no such slot.
+    pub async fn hand_over(&self, id: SlotId) {
+        let slot = self.get(id.as_str()).filter(|_| self.added.contains(id));
+        if let Some(slot) = slot {
+            // On a task of its own, as in a removal.
+            let _ = tokio::spawn(slot.stop()).await;
+        }
+    }
+
     /// Removes a slot that a service has added while the host runs, and waits until its last call has ended and its
     /// versions are freed, at most for its longest call and `drain` more. Its stored state stays in the data folder. Returns
     /// false if there is no such slot.
     pub async fn remove(&self, id: SlotId, drain: Duration) -> bool {
-        let Some(slot) = self.take(id) else { return false };
-        let (freed, limit) = (self.added.freed(id), slot.longest_call().saturating_add(drain));
+        let Some(freed) = self.retire(id, Duration::ZERO, drain).await else { return false };
+        freed.await;
+        true
+    }
+
+    /// Removes a slot like [`remove`](Self::remove), and returns what waits for its last call: the caller may go on
+    /// meanwhile. `longest` is the time of its longest call, where its service bounds calls otherwise than by the slot's
+    /// limits. Returns `None` if there is no such slot.
+    pub async fn retire(
+        &self,
+        id: SlotId,
+        longest: Duration,
+        drain: Duration,
+    ) -> Option<BoxFuture<'static, ()>> {
+        let slot = self.take(id)?;
+        let (freed, limit) = (self.added.freed(id), slot.longest_call().max(longest).saturating_add(drain));
         let SlotView { active, candidate, .. } = slot.view();
         // On a task of its own, so that a caller that goes away does not leave the slot half removed.
         let _ = tokio::spawn(slot.stop()).await;
-        if tokio::time::timeout(limit, freed).await.is_err() {
+        Some(Box::pin(async move {
+            if tokio::time::timeout(limit, freed).await.is_ok() {
+                return;
+            }
             let versions = [active, candidate].into_iter().flatten();
             let versions: Vec<String> = versions.map(|version| version.record.id.to_string()).collect();
             tracing::warn!(
@@ -100,8 +137,7 @@ impl DeploymentRegistry {
                 seconds = limit.as_secs(),
                 "the slot is removed and not freed in time; its id stays in use while a call or its service refers to it"
             );
-        }
-        true
+        }))
     }
 
     fn take(&self, id: SlotId) -> Option<Arc<dyn Deploy>> {
@@ -167,6 +203,27 @@ mod tests {
 
     use super::*;
     use crate::tests::{deployment_under, settings};
+
+    #[tokio::test]
+    async fn slot_is_listed_until_its_successor() {
+        let folder = TempDir::new().unwrap();
+        let slot = || deployment_under(settings(), folder.path(), "/nowhere".as_ref());
+        let metrics = Arc::new(Metrics::new(folder.path().to_owned(), []).unwrap());
+        let store = Arc::new(LocalStore::new(folder.path().join("slots")));
+        let (registry, first) = (DeploymentRegistry::new(store, None), slot());
+        let id = first.slot();
+        let claim = registry.claim(id, &metrics).unwrap();
+        registry.add(first);
+        let successor = registry.claim_successor(id, &metrics).unwrap();
+        registry.hand_over(id).await;
+        assert!(registry.get(id.as_str()).is_some());
+        registry.add(slot());
+        drop(claim);
+        assert_eq!(registry.all().len(), 1);
+        assert!(registry.is_added(id));
+        drop(successor);
+        assert!(!registry.is_added(id));
+    }
 
     #[tokio::test]
     async fn removal_waits_for_its_limit_only() {

@@ -26,27 +26,34 @@ pub enum SlotClaimError {
 #[derive(Debug, Default)]
 pub(super) struct AddedSlots(Arc<watch::Sender<ClaimedIds>>);
 
-/// The claimed ids, each with the number of its claim: an id that is free may be claimed again at once.
+/// The claimed ids, each with the numbers of its claims, the slot's that has it now last: an id that is free may be claimed
+/// again at once, and a slot may take the place of one whose calls have not ended.
 #[derive(Debug, Default)]
 struct ClaimedIds {
-    claims: BTreeMap<SlotId, u64>,
+    claims: BTreeMap<SlotId, Vec<u64>>,
     last: u64,
 }
 
 /// The claim to the id of a slot that is added while the host runs. The slot's resources hold it. With the last of them,
-/// after the slot's last call, the id is free and the slot's series are removed.
+/// after the slot's last call, the id is free and the slot's series are removed, unless a successor has both.
 #[derive(Debug)]
 pub struct SlotClaim {
     id: SlotId,
+    number: u64,
     added: Arc<watch::Sender<ClaimedIds>>,
     metrics: Arc<Metrics>,
 }
 
 impl Drop for SlotClaim {
     fn drop(&mut self) {
-        self.metrics.remove_slot(self.id);
         self.added.send_modify(|ids| {
-            ids.claims.remove(&self.id);
+            let Some(numbers) = ids.claims.get_mut(&self.id) else { return };
+            numbers.retain(|number| *number != self.number);
+            if numbers.is_empty() {
+                // Under the lock, so that a slot that claims the id next keeps its series.
+                self.metrics.remove_slot(self.id);
+                ids.claims.remove(&self.id);
+            }
         });
     }
 }
@@ -59,21 +66,36 @@ impl AddedSlots {
         configured: &[SlotId],
         metrics: &Arc<Metrics>,
     ) -> Result<SlotClaim, SlotClaimError> {
-        let mut result = Ok(());
+        self.claim_as(id, configured, metrics, |ids| !ids.claims.contains_key(&id))
+    }
+
+    /// Claims an id beside those of the `configured` slots, also one that an added slot has.
+    pub(super) fn claim_successor(
+        &self,
+        id: SlotId,
+        configured: &[SlotId],
+        metrics: &Arc<Metrics>,
+    ) -> Result<SlotClaim, SlotClaimError> {
+        self.claim_as(id, configured, metrics, |_| true)
+    }
+
+    fn claim_as(
+        &self,
+        id: SlotId,
+        configured: &[SlotId],
+        metrics: &Arc<Metrics>,
+        may_have: impl FnOnce(&ClaimedIds) -> bool,
+    ) -> Result<SlotClaim, SlotClaimError> {
+        let mut result = Err(SlotClaimError::Taken(id));
         self.0.send_if_modified(|ids| {
-            if [ACCESS, CONFIGURATION].contains(&id.as_str()) {
-                result = Err(SlotClaimError::Reserved(id));
-            } else if configured.contains(&id) || ids.claims.contains_key(&id) {
-                result = Err(SlotClaimError::Taken(id));
-            } else if configured.len() + ids.claims.len() >= MAX_SLOTS {
-                result = Err(SlotClaimError::TooMany);
-            } else {
-                ids.last += 1;
-                ids.claims.insert(id, ids.last);
+            if configured.contains(&id) || !may_have(ids) {
+                return false;
             }
+            result = ids.add(id, configured.len());
             result.is_ok()
         });
-        result.map(|()| SlotClaim { id, added: Arc::clone(&self.0), metrics: Arc::clone(metrics) })
+        let (added, metrics) = (Arc::clone(&self.0), Arc::clone(metrics));
+        result.map(|number| SlotClaim { id, number, added, metrics })
     }
 
     /// Returns whether a service has added a slot with this id.
@@ -81,15 +103,33 @@ impl AddedSlots {
         self.0.borrow().claims.contains_key(&id)
     }
 
-    /// Returns a future that completes once the slot that has this id now is freed.
+    /// Returns a future that completes once the slots that have this id now are freed.
     pub(super) fn freed(&self, id: SlotId) -> impl Future<Output = ()> + Send + use<> {
         let mut added = self.0.subscribe();
-        let claim = added.borrow().claims.get(&id).copied();
+        let claims = added.borrow().claims.get(&id).cloned().unwrap_or_default();
         async move {
+            let is_freed = |ids: &ClaimedIds| {
+                let now = ids.claims.get(&id).map_or::<&[u64], _>(&[], Vec::as_slice);
+                !claims.iter().any(|number| now.contains(number))
+            };
             // The error means that the host is gone.
-            let freed = added.wait_for(|ids| claim.is_none() || ids.claims.get(&id) != claim.as_ref());
-            let _ = freed.await.map(drop);
+            let _ = added.wait_for(is_freed).await.map(drop);
         }
+    }
+}
+
+impl ClaimedIds {
+    /// Adds a claim to an id beside so many `configured` ones, and returns its number.
+    fn add(&mut self, id: SlotId, configured: usize) -> Result<u64, SlotClaimError> {
+        if [ACCESS, CONFIGURATION].contains(&id.as_str()) {
+            return Err(SlotClaimError::Reserved(id));
+        }
+        if !self.claims.contains_key(&id) && configured + self.claims.len() >= MAX_SLOTS {
+            return Err(SlotClaimError::TooMany);
+        }
+        self.last += 1;
+        self.claims.entry(id).or_default().push(self.last);
+        Ok(self.last)
     }
 }
 
@@ -133,6 +173,23 @@ mod tests {
         let _claim = added.claim(ID, &[], &metrics).unwrap();
         freed.await;
         assert!(added.contains(ID));
+    }
+
+    #[tokio::test]
+    async fn successor_keeps_id_and_series() {
+        let (added, metrics) = (AddedSlots::default(), metrics());
+        let first = added.claim(ID, &[], &metrics).unwrap();
+        metrics.add_slot(ID);
+        let freed = added.freed(ID);
+        let second = added.claim_successor(ID, &[], &metrics).unwrap();
+        assert_eq!(added.claim_successor(ID, &[ID], &metrics).unwrap_err(), SlotClaimError::Taken(ID));
+        drop(first);
+        freed.await;
+        assert!(added.contains(ID));
+        assert_eq!(metrics.slots().len(), 1);
+        drop(second);
+        assert!(!added.contains(ID));
+        assert_eq!(metrics.slots().len(), 0);
     }
 
     #[test]

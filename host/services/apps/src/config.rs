@@ -103,7 +103,14 @@ impl AppSettings {
         self.slot.id()
     }
 
-    /// Returns whether an app with these settings goes on under `other` ones: a reload applies the rest while it runs.
+    /// Returns how long a request may take at most, with the wait for a permit.
+    pub fn longest_call(&self) -> Duration {
+        let Limits { queue_wait, deadline, .. } = self.slot.limits;
+        queue_wait.saturating_add(deadline.max(self.stream))
+    }
+
+    /// Returns whether the slot of an app with these settings goes on under `other` ones: a reload applies the rest while it
+    /// runs. Else another slot takes its place.
     pub fn continues_as(&self, other: &Self) -> bool {
         let (slot, wanted) = (&self.slot, &other.slot);
         let Limits { cpu_ms, deadline, response_bytes, .. } = wanted.limits;

@@ -10,6 +10,7 @@ use axum::Router;
 use bulkhead_config::slots::SlotId;
 use bulkhead_runtime::{
     capabilities::{ConfigSecrets, SlotResources},
+    engine::NoRoom,
     slots::Slot,
 };
 use bulkhead_service::{ServedAt, ServiceContext};
@@ -53,35 +54,20 @@ impl RunningApps {
         Ok(Self { context, clients, apps: BTreeMap::new(), entries: BTreeSet::new(), faults: Vec::new() })
     }
 
-    /// Has exactly these apps run: adds and removes slots, routes and listeners. Apps that cannot run are reported in log and
-    /// readiness, and every other app is served. Returns false if a later attempt may succeed with the same settings.
+    /// Has exactly these apps run: adds, replaces and removes slots, routes and listeners. Apps that cannot run so are
+    /// reported in log and readiness, and go on as they are. Returns false if a later attempt may succeed with the same
+    /// settings.
     pub(crate) async fn apply(&mut self, wanted: &AppsSettings) -> bool {
+        self.remove_unwanted(wanted).await;
         let mut faults = Vec::new();
-        let leaving = self.take_leaving(wanted);
-        if !leaving.is_empty() {
-            // Before their slots, whose requests in flight are answered still.
-            self.route(&mut faults).await;
-            for id in leaving {
-                self.context.remove_slot(id).await;
-                tracing::info!(app = id.as_str(), "the app is removed");
-            }
-        }
-        faults.clear();
         for settings in &wanted.apps {
-            let added = match self.apps.get_mut(&settings.id()) {
-                Some(app) => {
-                    app.settings = Arc::clone(settings);
-                    Ok(())
-                }
-                None => self.add(settings).await,
-            };
-            if let Err(error) = added {
+            if let Err(error) = self.set_app(settings).await {
                 faults.push((settings.id(), format!("{error:#}")));
             }
         }
         self.route(&mut faults).await;
         for (id, reason) in faults.iter().filter(|fault| !self.faults.contains(fault)) {
-            tracing::error!(app = id.as_str(), reason, "the app is not served");
+            tracing::error!(app = id.as_str(), reason, "the app is not served as it is configured");
         }
         let report = faults.iter().map(|(id, reason)| (format!("{CHECK}{id}"), reason.clone()));
         self.context.health.set_faults(CHECK, report);
@@ -89,25 +75,58 @@ impl RunningApps {
         self.faults.is_empty()
     }
 
-    /// Takes out the apps that are no longer wanted, or that need another slot.
-    fn take_leaving(&mut self, wanted: &AppsSettings) -> Vec<SlotId> {
-        let goes_on = |id: &SlotId, app: &mut RunningApp| {
-            let mut settings = wanted.apps.iter().filter(|settings| settings.id() == *id);
-            settings.any(|settings| app.settings.continues_as(settings))
-        };
-        let leaving = self.apps.extract_if(.., |id, app| !goes_on(id, app));
-        leaving.map(|(id, _)| id).collect()
+    /// Removes the apps that are no longer wanted. Their requests in flight are answered still, for which nothing waits.
+    async fn remove_unwanted(&mut self, wanted: &AppsSettings) {
+        let is_wanted = |id: &SlotId| wanted.apps.iter().any(|settings| settings.id() == *id);
+        let leaving: Vec<(SlotId, RunningApp)> = self.apps.extract_if(.., |id, _| !is_wanted(id)).collect();
+        self.leave(leaving).await;
     }
 
-    async fn add(&mut self, settings: &Arc<AppSettings>) -> anyhow::Result<()> {
+    /// Removes these apps' routes, and then their slots.
+    async fn leave(&mut self, leaving: Vec<(SlotId, RunningApp)>) {
+        if leaving.is_empty() {
+            return;
+        }
+        // The faults of the others are reported when all are routed.
+        self.route(&mut Vec::new()).await;
+        for (id, RunningApp { settings, slot }) in leaving {
+            // The slot is freed with the last reference to it.
+            drop(slot);
+            if let Some(freed) = self.context.retire_slot(id, settings.longest_call()).await {
+                tokio::spawn(freed);
+            }
+            tracing::info!(app = id.as_str(), "the app is removed");
+        }
+    }
+
+    /// Has an app run under these settings: changes the one that runs, or adds a slot, which takes the place of the app's
+    /// former one.
+    async fn set_app(&mut self, settings: &Arc<AppSettings>) -> anyhow::Result<()> {
+        check_mount(&self.context, settings)?;
+        let id = settings.id();
+        if let Some(app) = self.apps.get_mut(&id).filter(|app| app.settings.continues_as(settings)) {
+            app.settings = Arc::clone(settings);
+            return Ok(());
+        }
+        let added = match self.add(settings).await {
+            Err(error) if self.apps.contains_key(&id) && needs_more_calls(&error) => {
+                // Without room for both, the former one goes first.
+                let leaving: Vec<_> = self.apps.remove_entry(&id).into_iter().collect();
+                self.leave(leaving).await;
+                self.add(settings).await
+            }
+            added => added,
+        };
+        let slot = added?;
+        tracing::info!(app = id.as_str(), "the app is added");
+        self.apps.insert(id, RunningApp { slot, settings: Arc::clone(settings) });
+        Ok(())
+    }
+
+    async fn add(&self, settings: &Arc<AppSettings>) -> anyhow::Result<Arc<Slot<AppInstance>>> {
         let app: &AppSettings = settings;
         let clients = &self.clients;
-        check_mount(&self.context, app)?;
-        let slot: Arc<Slot<AppInstance>> =
-            self.context.add_slot(app.slot.clone(), |resources| provide(app, clients, resources)).await?;
-        tracing::info!(app = app.id().as_str(), "the app is added");
-        self.apps.insert(app.id(), RunningApp { slot, settings: Arc::clone(settings) });
-        Ok(())
+        self.context.replace_slot(app.slot.clone(), |resources| provide(app, clients, resources)).await
     }
 
     /// Sets the routes of every listener. Reports the apps whose listener cannot be opened.
@@ -161,6 +180,11 @@ impl RunningApps {
 /// Returns the name of the entry of a listener in the host's routes.
 fn entry_name(listener: &ListenerKey) -> String {
     listener.as_ref().map_or_else(|| "shared".to_owned(), |(_, setting)| setting.clone())
+}
+
+/// Returns whether a slot was not added because slots that exist have the calls of the instance pool.
+fn needs_more_calls(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref::<NoRoom>(), Some(NoRoom::Calls { .. }))
 }
 
 /// Adds to a slot's resources what an app provides to its guests.

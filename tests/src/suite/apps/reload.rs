@@ -1,5 +1,7 @@
 //! Apps that a reload adds, changes and removes.
 
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
 use bulkhead_tests::host::CONFIG_FILE;
 use serde_json::json;
 
@@ -50,7 +52,7 @@ async fn changed_app_goes_on() {
     reload(&host, &app("path_prefix = '/two'\napi_keys = ['swordfish']")).await;
     eventually("the app has moved", async || get(&host, "/two").await.0 == 401).await;
     assert_eq!(get(&host, "/one").await.0, 404);
-    // Another slot is needed for these.
+    // Another slot takes its place.
     reload(&host, &app("path_prefix = '/two'\nmemory_bytes = 1048576")).await;
     eventually("the app answers again", async || get(&host, "/two").await.0 == 200).await;
     host.stop().await;
@@ -85,5 +87,68 @@ async fn app_over_ceiling_names_key_and_restart() {
         .await;
     eventually("the app answers", async || get(&host, "/one").await.0 == 200).await;
     assert_eq!(readiness(&host).await, (200, Vec::new()));
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn replaced_app_answers_without_a_gap() {
+    let host = start("").await;
+    let ask = "(call $setting (i32.const 1024) (i32.const 5) (i32.const 28))";
+    let component = written(&host, "one.wasm", &HttpGuest::showing(ask).with_data(1024, "token"));
+    let app = |round: u64| {
+        format!(
+            "[apps.one]\npath_prefix = '/one'\ncomponent = {component}\nmax_concurrent = 4\n\
+             secrets = {{ token = '{round}' }}\n"
+        )
+    };
+    reload(&host, &app(0)).await;
+    eventually("the app answers", async || get(&host, "/one").await.0 == 200).await;
+    let (done, answers) = (AtomicBool::new(false), AtomicU64::new(0));
+    let load = async {
+        while !done.load(Ordering::Relaxed) {
+            let (status, text) = get(&host, "/one").await;
+            assert_eq!(status, 200, "{text}");
+            answers.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    let changes = async {
+        for round in 1..=5 {
+            let before = answers.load(Ordering::Relaxed);
+            reload(&host, &app(round)).await;
+            eventually("the new secret is used", async || get(&host, "/one").await.1 == round.to_string())
+                .await;
+            eventually("the load goes on", async || answers.load(Ordering::Relaxed) > before + 1).await;
+        }
+        done.store(true, Ordering::Relaxed);
+    };
+    tokio::join!(load, changes);
+    let operator = operator::Operator::new(&host.admin_url(""), operator::READ).of("one");
+    assert_eq!(operator.slot().await["world"], "wasi:http/proxy@0.2.12");
+    assert!(host.metric("bulkhead_calls_total{outcome=\"ok\",slot=\"one\"}").await >= 10.0);
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stream_outlives_its_replaced_slot() {
+    let host = start("").await;
+    let component = written(&host, "one.wasm", &HttpGuest::echoing());
+    let app = |keys: &str| {
+        format!("[apps.one]\npath_prefix = '/one'\ncomponent = {component}\nmax_concurrent = 4\n{keys}\n")
+    };
+    reload(&host, &app("")).await;
+    eventually("the app answers", async || get(&host, "/one").await.0 == 200).await;
+    let mut socket =
+        connected(&host, "POST /one HTTP/1.1\nhost: x\ntransfer-encoding: chunked\n\n5\nbegun\n").await;
+    read_until(&mut socket, "begun").await;
+    // The new slot requires a key, which the stream began without.
+    reload(&host, &app("memory_bytes = 1048576\napi_keys = ['swordfish']")).await;
+    eventually("the new slot answers", async || get(&host, "/one").await.0 == 401).await;
+    // Removed, and added under the same name, while the stream goes on.
+    reload(&host, "").await;
+    eventually("the app is gone", async || get(&host, "/one").await.0 == 404).await;
+    reload(&host, &app("")).await;
+    eventually("the app answers again", async || get(&host, "/one").await.0 == 200).await;
+    socket.write_all(b"5\r\nended\r\n0\r\n\r\n").await.unwrap();
+    read_until(&mut socket, "ended").await;
     host.stop().await;
 }
