@@ -1,6 +1,6 @@
 //! Formats log lines for people: time, level, the spans with their fields, target, message and fields.
 
-use std::fmt;
+use std::fmt::{self, Display};
 
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::{
@@ -33,11 +33,15 @@ where
         event: &Event<'_>,
     ) -> fmt::Result {
         let style = Style { is_terminal: writer.has_ansi_escapes() };
-        let mut time = String::new();
-        SystemTime.format_time(&mut Writer::new(&mut time))?;
-        let (metadata, colour) = (event.metadata(), colour(*event.metadata().level()));
-        let level = format!("{:>5}", metadata.level().as_str());
-        write!(writer, "{} {} ", style.of(DIM, &time), style.of(colour, &level))?;
+        let metadata = event.metadata();
+        style.begin(&mut writer, DIM)?;
+        SystemTime.format_time(&mut writer)?;
+        style.end(&mut writer)?;
+        writer.write_char(' ')?;
+        style.begin(&mut writer, colour(*metadata.level()))?;
+        write!(writer, "{:>5}", metadata.level().as_str())?;
+        style.end(&mut writer)?;
+        writer.write_char(' ')?;
         let mut has_spans = false;
         for span in context.event_scope().into_iter().flat_map(|scope| scope.from_root()) {
             write!(writer, "{}", style.of(BOLD, span.name()))?;
@@ -52,8 +56,7 @@ where
         if has_spans {
             writer.write_char(' ')?;
         }
-        let target = Target(metadata.target()).to_string();
-        write!(writer, "{}{} ", style.of(DIM, &target), style.of(DIM, ":"))?;
+        write!(writer, "{}{} ", style.of(DIM, Target(metadata.target())), style.of(DIM, ":"))?;
         context.format_fields(writer.by_ref(), event)?;
         writeln!(writer)
     }
@@ -77,22 +80,32 @@ struct Style {
 }
 
 impl Style {
-    fn of(self, code: u8, text: &str) -> Styled<'_> {
+    /// Writes an escape code before a text.
+    fn begin(self, writer: &mut Writer<'_>, code: u8) -> fmt::Result {
+        if self.is_terminal { write!(writer, "\u{1b}[{code}m") } else { Ok(()) }
+    }
+
+    /// Writes the end of what was begun.
+    fn end(self, writer: &mut Writer<'_>) -> fmt::Result {
+        if self.is_terminal { writer.write_str("\u{1b}[0m") } else { Ok(()) }
+    }
+
+    fn of<T: Display>(self, code: u8, text: T) -> Styled<T> {
         Styled { code: self.is_terminal.then_some(code), text }
     }
 }
 
 /// A text with an escape code, if it is written to a terminal.
-struct Styled<'t> {
+struct Styled<T> {
     code: Option<u8>,
-    text: &'t str,
+    text: T,
 }
 
-impl fmt::Display for Styled<'_> {
+impl<T: Display> Display for Styled<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.code {
             Some(code) => write!(f, "\u{1b}[{code}m{}\u{1b}[0m", self.text),
-            None => f.write_str(self.text),
+            None => self.text.fmt(f),
         }
     }
 }
