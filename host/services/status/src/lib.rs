@@ -13,7 +13,7 @@ mod shadow_diff;
 pub mod spec;
 mod world;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bulkhead_appointments::{Collector, Section};
 use bulkhead_config::slots::Slot as SlotSettings;
@@ -103,6 +103,8 @@ pub struct StatusPayload {
     pub modified_at: f64,
     /// Whether the previous payload was made in the same second, so that a date in a header cannot distinguish them.
     pub shares_second: bool,
+    /// The tag of the whole payload, once it has been asked for.
+    pub(crate) tag: OnceLock<String>,
 }
 
 /// The metrics of a report.
@@ -192,7 +194,8 @@ impl StatusService {
         let shares_second =
             previous.is_some_and(|(_, previous)| previous.modified_at.floor() >= modified_at.floor());
         let (data, collected_at) = self.report(statistics).await?;
-        let payload = Arc::new(StatusPayload { data, collected_at, modified_at, shares_second });
+        let payload =
+            Arc::new(StatusPayload { data, collected_at, modified_at, shares_second, tag: OnceLock::new() });
         *cache.lock().unwrap_or_else(PoisonError::into_inner) = Some((key, Arc::clone(&payload)));
         Ok(payload)
     }

@@ -25,10 +25,18 @@ pub struct Validity {
 impl Validity {
     /// Creates the validators of `data`, the form of `payload` for a query with this key.
     pub fn new(data: &str, query_key: &str, payload: &StatusPayload) -> Self {
-        let digest = Sha256::new_with_prefix(query_key).chain_update([0]).chain_update(data).finalize();
-        let digits: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        Self::tagged(tag(data, query_key), payload)
+    }
+
+    /// Creates the validators of the whole payload, for the query with this key that asks for it.
+    pub fn of_whole(payload: &StatusPayload, query_key: &str) -> Self {
+        let etag = payload.tag.get_or_init(|| tag(payload.data.get(), query_key));
+        Self::tagged(etag.clone(), payload)
+    }
+
+    fn tagged(etag: String, payload: &StatusPayload) -> Self {
         Self {
-            etag: format!("W/\"{digits}\""),
+            etag,
             collected: time(payload.collected_at),
             modified: time(payload.modified_at),
             shares_second: payload.shares_second,
@@ -82,6 +90,13 @@ impl Validity {
     }
 }
 
+/// Returns the tag of a payload's form for a query.
+fn tag(data: &str, query_key: &str) -> String {
+    let digest = Sha256::new_with_prefix(query_key).chain_update([0]).chain_update(data).finalize();
+    let digits: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    format!("W/\"{digits}\"")
+}
+
 /// Returns the `Age` of figures that were collected at these Unix seconds.
 pub fn age_since(collected_at: f64) -> HeaderValue {
     age(time(collected_at), SystemTime::now())
@@ -99,13 +114,15 @@ fn time(unix_seconds: f64) -> SystemTime {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use std::sync::OnceLock;
+
     use bulkhead_steps::{Shape, assert_linear, repeated};
 
     use super::*;
 
     fn payload(modified_at: f64, shares_second: bool) -> StatusPayload {
         let data = serde_json::from_str("{}").unwrap();
-        StatusPayload { data, collected_at: 784_111_700.0, modified_at, shares_second }
+        StatusPayload { data, collected_at: 784_111_700.0, modified_at, shares_second, tag: OnceLock::new() }
     }
 
     fn known(validity: &Validity, headers: &[(header::HeaderName, &str)]) -> bool {
@@ -139,6 +156,10 @@ mod tests {
 
     #[test]
     fn tag_depends_on_data_and_query() {
+        let whole = payload(0.0, false);
+        let tagged = Validity::of_whole(&whole, "true").etag;
+        assert_eq!(tagged, Validity::new("{}", "true", &whole).etag);
+        assert_eq!(tagged, Validity::of_whole(&whole, "true").etag);
         let tag = |data, query_key| Validity::new(data, query_key, &payload(0.0, false)).etag;
         assert_ne!(tag("{}", "a"), tag("{ }", "a"));
         assert_ne!(tag("{}", "a"), tag("{}", "b"));

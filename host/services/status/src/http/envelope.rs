@@ -61,7 +61,7 @@ impl EnvelopeWriter {
     /// Writes the envelope of `data`.
     pub fn success(&self, client: Option<&Client>, data: &RawValue) -> String {
         let meta = self.meta(false);
-        escaped(&json_text(&StatusEnvelope { schema: self.schema(client), meta, data }))
+        escaped(json_text(&StatusEnvelope { schema: self.schema(client), meta, data }))
     }
 
     /// Writes the response of an error.
@@ -69,7 +69,7 @@ impl EnvelopeWriter {
         let meta =
             EnvelopeMeta { message: Some(&error.message), exception: error.exception, ..self.meta(true) };
         let data = error.data.clone().unwrap_or(Value::Null);
-        let text = escaped(&json_text(&StatusEnvelope { schema: self.schema(client), meta, data }));
+        let text = escaped(json_text(&StatusEnvelope { schema: self.schema(client), meta, data }));
         let mut response = typed(error.status, JSON, text);
         if let Some(seconds) = error.retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
@@ -115,9 +115,9 @@ fn without_port(host: &str) -> &str {
 }
 
 /// Escapes the characters beyond ASCII of a JSON text, as PHP does. Only strings hold such characters.
-fn escaped(text: &str) -> String {
+fn escaped(text: String) -> String {
     if text.is_ascii() {
-        return text.to_owned();
+        return text;
     }
     let mut out = String::with_capacity(text.len() + 64);
     for c in text.chars() {
@@ -139,8 +139,8 @@ mod tests {
 
     #[test]
     fn characters_beyond_ascii_are_escaped() {
-        assert_eq!(escaped(r#"{"a":"B\u00fcro"}"#), r#"{"a":"B\u00fcro"}"#);
-        assert_eq!(escaped(r#"{"a":"Büro 🏛/"}"#), r#"{"a":"B\u00fcro \ud83c\udfdb/"}"#);
+        assert_eq!(escaped(r#"{"a":"B\u00fcro"}"#.into()), r#"{"a":"B\u00fcro"}"#);
+        assert_eq!(escaped(r#"{"a":"Büro 🏛/"}"#.into()), r#"{"a":"B\u00fcro \ud83c\udfdb/"}"#);
     }
 
     #[test]

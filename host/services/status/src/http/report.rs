@@ -34,7 +34,10 @@ pub async fn report(
         changed = Some(compress(data).ok_or_else(StatusApiError::internal)?);
     }
     let data = changed.as_deref().unwrap_or(&payload.data);
-    let validity = Validity::new(data.get(), &query.key(), &payload);
+    let validity = match &changed {
+        Some(data) => Validity::new(data.get(), &query.key(), &payload),
+        None => Validity::of_whole(&payload, &query.key()),
+    };
     if validity.matches(&headers) {
         return Ok(validity.not_modified());
     }
