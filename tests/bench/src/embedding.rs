@@ -4,6 +4,7 @@ pub mod engine;
 pub mod fairness;
 pub mod http;
 mod onnx;
+pub mod peer;
 pub mod rerank;
 pub mod start;
 pub mod static_models;

@@ -6,6 +6,7 @@
 //! with them, one thread, on both sides of every ratio.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod baseline;
 mod binary;
 mod calls;
 mod captcha;
@@ -38,7 +39,7 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 type Measure = fn(&Options, &mut Report);
 
 /// Every measure by the name that selects it.
-const MEASURES: [(&str, Measure); 17] = [
+const MEASURES: [(&str, Measure); 18] = [
     ("http", http::measure),
     ("calls", calls::measure),
     ("parsers", parsers::measure),
@@ -56,6 +57,7 @@ const MEASURES: [(&str, Measure); 17] = [
     ("embedding-start", embedding::start::measure),
     ("fairness", embedding::fairness::measure),
     ("rerank", embedding::rerank::measure),
+    ("peer", embedding::peer::measure),
 ];
 
 fn main() -> ExitCode {
@@ -77,6 +79,6 @@ fn main() -> ExitCode {
             measure(&options, &mut report);
         }
     }
-    report.end();
+    report.end(&options);
     ExitCode::SUCCESS
 }

@@ -1,12 +1,16 @@
 //! What is asked of the bench.
 
-use std::time::Duration;
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 const HELP: &str = "\
 Measures Bulkhead, as ratios in one run.
 
-Usage: bench [--quick] [MEASURE]...
+Usage: bench [--quick] [--save FILE] [--compare FILE] [MEASURE]...
+       bench peer --url http://ADDRESS:PORT
        bench --soak MINUTES
+
+  --save FILE     writes the figures to a file
+  --compare FILE  prints what became slower since the file was written
 
 Measures, all when none is named:
   http       a no-op component call through HTTP beside the same route in native Rust
@@ -27,7 +31,9 @@ Measures, all when none is named:
     embedding-static  static models beside model2vec-rs, in a process and through HTTP
     embedding-start   time to ready and memory of each model
   fairness   p99 of short calls while four callers embed 256 texts a request, beside the same calls alone
-  rerank     a cross-encoder in a process beside ONNX Runtime";
+  rerank     a cross-encoder in a process beside ONNX Runtime
+  peer       the embedding service beside a server of text-embeddings-inference's protocol at --url, which serves
+             all-MiniLM-L6-v2";
 
 /// What this process is.
 pub enum Mode {
@@ -45,6 +51,12 @@ pub struct Options {
     pub rounds: usize,
     /// Length of one turn.
     pub turn: Duration,
+    /// Where figures are written.
+    pub save: Option<PathBuf>,
+    /// What figures are compared with.
+    pub compare: Option<PathBuf>,
+    /// A server of another's that speaks text-embeddings-inference's protocol.
+    pub peer: Option<SocketAddr>,
     names: Vec<String>,
 }
 
@@ -63,9 +75,21 @@ impl Mode {
             let time = minutes.and_then(|minutes| Duration::try_from_secs_f64(60.0 * minutes).ok());
             return Ok(Self::Soak(time.ok_or_else(|| HELP.to_owned())?));
         }
-        let mut options = Options { rounds: 5, turn: Duration::from_millis(1000), names: Vec::new() };
-        for word in words {
+        let mut options = Options {
+            rounds: 5,
+            turn: Duration::from_millis(1000),
+            save: None,
+            compare: None,
+            peer: None,
+            names: Vec::new(),
+        };
+        let mut words = words.into_iter();
+        while let Some(word) = words.next() {
+            let mut value = || words.next().ok_or_else(|| HELP.to_owned());
             match word.as_str() {
+                "--save" => options.save = Some(value()?.into()),
+                "--compare" => options.compare = Some(value()?.into()),
+                "--url" => options.peer = Some(address(&value()?).ok_or_else(|| HELP.to_owned())?),
                 "--quick" => (options.rounds, options.turn) = (3, Duration::from_millis(300)),
                 name if measures.iter().any(|known| is_of(known, name)) => options.names.push(word),
                 _ => return Err(HELP.to_owned()),
@@ -79,6 +103,11 @@ impl Options {
     pub fn selects(&self, name: &str) -> bool {
         self.names.is_empty() || self.names.iter().any(|wanted| is_of(name, wanted))
     }
+}
+
+/// The address in an URL without TLS and path.
+fn address(url: &str) -> Option<SocketAddr> {
+    url.strip_prefix("http://")?.trim_end_matches('/').parse().ok()
 }
 
 /// Whether `measure` is called `name`, or is a part of what is.

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 pub use bulkhead_tests::growth::median;
 
-use crate::options::Options;
+use crate::{baseline::RunFigures, options::Options};
 
 /// Width of a row's name.
 const NAME: usize = 46;
@@ -58,6 +58,7 @@ pub struct Report {
     met: usize,
     missed: Vec<String>,
     section: String,
+    figures: RunFigures,
 }
 
 impl Report {
@@ -68,7 +69,7 @@ impl Report {
             options.rounds,
             options.turn.as_millis(),
         );
-        Self { met: 0, missed: Vec::new(), section: String::new() }
+        Self { met: 0, missed: Vec::new(), section: String::new(), figures: RunFigures::default() }
     }
 
     /// A part of the table; `theirs` and `ours` head the two columns that are compared.
@@ -135,6 +136,7 @@ impl Report {
     }
 
     fn verdict(&mut self, name: &str, figure: f64, target: Target, digits: usize) -> String {
+        self.figures.add(&self.section, name, figure, target);
         match target.is_met(figure) {
             Some(true) => {
                 self.met += 1;
@@ -148,11 +150,17 @@ impl Report {
         }
     }
 
-    /// Says which targets were missed.
-    pub fn end(self) {
+    /// Says which targets were missed, and what became slower.
+    pub fn end(self, options: &Options) {
         println!("\n{} targets met, {} missed", self.met, self.missed.len());
         for missed in self.missed {
             println!("  missed: {missed}");
+        }
+        if let Some(before) = &options.compare {
+            self.figures.compare(before);
+        }
+        if let Some(path) = &options.save {
+            self.figures.save(path);
         }
     }
 }
