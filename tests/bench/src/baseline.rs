@@ -10,7 +10,7 @@ const BOUND: f64 = 1.15;
 /// Words of rows and sections whose figures are better when they are smaller.
 const LESS: [&str; 7] = ["us", "ms", "microseconds", "processor", "kB", "MB", "MiB"];
 
-/// RunFigures of a run by section and row.
+/// The figures of a run by section and row.
 #[derive(Default)]
 pub struct RunFigures {
     figures: BTreeMap<String, RunFigure>,

@@ -12,6 +12,7 @@ use super::records::{COUNT_CEILING, Claim, Id, Rows, Swept, Visit, Visits, Windo
 use super::schema::Table;
 use super::sweep::{self, Expire, SCAN};
 use bulkhead_os::clock::HostClock;
+use bulkhead_os::ids::ordered_id;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection};
 use std::str::FromStr;
@@ -21,7 +22,6 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex, OnceCell};
 use tokio::time::timeout;
-use uuid::Uuid;
 
 /// Advisory lock of the host that creates tables: "bulkhead" in ASCII.
 const SCHEMA_LOCK: i64 = 0x6275_6c6b_6865_6164;
@@ -229,7 +229,7 @@ impl Postgres {
             LIMIT greatest(0, $4 - (SELECT count(*) FROM invalidated_payload
                 WHERE payload_hash = $2 AND expires_at >= statement_timestamp()))",
         )
-        .bind((0..claim.spends).map(|_| Uuid::new_v4()).collect::<Vec<_>>())
+        .bind((0..claim.spends).map(|_| ordered_id()).collect::<Vec<_>>())
         .bind(claim.id.as_str())
         .bind(seconds(claim.expires_at))
         .bind(i64::from(claim.limit))

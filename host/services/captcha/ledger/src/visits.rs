@@ -11,7 +11,7 @@ use super::StorageError;
 use super::records::{self, Visit, Visits, Window};
 use super::store::Store;
 use bulkhead_os::clock::HostClock;
-use bulkhead_os::ids::random_id;
+use bulkhead_os::ids::ordered_id;
 use shared_counts::{CountKey, SharedCounts};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -229,7 +229,7 @@ impl Recorder {
 
     fn visit(&self, arrival: Arrival<'_>, at: i64) -> Visit {
         Visit {
-            id: random_id(),
+            id: ordered_id(),
             site: arrival.site.to_owned(),
             client: arrival.client.first().cloned().unwrap_or_default(),
             allow_listed: arrival.allow_listed,

@@ -1,7 +1,7 @@
 //! Spends many challenges in one statement: what goes to the database's thread and back costs more than a spend.
 
 use crate::records::Claim;
-use bulkhead_os::ids::random_id;
+use bulkhead_os::ids::ordered_id;
 use sqlx::sqlite::SqliteConnection;
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -52,7 +52,7 @@ impl<'g> ClaimBatch<'g> {
         connection: &mut SqliteConnection,
         answers: &mut [u64],
     ) -> Result<(), sqlx::Error> {
-        let first = random_id().as_u128();
+        let first = ordered_id().as_u128();
         let rows: Vec<u128> = (0..).map(|place| first.wrapping_add(place)).take(self.0.len()).collect();
         let written =
             sqlx::query(SPEND).bind(self.json(&rows)).execute(&mut *connection).await?.rows_affected();

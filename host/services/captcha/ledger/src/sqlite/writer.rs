@@ -5,6 +5,7 @@ use super::claims::ClaimBatch;
 use crate::StorageError;
 use crate::records::{Claim, Id, Visit, by_site};
 use crate::schema::Table;
+use bulkhead_os::ids::ordered_id;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, QueryBuilder};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -170,7 +171,7 @@ async fn spend(claim: &Claim, connection: &mut SqliteConnection) -> Result<u64, 
         WITH RECURSIVE spend(place) AS (
             SELECT 1 + count(*) FROM invalidated_payload WHERE payload_hash = ?1 AND expires_at >= ?2
             UNION ALL SELECT place + 1 FROM spend WHERE place < ?3)
-        SELECT randomblob(16), ?1, ?4 FROM spend
+        SELECT CASE ?5 WHEN 1 THEN ?7 ELSE randomblob(16) END, ?1, ?4 FROM spend
         WHERE place <= ?3 AND (?6 OR NOT EXISTS (SELECT 1 FROM bulkhead_sweep WHERE swept_to > ?4))
         LIMIT ?5",
     )
@@ -180,6 +181,7 @@ async fn spend(claim: &Claim, connection: &mut SqliteConnection) -> Result<u64, 
     .bind(claim.expires_at)
     .bind(claim.spends)
     .bind(claim.issued_here)
+    .bind(ordered_id())
     .execute(connection)
     .await?;
     Ok(written.rows_affected())
