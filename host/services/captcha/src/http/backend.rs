@@ -60,11 +60,18 @@ async fn verify(
     State(state): State<Arc<CaptchaState>>,
     JsonText(body): JsonText,
 ) -> Result<Response, CaptchaApiError> {
+    #[derive(Serialize)]
+    struct ValidAnswer {
+        valid: bool,
+    }
+
     let (envelope, payload) = CaptchaEnvelope::with_payload(&body)?;
     let site = authenticate(&state, &envelope)?;
     let (address, action) = (envelope.client_address, envelope.action.as_deref());
     let answer = match state.service.verify(&site, address, &payload.json, action).await {
-        Ok(PayloadJudgement { rejected: None, .. }) => json!({ "valid": true }),
+        Ok(PayloadJudgement { rejected: None, .. }) => {
+            return Ok(Json(ValidAnswer { valid: true }).into_response());
+        }
         Ok(PayloadJudgement { rejected: Some(reason), .. }) => {
             json!({ "valid": false, "reason": reason.as_str() })
         }

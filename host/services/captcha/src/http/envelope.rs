@@ -43,7 +43,7 @@ impl CaptchaEnvelope {
     pub fn with_payload(body: &str) -> Result<(Self, CaptchaPayload), CaptchaApiError> {
         let members = CaptchaMembers::of_body(body)?;
         let envelope = Self::read(&members)?;
-        let payload = CaptchaPayload::from_json(members.object("payload")?)?;
+        let payload = CaptchaPayload::of_member(members.object("payload")?)?;
         Ok((envelope, payload))
     }
 

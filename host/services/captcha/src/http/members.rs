@@ -20,7 +20,7 @@ pub struct CaptchaMembers<'a>(BTreeMap<String, &'a RawValue>);
 impl<'a> CaptchaMembers<'a> {
     /// Parses an object; `what` names it in errors.
     pub fn parse(text: &'a str, what: &'static str) -> Result<Self, CaptchaApiError> {
-        let members = Self::read(text).map_err(|error| parse_error(&error, what))?;
+        let members = Self::parse_member(text, what)?;
         if nesting(text) > MAX_DEPTH {
             return Err(CaptchaApiError::bad_request(
                 "too-deep",
@@ -28,6 +28,11 @@ impl<'a> CaptchaMembers<'a> {
             ));
         }
         Ok(members)
+    }
+
+    /// Parses an object that is a member of a parsed one, whose depth bounds its own.
+    pub fn parse_member(text: &'a str, what: &'static str) -> Result<Self, CaptchaApiError> {
+        Self::read(text).map_err(|error| parse_error(&error, what))
     }
 
     fn read(text: &'a str) -> serde_json::Result<Self> {

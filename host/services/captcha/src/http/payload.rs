@@ -28,8 +28,16 @@ pub struct CaptchaPayload {
 impl CaptchaPayload {
     /// Reads a payload from the JSON text of an object.
     pub fn from_json(text: &str) -> Result<Self, CaptchaApiError> {
-        let is_token = CaptchaMembers::parse(text, "payload")?.contains("verificationData");
-        Ok(Self { json: text.to_owned(), is_token })
+        Ok(Self::new(text, &CaptchaMembers::parse(text, "payload")?))
+    }
+
+    /// Reads a payload that is a member of a parsed body.
+    pub fn of_member(text: &str) -> Result<Self, CaptchaApiError> {
+        Ok(Self::new(text, &CaptchaMembers::parse_member(text, "payload")?))
+    }
+
+    fn new(text: &str, members: &CaptchaMembers<'_>) -> Self {
+        Self { json: text.to_owned(), is_token: members.contains("verificationData") }
     }
 
     /// Checks whether it is a token.
