@@ -14,7 +14,7 @@ use axum::{
     http::StatusCode,
     response::Response,
 };
-use bulkhead_telemetry::{logs, metrics::method_label};
+use bulkhead_telemetry::{logs, metrics::method_label, series::InProgress};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use tracing::Span;
 
@@ -52,8 +52,8 @@ pub struct Exchange<'a> {
 /// Counts requests. `()` counts nothing.
 pub trait RequestObserver: Send + Sync + 'static {
     /// Records that a request head has arrived. The returned value is dropped when the request ends.
-    fn begin(&self) -> Box<dyn Send> {
-        Box::new(())
+    fn begin(&self) -> Option<InProgress> {
+        None
     }
 
     /// Records that a request has ended; called once for each one begun.
@@ -64,7 +64,7 @@ impl RequestObserver for () {}
 
 /// A request, whose log line is written and whose observer is called when this is dropped.
 pub(super) struct Entry {
-    _in_progress: Box<dyn Send>,
+    _in_progress: Option<InProgress>,
     observer: Arc<dyn RequestObserver>,
     span: Span,
     served: Served,

@@ -1,6 +1,9 @@
 //! Records connections and requests in the host's metrics.
 
-use bulkhead_telemetry::metrics::{Answered, Metrics};
+use bulkhead_telemetry::{
+    metrics::{Answered, Metrics},
+    series::InProgress,
+};
 
 use super::{
     access_log::{Exchange, RequestObserver},
@@ -22,8 +25,8 @@ impl ConnectionObserver for Metrics {
 }
 
 impl RequestObserver for Metrics {
-    fn begin(&self) -> Box<dyn Send> {
-        Box::new(self.http.begin())
+    fn begin(&self) -> Option<InProgress> {
+        Some(self.http.begin())
     }
 
     fn end(&self, exchange: &Exchange<'_>) {
