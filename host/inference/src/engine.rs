@@ -4,7 +4,8 @@
 //! thread takes as many of one model as make a batch, or its share if fewer wait: no text waits for others, and no
 //! thread is idle while another has work for two. One text alone is embedded by all idle threads. Callers have turns
 //! by weighted fair queueing, and a batch yields to short work of others every few milliseconds. Static models, and
-//! texts that are only worked on, have a queue and threads of their own, so that they never wait for an encoder. A caller that
+//! texts that are only worked on, have a queue and threads of their own, so that they never wait for an encoder; a short
+//! request that one of these threads would take at once is embedded where it came. A caller that
 //! leaves takes its texts out of the queue with it, and so does one that waits for its first turn until its deadline. A
 //! panic fails the requests of its batch and nothing else.
 
@@ -31,6 +32,10 @@ use per_text::{TextList, TextTask};
 use queue::Queue;
 
 pub use scheduler::{ByKind, Caller, CallerKind, Shares};
+
+/// Bytes of a request that a static model embeds in less time than passing it to a thread and its answer back takes, or
+/// little more.
+const SHORT_BYTES: usize = 1024;
 
 /// Settings of an engine.
 #[derive(Clone, Copy, Debug)]
@@ -233,6 +238,25 @@ impl Engine {
         let (start, caller) = (StartTime::default(), request.caller);
         let job = Job::new(Arc::clone(model), request, sender, Arc::clone(&start));
         self.lane(model).queue.submit(caller, &job)?;
+        Ok(Pending { receiver, start })
+    }
+
+    /// Queues a request as [`embed`](Self::embed) does, or embeds it on the calling thread: a short one for a static model
+    /// that a thread would take at once.
+    ///
+    /// # Errors
+    ///
+    /// As [`embed`](Self::embed).
+    pub fn embed_soon(&self, model: &Arc<Model>, request: Request) -> Result<Pending, Failure> {
+        if model.batches() || request.texts.iter().map(Input::bytes).sum::<usize>() > SHORT_BYTES {
+            return self.embed(model, request);
+        }
+        let (sender, receiver) = oneshot::channel();
+        let (start, caller) = (StartTime::default(), request.caller);
+        let job = Job::new(Arc::clone(model), request, sender, Arc::clone(&start));
+        if let Some(task) = self.light.queue.submit_here(caller, &job)? {
+            worker::perform_here(&self.light.queue, task);
+        }
         Ok(Pending { receiver, start })
     }
 

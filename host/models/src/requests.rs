@@ -80,7 +80,7 @@ impl Inference {
         let size = (texts.len(), engine::estimated_tokens(&model.model, &texts));
         self.check_size(model, size, terms.work)?;
         let request = Request { texts, options, deadline: terms.deadline, caller: terms.caller };
-        let failure = match self.engine.embed(&model.model, request) {
+        let failure = match self.engine.embed_soon(&model.model, request) {
             Ok(pending) => match terms.answer(pending).await {
                 Ok(embedded) => return Ok(embedded),
                 Err(failure) => failure,

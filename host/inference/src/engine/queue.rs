@@ -68,6 +68,21 @@ impl Queue {
         self.admit(caller, PendingWork::of_texts(caller.kind, job))
     }
 
+    /// Queues a job as [`submit`](Self::submit) does, and returns its first turn for the calling thread, if nothing else
+    /// waits and an idle thread would take it.
+    pub(super) fn submit_here(&self, caller: Caller, job: &Arc<Job>) -> Result<Option<Task>, Failure> {
+        let work = PendingWork::of_texts(caller.kind, job);
+        let Some(mut state) = self.admitted(caller, work)? else { return Ok(None) };
+        let is_alone = state.groups.is_empty() && state.works.iter().nth(1).is_none();
+        let task = if is_alone && state.idle > 0 { state.next() } else { None };
+        let has_more = state.has_more();
+        drop(state);
+        if has_more {
+            self.work_available.notify_one();
+        }
+        Ok(task)
+    }
+
     /// Queues texts of so many bytes that are worked on one by one.
     pub(super) fn submit_tasks(
         &self,
@@ -79,6 +94,19 @@ impl Queue {
     }
 
     fn admit(&self, caller: Caller, work: PendingWork) -> Result<(), Failure> {
+        if let Some(state) = self.admitted(caller, work)? {
+            drop(state);
+            self.work_available.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Adds work, and returns the state with it; `None` if there is nothing to do.
+    fn admitted(
+        &self,
+        caller: Caller,
+        work: PendingWork,
+    ) -> Result<Option<MutexGuard<'_, QueueState>>, Failure> {
         let places = work.places();
         let mut state = self.lock();
         let waiting = state.stats.waiting_texts;
@@ -86,7 +114,7 @@ impl Queue {
             return Err(Failure::Stopped);
         }
         if places == 0 {
-            return Ok(());
+            return Ok(None);
         }
         // A request larger than the whole queue is let in when nothing else waits: refusing it would be for ever.
         if waiting > 0 && waiting.saturating_add(places) > self.capacity {
@@ -103,9 +131,7 @@ impl Queue {
         state.add_waiting(&work, places);
         let tokens = work.tokens;
         state.works.push(caller, tokens, work);
-        drop(state);
-        self.work_available.notify_one();
-        Ok(())
+        Ok(Some(state))
     }
 
     /// Waits for something to do; `None` once the engine has stopped.

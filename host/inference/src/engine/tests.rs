@@ -41,6 +41,22 @@ fn vectors_keep_the_order_of_texts() {
     }
 }
 
+#[test]
+fn short_request_is_embedded_by_its_thread() {
+    let (engine, model) = (engine(1, 1000), Arc::new(toy()));
+    let wanted = engine.embed(&model, request(&["hello", "world"])).unwrap().wait().unwrap().vectors;
+    let idle = || {
+        let mut pending = engine.embed_soon(&model, request(&["hello", "world"])).unwrap();
+        pending.receiver.try_recv().is_ok_and(|answer| answer.unwrap().vectors == wanted)
+    };
+    let since = Instant::now();
+    while !idle() {
+        assert!(since.elapsed() < Duration::from_secs(60), "no request finds the thread idle");
+    }
+    let many = engine.embed_soon(&model, request(&["hello"; SHORT_BYTES])).unwrap().wait().unwrap();
+    assert_eq!((many.tokens, engine.stats().waiting_texts), (SHORT_BYTES, 0));
+}
+
 /// However a request is shared out, alone or among others: a vector is its text's alone.
 #[test]
 fn batching_changes_no_bit() {

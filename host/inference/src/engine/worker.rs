@@ -1,5 +1,6 @@
 //! The loop of an inference thread.
 
+use std::cell::RefCell;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -26,6 +27,16 @@ pub(super) fn run(queue: &Queue) {
             queue.is_free();
         }
     }
+}
+
+thread_local! {
+    /// Scratch space of a thread outside of the engine.
+    static HERE: RefCell<[Scratch; 1]> = RefCell::default();
+}
+
+/// Performs one task of static models on the calling thread, outside of the engine.
+pub(super) fn perform_here(queue: &Queue, task: Task) {
+    HERE.with_borrow_mut(|scratch| perform(queue, task, scratch));
 }
 
 /// Performs one task; batches that begin within others have the scratch space behind the first.
