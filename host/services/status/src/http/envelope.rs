@@ -1,5 +1,7 @@
 //! The envelope of the replaced server: `{"$schema","meta","data"}`.
 
+use std::fmt::Write as _;
+
 use axum::{
     http::{HeaderValue, StatusCode, header},
     response::Response,
@@ -120,16 +122,20 @@ fn escaped(text: String) -> String {
         return text;
     }
     let mut out = String::with_capacity(text.len() + 64);
-    for c in text.chars() {
-        if c.is_ascii() {
-            out.push(c);
-        } else {
-            let mut units = [0; 2];
-            for unit in c.encode_utf16(&mut units) {
-                out.push_str(&format!("\\u{unit:04x}"));
-            }
+    let mut rest = text.as_str();
+    while let Some((plain, other)) =
+        rest.find(|c: char| !c.is_ascii()).and_then(|at| rest.split_at_checked(at))
+    {
+        out.push_str(plain);
+        let mut characters = other.chars();
+        let mut units = [0; 2];
+        for unit in characters.next().unwrap_or_default().encode_utf16(&mut units) {
+            // Writing to a text never fails.
+            let _ = write!(out, "\\u{unit:04x}");
         }
+        rest = characters.as_str();
     }
+    out.push_str(rest);
     out
 }
 
