@@ -2,14 +2,18 @@
 
 mod access;
 mod bodies;
+mod egress;
 mod hostile;
 mod keyvalue;
 mod linking;
+mod neighbours;
 mod outgoing;
 mod reload;
 mod rollout;
 mod routing;
 mod run;
+mod swaps;
+mod trailers;
 
 use std::time::Duration;
 
@@ -78,6 +82,15 @@ async fn read_until(socket: &mut TcpStream, wanted: &str) -> String {
     };
     tokio::time::timeout(Duration::from_secs(10), reading).await.unwrap();
     String::from_utf8_lossy(&seen).into_owned()
+}
+
+/// Reads to the end of a response, ten seconds at most: it is not a complete one.
+async fn assert_reset(socket: &mut TcpStream) {
+    let mut rest = Vec::new();
+    // A reset is an error, which comes after what was read.
+    let _ = tokio::time::timeout(Duration::from_secs(10), socket.read_to_end(&mut rest)).await.unwrap();
+    let rest = String::from_utf8_lossy(&rest).into_owned();
+    assert!(!rest.ends_with("0\r\n\r\n"), "{rest}");
 }
 
 /// What readiness says: the status, and the checks that fail or are degraded with their reasons.

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Limits that are soon met.
-const TIGHT: &str = "cpu_ms = 100\nstream_idle_ms = 300\nstream_ms = 4000\n\
+pub(super) const TIGHT: &str = "cpu_ms = 100\nstream_idle_ms = 300\nstream_ms = 4000\n\
                      response_bytes = 65536\nlog_bytes_per_second = 4096";
 
 /// Gives the head of a response with these headers, as instructions.
@@ -13,7 +13,7 @@ const HEAD: &str = "
     (drop (call $write (local.get $stream) (i32.const 1024) (i32.const 5)))";
 
 /// A guest that gives the beginning of a response, and then runs `rest`.
-fn begun(rest: &str) -> HttpGuest {
+pub(super) fn begun(rest: &str) -> HttpGuest {
     HttpGuest::handling(&format!("{HEAD} {rest}")).with_data(1024, "begun")
 }
 

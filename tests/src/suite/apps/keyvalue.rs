@@ -2,10 +2,10 @@
 
 use super::*;
 
-const STORES: &str = "[keyvalue.stores.links]\nkeys = 10\n";
+pub(super) const STORES: &str = "[keyvalue.stores.links]\nkeys = 10\n";
 
 /// Imports of [`keeping`].
-const IMPORTS: &[(&str, &str, &str)] = &[
+pub(super) const IMPORTS: &[(&str, &str, &str)] = &[
     ("keyvalue/store@0.2.0-draft", "open", "$open-store (param i32 i32 i32)"),
     ("keyvalue/store@0.2.0-draft", "[method]bucket.set", "$keep (param i32 i32 i32 i32 i32 i32)"),
     ("keyvalue/store@0.2.0-draft", "[method]bucket.get", "$kept (param i32 i32 i32 i32)"),

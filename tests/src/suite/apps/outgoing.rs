@@ -6,14 +6,14 @@ use tokio::{net::TcpListener, task::JoinHandle};
 use super::*;
 
 /// Further imports of [`asking`].
-const IMPORTS: &[(&str, &str, &str)] = &[
+pub(super) const IMPORTS: &[(&str, &str, &str)] = &[
     ("http/types", "[method]outgoing-request.set-scheme", "$by (param i32 i32 i32 i32 i32) (result i32)"),
     ("http/types", "[method]incoming-response.status", "$status (param i32) (result i32)"),
 ];
 
 /// An app that sends a request over HTTP without TLS, and answers with `status`: the value is made from what is at address 272,
 /// 0 for a response, and at 280, the response or the code of the error.
-fn asking(authority: &str, status: &str) -> HttpGuest {
+pub(super) fn asking(authority: &str, status: &str) -> HttpGuest {
     let length = authority.len();
     let guest = HttpGuest::handling(&format!(
         "(local.set $at (call $new-request (call $new-fields)))
@@ -32,20 +32,25 @@ fn asking(authority: &str, status: &str) -> HttpGuest {
 }
 
 /// Answers 200 if its request is denied by the code of `HTTP-request-denied`, which is 15.
-const IS_DENIED: &str =
+pub(super) const IS_DENIED: &str =
     "(select (i32.const 200) (i32.const 400) (i32.eq (i32.load8_u (i32.const 280)) (i32.const 15)))";
 /// Answers as it is answered.
-const AS_ANSWERED: &str = "(if (result i32) (i32.load8_u (i32.const 272))
+pub(super) const AS_ANSWERED: &str = "(if (result i32) (i32.load8_u (i32.const 272))
     (then (i32.const 400)) (else (call $status (i32.load (i32.const 280)))))";
 
 /// A server that answers one request with 207; the task returns the request's head.
 async fn server() -> (String, JoinHandle<String>) {
+    server_answering("HTTP/1.1 207 Multi-Status\r\ncontent-length: 0\r\n\r\n".to_owned()).await
+}
+
+/// A server that gives one request this answer; the task returns the request's head.
+pub(super) async fn server_answering(answer: String) -> (String, JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let authority = listener.local_addr().unwrap().to_string();
     let served = tokio::spawn(async move {
         let (mut socket, _) = listener.accept().await.unwrap();
         let head = read_until(&mut socket, "\r\n\r\n").await;
-        socket.write_all(b"HTTP/1.1 207 Multi-Status\r\ncontent-length: 0\r\n\r\n").await.unwrap();
+        socket.write_all(answer.as_bytes()).await.unwrap();
         head
     });
     (authority, served)

@@ -129,6 +129,24 @@ async fn replaced_app_answers_without_a_gap() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn stream_of_removed_app_is_reset() {
+    let host = start("").await;
+    let component = written(&host, "one.wasm", &HttpGuest::echoing());
+    let limits = "stream_ms = 1500\nstream_idle_ms = 60000";
+    reload(&host, &format!("[apps.one]\npath_prefix = '/one'\ncomponent = {component}\n{limits}\n")).await;
+    eventually("the app answers", async || get(&host, "/one").await.0 == 200).await;
+    let mut socket =
+        connected(&host, "POST /one HTTP/1.1\nhost: x\ntransfer-encoding: chunked\n\n5\nbegun\n").await;
+    read_until(&mut socket, "begun").await;
+    reload(&host, "").await;
+    eventually("the app is gone", async || get(&host, "/one").await.0 == 404).await;
+    assert_reset(&mut socket).await;
+    let series = "bulkhead_in_flight{slot=\"one\"}";
+    eventually("its series are gone", async || host.metrics().await.find(series).is_none()).await;
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn stream_outlives_its_replaced_slot() {
     let host = start("").await;
     let component = written(&host, "one.wasm", &HttpGuest::echoing());
