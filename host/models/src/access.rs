@@ -45,6 +45,8 @@ impl NamedGraph {
 #[derive(Debug)]
 pub struct SlotModelAccess {
     slot: SlotId,
+    /// The path of its list of models in the configuration.
+    key: Arc<str>,
     inference: Option<Arc<Inference>>,
     /// Names of models and heads; `None`: the default model and heads over it.
     allowed: Option<Vec<String>>,
@@ -61,10 +63,12 @@ pub struct SlotModelAccess {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelAccessError {
     /// It is not on the slot's list.
-    #[error("slot {slot} may not use `{name}`; allow it with slots.{slot}.models = [{line}]")]
+    #[error("slot {slot} may not use `{name}`; allow it with {key} = [{line}]")]
     NotAllowed {
         /// The slot.
         slot: &'static str,
+        /// The path of its list in the configuration.
+        key: Arc<str>,
         /// The model as the guest named it, cut.
         name: String,
         /// The list that would allow it.
@@ -89,6 +93,7 @@ impl SlotModelAccess {
     ) -> Self {
         let access = Self {
             slot: settings.id(),
+            key: settings.key("models").into(),
             inference,
             allowed: settings.models.clone(),
             calls: Arc::new(Semaphore::new(settings.limits.inference_calls)),
@@ -134,9 +139,8 @@ impl SlotModelAccess {
 
     fn find(&self, name: &str) -> Result<NamedGraph, ModelAccessError> {
         let Some(inference) = &self.inference else {
-            let slot = self.slot.as_str();
-            let remedy =
-                format!("no model is loaded; turn services.embedding on or name it in slots.{slot}.models");
+            let key = &self.key;
+            let remedy = format!("no model is loaded; turn services.embedding on or name it in {key}");
             return Err(ModelAccessError::NotLoaded { name: quoted(name), remedy });
         };
         let (base_name, revision) = split_revision(name);
@@ -201,7 +205,7 @@ impl SlotModelAccess {
         });
         let name = quoted(name);
         let line = names.chain([format!("\"{name}\"")]).collect::<Vec<_>>().join(", ");
-        ModelAccessError::NotAllowed { slot: self.slot.as_str(), name, line }
+        ModelAccessError::NotAllowed { slot: self.slot.as_str(), key: Arc::clone(&self.key), name, line }
     }
 
     /// Embeds texts for a guest. Waits for a permit of the slot; dropping the future releases everything.
