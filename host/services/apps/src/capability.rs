@@ -1,6 +1,6 @@
 //! `wasi:http/types` and `wasi:http/outgoing-handler`, from wasmtime-wasi-http.
 
-use std::{future::Future, sync::Arc};
+use std::{future::Future, ops::RangeInclusive, sync::Arc};
 
 use axum::http::{Request, Response};
 use bulkhead_runtime::capabilities::{
@@ -14,10 +14,22 @@ use wasmtime_wasi_http::{
 
 use crate::outgoing;
 
-/// Largest set of header or trailer fields that a guest makes, bytes, with what each field takes in memory.
-const FIELDS_BYTES: usize = 64 << 10;
-/// Largest piece of a body that a guest hands over at once, bytes. Two wait in the host at most.
-const PIECE_BYTES: usize = 64 << 10;
+/// The least and the most bytes that the host keeps behind a handle.
+const HANDLE_BYTES: RangeInclusive<usize> = 8 << 10..=64 << 10;
+
+/// What the host keeps behind one handle of a guest at most, bytes: a set of header or trailer fields, or a piece of a body,
+/// of which two wait. A value in a slot's resources.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HandleBytes(usize);
+
+impl HandleBytes {
+    /// Returns the share of a call's memory that each of its handles may have. All together take no more than the memory of
+    /// the call once again, unless the least share is too much.
+    pub(crate) fn share(memory_bytes: usize, handles: usize) -> Self {
+        let share = memory_bytes.checked_div(handles).unwrap_or_default();
+        Self(share.clamp(*HANDLE_BYTES.start(), *HANDLE_BYTES.end()))
+    }
+}
 
 /// `wasi:http`, for the components of apps.
 #[derive(Clone, Copy, Debug)]
@@ -111,8 +123,9 @@ pub(crate) struct HttpState {
 impl CallState for HttpState {
     fn new(resources: &Arc<SlotResources>) -> Self {
         let mut context = WasiHttpCtx::new();
-        context.set_field_size_limit(FIELDS_BYTES);
-        Self { context, hooks: HttpHooks { resources: Arc::clone(resources), is_trial: false } }
+        let handle_bytes = resources.get::<HandleBytes>().map_or(*HANDLE_BYTES.start(), |share| share.0);
+        context.set_field_size_limit(handle_bytes);
+        Self { context, hooks: HttpHooks { resources: Arc::clone(resources), handle_bytes, is_trial: false } }
     }
 }
 
@@ -125,6 +138,8 @@ pub(crate) fn view(guest: &mut StoreData) -> WasiHttpCtxView<'_> {
 /// What the host decides about the HTTP of a guest.
 pub(crate) struct HttpHooks {
     resources: Arc<SlotResources>,
+    /// Largest piece of a body that a guest hands over at once.
+    handle_bytes: usize,
     /// Whether the store is that of a trial, in which nothing may change.
     pub(crate) is_trial: bool,
 }
@@ -151,7 +166,7 @@ impl WasiHttpHooks for HttpHooks {
     }
 
     fn p2_outgoing_body_chunk_size(&mut self) -> usize {
-        PIECE_BYTES
+        self.handle_bytes
     }
 }
 
@@ -165,6 +180,18 @@ mod tests {
 
     use super::*;
     use crate::spec;
+
+    #[test]
+    fn share_of_handle_has_bounds() {
+        for (memory_bytes, handles, share) in [
+            (1 << 20, 1000, 8 << 10),
+            (16 << 20, 1024, 16 << 10),
+            (64 << 20, 1000, 64 << 10),
+            (1, 0, 8 << 10),
+        ] {
+            assert_eq!(HandleBytes::share(memory_bytes, handles).0, share, "{memory_bytes} / {handles}");
+        }
+    }
 
     #[test]
     fn interfaces_are_linked_without_a_grant() {

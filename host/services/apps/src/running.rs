@@ -16,6 +16,7 @@ use bulkhead_runtime::{
 use bulkhead_service::{ServedAt, ServiceContext};
 
 use crate::{
+    capability::HandleBytes,
     config::{AppSettings, AppsSettings},
     http::{self, App},
     instance::AppInstance,
@@ -125,8 +126,8 @@ impl RunningApps {
 
     async fn add(&self, settings: &Arc<AppSettings>) -> anyhow::Result<Arc<Slot<AppInstance>>> {
         let app: &AppSettings = settings;
-        let clients = &self.clients;
-        self.context.replace_slot(app.slot.clone(), |resources| provide(app, clients, resources)).await
+        let (context, clients) = (&self.context, &self.clients);
+        context.replace_slot(app.slot.clone(), |resources| provide(context, app, clients, resources)).await
     }
 
     /// Sets the routes of every listener. Reports the apps whose listener cannot be opened.
@@ -188,8 +189,15 @@ fn needs_more_calls(error: &anyhow::Error) -> bool {
 }
 
 /// Adds to a slot's resources what an app provides to its guests.
-pub(crate) fn provide(app: &AppSettings, clients: &AppClients, resources: &mut SlotResources) {
+pub(crate) fn provide(
+    context: &ServiceContext,
+    app: &AppSettings,
+    clients: &AppClients,
+    resources: &mut SlotResources,
+) {
     clients.provide(app, resources);
+    let handles = context.config.sandbox.handles;
+    resources.insert(Arc::new(HandleBytes::share(app.slot.limits.memory_bytes, handles)));
     resources.insert(Arc::new(ConfigSecrets(app.secrets.clone())));
     if let Some(probe) = &app.probe {
         resources.insert(Arc::new(SlotProbe(probe.clone())));

@@ -122,7 +122,7 @@ impl Service for AppsPlugin {
             let apps: &AppsSettings = context.config.table()?;
             let app = apps.apps.iter().find(|app| app.id() == slot).ok_or_else(|| not_owned(slot))?;
             let mut resources = context.resources(&app.slot)?;
-            running::provide(app, &AppClients::new(context)?, &mut resources);
+            running::provide(context, app, &AppClients::new(context)?, &mut resources);
             let (shared, metrics) = (context.slot_context.clone(), context.metrics.slot(slot));
             let slot: Slot<AppInstance> = Slot::new(shared, app.slot.clone(), resources, metrics);
             Ok(check_component(&slot, wasm, "check").await?.digest)
