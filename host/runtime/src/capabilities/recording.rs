@@ -49,6 +49,12 @@ impl Recording {
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner).is_full
     }
 
+    /// Drops all answers, as where they take more than the limit.
+    fn give_up(&self) {
+        let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+        *recorded = Recorded { is_full: true, ..Recorded::default() };
+    }
+
     /// Adds an answer, or drops all answers where the limit is exceeded.
     fn push<A: Clone + Debug + Send + 'static>(&self, key: [u8; 32], answer: &A) {
         let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
@@ -185,6 +191,31 @@ impl ShadowMode {
         self.ask(key, Some(refused), ask).await
     }
 
+    /// Records an answer of a live call that is complete only after the host function has returned.
+    pub fn record<A>(&self, key: RequestKey, answer: &A)
+    where
+        A: Clone + Debug + Send + 'static,
+    {
+        if let (Self::Record(recording), Some(key)) = (self, key) {
+            recording.push(key, answer);
+        }
+    }
+
+    /// Returns the recorded answer to the next request of a shadow call with this key, if there is one.
+    pub fn replayed<A: 'static>(&self, key: RequestKey) -> Option<A> {
+        match self {
+            Self::Replay(recording) => recording.take(key?),
+            Self::Off | Self::Record(_) => None,
+        }
+    }
+
+    /// Gives up the recording of a live call one of whose answers is too large: there is no shadow call.
+    pub fn give_up(&self) {
+        if let Self::Record(recording) = self {
+            recording.give_up();
+        }
+    }
+
     async fn ask<A>(
         &self,
         key: RequestKey,
@@ -267,6 +298,20 @@ mod tests {
         }
         let key = ShadowMode::Off.key(Unasked);
         assert_eq!(ShadowMode::Off.replay_or_write(key, || 0, async { 1 }).await, 1);
+    }
+
+    #[test]
+    fn late_answer_is_replayed_once() {
+        let (live, shadow) = pair();
+        live.record(live.key("fetch"), &7);
+        assert_eq!(live.replayed::<i32>(live.key("fetch")), None);
+        assert_eq!(shadow.replayed(shadow.key("fetch")), Some(7));
+        assert_eq!(shadow.replayed::<i32>(shadow.key("fetch")), None);
+        live.record(live.key("fetch"), &8);
+        live.give_up();
+        assert_eq!(shadow.replayed::<i32>(shadow.key("fetch")), None);
+        let ShadowMode::Record(recording) = live else { panic!("a live call records") };
+        assert!(recording.is_full());
     }
 
     #[test]

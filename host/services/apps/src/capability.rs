@@ -5,14 +5,14 @@ use std::{future::Future, ops::RangeInclusive, sync::Arc};
 use axum::http::{Request, Response};
 use bulkhead_runtime::capabilities::{
     Access::{Read, Write},
-    CallState, Capability, Interface, SlotResources, StoreData,
+    CallState, Capability, Interface, ShadowMode, SlotResources, StoreData,
 };
 use wasmtime_wasi_http::{
     Error, RequestOptions, WasiBody, WasiHttp, WasiHttpCtx, WasiHttpCtxView, WasiHttpHooks,
     p2::bindings::http::{outgoing_handler, types},
 };
 
-use crate::outgoing;
+use crate::{journal, outgoing};
 
 /// The least and the most bytes that the host keeps behind a handle.
 const HANDLE_BYTES: RangeInclusive<usize> = 8 << 10..=64 << 10;
@@ -125,13 +125,15 @@ impl CallState for HttpState {
         let mut context = WasiHttpCtx::new();
         let handle_bytes = resources.get::<HandleBytes>().map_or(*HANDLE_BYTES.start(), |share| share.0);
         context.set_field_size_limit(handle_bytes);
-        Self { context, hooks: HttpHooks { resources: Arc::clone(resources), handle_bytes, is_trial: false } }
+        Self { context, hooks: HttpHooks::new(resources, handle_bytes) }
     }
 }
 
 /// Returns the state of `wasi:http` in a store, and the table of the guest's handles.
 pub(crate) fn view(guest: &mut StoreData) -> WasiHttpCtxView<'_> {
+    let shadow = guest.capabilities.shadow.clone();
     let (HttpState { context, hooks }, table) = guest.capabilities.state_and_table::<HttpState>();
+    hooks.shadow = shadow;
     WasiHttpCtxView { ctx: context, table, hooks }
 }
 
@@ -140,8 +142,16 @@ pub(crate) struct HttpHooks {
     resources: Arc<SlotResources>,
     /// Largest piece of a body that a guest hands over at once.
     handle_bytes: usize,
-    /// Whether the store is that of a trial, in which nothing may change.
-    pub(crate) is_trial: bool,
+    /// The part of the call in shadowing. A trial is a copy for which nothing is recorded.
+    shadow: ShadowMode,
+    /// Whether requests are sent although nothing else may change.
+    pub(crate) may_send: bool,
+}
+
+impl HttpHooks {
+    fn new(resources: &Arc<SlotResources>, handle_bytes: usize) -> Self {
+        Self { resources: Arc::clone(resources), handle_bytes, shadow: ShadowMode::Off, may_send: false }
+    }
 }
 
 /// The rest of an exchange after its answer has begun.
@@ -154,12 +164,19 @@ impl WasiHttpHooks for HttpHooks {
         options: Option<RequestOptions>,
         _processed: Exchanged,
     ) -> Box<dyn Future<Output = Result<(Response<WasiBody>, Exchanged), Error>> + Send> {
-        if self.is_trial {
-            return Box::new(async { Err(Error::HttpRequestDenied) });
+        let shadow = self.shadow.clone();
+        let key = journal::key(&shadow, &request);
+        if matches!(shadow, ShadowMode::Replay(_)) && !self.may_send {
+            let response = journal::replayed(&shadow, key).ok_or(Error::HttpRequestDenied);
+            let rest: Exchanged = Box::new(async move {
+                journal::drain(request.into_body()).await;
+                Ok(())
+            });
+            return Box::new(async move { response.map(|response| (response, rest)) });
         }
         let sent = outgoing::send(Arc::clone(&self.resources), request, options);
         Box::new(async move {
-            let response = sent.await?;
+            let response = journal::recorded(shadow, key, sent.await?);
             let rest: Exchanged = Box::new(async { Ok(()) });
             Ok((response, rest))
         })

@@ -52,6 +52,8 @@ pub struct AppSettings {
     pub stream: Duration,
     /// The request that a version must answer before it may take calls.
     pub probe: Option<Probe>,
+    /// Whether outgoing requests of a version that is probed are sent.
+    pub probe_outgoing: bool,
     /// What of a request decides which version of a canary answers it.
     pub sticky: Option<Sticky>,
     /// Origins that the component may send requests to.
@@ -123,6 +125,7 @@ impl AppSettings {
             && self.outgoing == other.outgoing
             && self.outgoing_limits == other.outgoing_limits
             && self.probe == other.probe
+            && self.probe_outgoing == other.probe_outgoing
     }
 
     fn read(r: &mut Reader, name: &str, context: &mut Context<'_>) -> Self {
@@ -160,6 +163,9 @@ impl AppSettings {
             probe: r
                 .key("probe", "Request that a version must answer below 500 before it takes calls")
                 .optional("GET /path", Probe::parse),
+            probe_outgoing: r
+                .key("probe_outgoing", "Whether outgoing requests of a version that is probed are sent")
+                .flag(false),
             sticky: r
                 .key("sticky", "What decides which version of a canary answers a request")
                 .optional("cookie:NAME, header:NAME or client", Sticky::parse),

@@ -13,7 +13,8 @@
 //! response, call       one call of a guest; the body of its response
 //! request              what a guest gets
 //! progress             what the parts of a call know of each other
-//! capability, instance, outgoing, keyvalue
+//! capability, instance
+//! journal, outgoing, keyvalue
 //! config, spec
 //! ```
 
@@ -24,6 +25,7 @@ mod command;
 pub mod config;
 mod http;
 mod instance;
+mod journal;
 mod keyvalue;
 mod mounts;
 mod outgoing;

@@ -200,7 +200,7 @@ pub(crate) fn provide(
     resources.insert(Arc::new(HandleBytes::share(app.slot.limits.memory_bytes, handles)));
     resources.insert(Arc::new(ConfigSecrets(app.secrets.clone())));
     if let Some(probe) = &app.probe {
-        resources.insert(Arc::new(SlotProbe(probe.clone())));
+        resources.insert(Arc::new(SlotProbe { probe: probe.clone(), may_send: app.probe_outgoing }));
     }
 }
 

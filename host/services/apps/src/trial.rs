@@ -21,19 +21,25 @@ const HOST: &str = "localhost";
 
 /// The probe of a slot: a value in its resources. A slot without it has instances only tried.
 #[derive(Debug)]
-pub(crate) struct SlotProbe(pub(crate) Probe);
+pub(crate) struct SlotProbe {
+    pub(crate) probe: Probe,
+    /// Whether outgoing requests of a version that is probed are sent.
+    pub(crate) may_send: bool,
+}
 
-/// Tries an instance: sends it the slot's probe, if there is one, of which nothing may remain.
+/// Tries an instance: sends it the slot's probe, if there is one, of which nothing may remain but what
+/// outgoing requests do where the configuration allows them.
 pub(crate) async fn run(
     instance: &AppInstance,
     store: &mut Store<StoreData>,
 ) -> wasmtime::Result<Result<(), String>> {
     let capabilities = &mut store.data_mut().capabilities;
-    let Some(SlotProbe(probe)) = capabilities.resources.get::<SlotProbe>() else { return Ok(Ok(())) };
-    let (name, probe) = (format!("{} {}", probe.method, probe.target), probe.clone());
+    let Some(known) = capabilities.resources.get::<SlotProbe>() else { return Ok(Ok(())) };
+    let (probe, may_send) = (known.probe.clone(), known.may_send);
+    let name = format!("{} {}", probe.method, probe.target);
     // As in a shadow call that finds nothing recorded: writes are refused.
     capabilities.shadow = ShadowMode::Replay(Arc::new(Recording::new(0)));
-    capabilities.state_and_table::<HttpState>().0.hooks.is_trial = true;
+    capabilities.state_and_table::<HttpState>().0.hooks.may_send = may_send;
     let limit = capabilities.settings.limits.deadline;
     let limits = TimeLimits { head: limit, idle: limit, whole: limit };
     let progress = Arc::new(CallProgress::new());

@@ -17,7 +17,6 @@ use wasmtime::Store;
 use crate::{
     alone,
     call::{GuestAnswer, GuestFault},
-    capability::HttpState,
     instance::AppInstance,
     progress::{CallProgress, TimeLimits},
     request::{GuestRequest, IncomingBody},
@@ -32,16 +31,15 @@ pub(super) fn is_wanted(slot: &Slot<AppInstance>, method: &Method, body: &Body) 
     is_read && body.is_end_stream() && matches!(slot.candidate(), Some((_, Trial::Shadow)))
 }
 
-/// Returns the call of a guest with a copy of a request. Its outgoing requests are denied.
+/// Returns the call of a guest with a copy of a request. Its outgoing requests are answered from the journal of the
+/// live call.
 pub(super) fn of(
     request: &GuestRequest,
 ) -> impl for<'a> FnOnce(&'a AppInstance, &'a mut Store<StoreData>) -> BoxFuture<'a, Copied> + Send + use<> {
     let (method, uri, headers) = (request.method().clone(), request.uri().clone(), request.headers().clone());
     move |instance, store| {
-        let capabilities = &mut store.data_mut().capabilities;
-        capabilities.state_and_table::<HttpState>().0.hooks.is_trial = true;
         let (deadline, limit) = {
-            let limits = &capabilities.settings.limits;
+            let limits = &store.data().capabilities.settings.limits;
             (limits.deadline, limits.response_bytes)
         };
         let limits = TimeLimits { head: deadline, idle: deadline, whole: deadline };
