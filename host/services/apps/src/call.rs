@@ -2,11 +2,12 @@
 
 use std::{future::Future, sync::Arc};
 
-use axum::http::Response;
+use axum::http::{HeaderMap, HeaderName, Response};
 use bulkhead_runtime::{
     capabilities::StoreData,
     invoke::{BadAnswer, CallError, ShadowDiff},
 };
+use sha2::{Digest as _, Sha256};
 use tokio::{sync::oneshot, task::JoinHandle};
 use tracing::Instrument as _;
 use wasmtime::Store;
@@ -24,6 +25,8 @@ use crate::{
 
 /// The first status that is a fault of the guest's own.
 const SERVER_ERROR: u16 = 500;
+/// Longest value of a field that operators see, bytes.
+const LONGEST_VALUE: usize = 200;
 
 /// What a guest gives in answer to a request: a response, whose body it may still write, or an error.
 pub(crate) type Head = Result<Response<HyperOutgoingBody>, ErrorCode>;
@@ -43,17 +46,20 @@ pub(crate) enum GuestAnswer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SeenResponse {
     status: u16,
+    /// The header fields that are compared with another version's.
+    fields: Vec<(String, String)>,
     /// The digest of the body, where it is compared with another version's.
     digest: Option<String>,
 }
 
 impl ShadowDiff for GuestAnswer {
     fn fields(&self) -> Vec<(String, String)> {
-        let Self::Complete(SeenResponse { status, digest }) = self else {
+        let Self::Complete(SeenResponse { status, fields, digest }) = self else {
             return vec![("response".to_owned(), "none".to_owned())];
         };
         let digest = digest.as_ref().map(|digest| ("body sha256".to_owned(), digest.clone()));
-        [("status".to_owned(), status.to_string())].into_iter().chain(digest).collect()
+        let status = ("status".to_owned(), status.to_string());
+        [status].into_iter().chain(fields.iter().cloned()).chain(digest).collect()
     }
 }
 
@@ -116,11 +122,26 @@ pub(crate) async fn run(
 fn ended(end: BodyEnd, status: Option<u16>, progress: &CallProgress) -> Result<GuestAnswer, GuestFault> {
     match (end, status) {
         (BodyEnd::Complete, Some(status)) if status < SERVER_ERROR => {
-            Ok(GuestAnswer::Complete(SeenResponse { status, digest: progress.digest() }))
+            let (fields, digest) = (progress.fields(), progress.digest());
+            Ok(GuestAnswer::Complete(SeenResponse { status, fields, digest }))
         }
         (BodyEnd::Complete | BodyEnd::Aborted, status) => Err(GuestFault { status }),
         (BodyEnd::Unfinished, _) => Ok(GuestAnswer::Unfinished),
     }
+}
+
+/// Returns the values of these fields of a response, and the digest where they are long.
+fn compared(headers: &HeaderMap, names: &[HeaderName]) -> Vec<(String, String)> {
+    let value = |name: &HeaderName| {
+        let values = headers.get_all(name).into_iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
+        let text = values.collect::<Vec<_>>().join(", ");
+        if text.len() <= LONGEST_VALUE {
+            text
+        } else {
+            format!("sha256:{}", hex::encode(Sha256::digest(text)))
+        }
+    };
+    names.iter().map(|name| (format!("header {name}"), value(name))).collect()
 }
 
 /// Returns what a guest's response is given to.
@@ -130,7 +151,10 @@ fn respond(
 ) -> impl FnOnce(Head) + Send + Sync + 'static {
     move |response| {
         match &response {
-            Ok(response) => progress.set_head(response.status().as_u16()),
+            Ok(response) => {
+                progress.set_fields(compared(response.headers(), progress.compared()));
+                progress.set_head(response.status().as_u16());
+            }
             Err(_) => progress.set_error(),
         }
         // The client may have gone.

@@ -8,7 +8,7 @@ mod tests;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use axum::http::HeaderValue;
+use axum::http::{HeaderName, HeaderValue};
 use bulkhead_config::{
     formats,
     reader::Reader,
@@ -54,6 +54,8 @@ pub struct AppSettings {
     pub probe: Option<Probe>,
     /// Whether outgoing requests of a version that is probed are sent.
     pub probe_outgoing: bool,
+    /// Fields of responses that are compared with a candidate's in shadow.
+    pub shadow_headers: Vec<HeaderName>,
     /// What of a request decides which version of a canary answers it.
     pub sticky: Option<Sticky>,
     /// Origins that the component may send requests to.
@@ -166,6 +168,10 @@ impl AppSettings {
             probe_outgoing: r
                 .key("probe_outgoing", "Whether outgoing requests of a version that is probed are sent")
                 .flag(false),
+            shadow_headers: r
+                .key("shadow_headers", "Fields of responses that are compared with a candidate's in shadow")
+                .list("header names", header_name)
+                .unwrap_or_default(),
             sticky: r
                 .key("sticky", "What decides which version of a canary answers a request")
                 .optional("cookie:NAME, header:NAME or client", Sticky::parse),
@@ -174,6 +180,10 @@ impl AppSettings {
             secrets,
         }
     }
+}
+
+fn header_name(text: &str) -> Result<HeaderName, String> {
+    text.parse().map_err(|_| format!("must be the name of a header field, not `{text}`"))
 }
 
 fn origin(text: &str) -> Result<HeaderValue, String> {

@@ -97,11 +97,12 @@ async fn answer(app: &App, mut request: Request) -> Result<Response, AppError> {
     }
     let client = request.extensions().get::<Client>().cloned().ok_or(AppError::BAD_TARGET)?;
     let settings: &AppSettings = &app.settings;
-    let progress = Arc::new(CallProgress::new());
     let has_body = request.method() != Method::HEAD;
     let key = settings.sticky.as_ref().and_then(|sticky| sticky.key(request.headers(), &client));
     let (parts, body) = request.into_parts();
     let is_copied = copy::is_wanted(&app.slot, &parts.method, &body);
+    let compared = if is_copied { settings.shadow_headers.clone() } else { Vec::new() };
+    let progress = Arc::new(CallProgress::comparing(compared));
     let body = IncomingBody::new(body, settings.body_bytes, Arc::clone(&progress));
     if body.is_declared_too_large() {
         return Err(AppError::body_too_large());
@@ -135,7 +136,7 @@ fn start(
 ) -> CallTask {
     let slot = Arc::clone(&app.slot);
     let (idle, whole) = (app.settings.stream_idle, app.settings.stream);
-    let copy = is_copied.then(|| copy::of(&request));
+    let copy = is_copied.then(|| copy::of(&request, &app.settings.shadow_headers));
     CallTask::spawn(async move {
         let answered = invoke::call_streaming_shadowed(
             &slot,

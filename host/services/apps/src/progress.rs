@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use axum::http::HeaderName;
 use bulkhead_runtime::invoke::{EndedCall, Outcome};
 use tokio::{
     sync::{Notify, futures::Notified},
@@ -50,6 +51,8 @@ pub(crate) enum BodyEnd {
 #[derive(Debug)]
 pub(crate) struct CallProgress {
     begun: Instant,
+    /// Fields of the response that are compared with another version's.
+    compared: Vec<HeaderName>,
     state: Mutex<ProgressState>,
     /// Notified when a state changes that the call waits for.
     changed: Notify,
@@ -65,6 +68,8 @@ struct ProgressState {
     body: Option<BodyEnd>,
     /// The status of the response; `None` as long as there is none, and for an error in its place.
     status: Option<u16>,
+    /// The compared fields of the response, each with its name.
+    fields: Vec<(String, String)>,
     /// The digest of the complete body, where it is compared with another version's.
     digest: Option<String>,
     /// Why the host ends the call.
@@ -75,7 +80,27 @@ struct ProgressState {
 
 impl CallProgress {
     pub(crate) fn new() -> Self {
-        Self { begun: Instant::now(), state: Mutex::default(), changed: Notify::new() }
+        Self::comparing(Vec::new())
+    }
+
+    /// Returns the progress of a call of whose response these fields are compared with another version's.
+    pub(crate) fn comparing(compared: Vec<HeaderName>) -> Self {
+        Self { begun: Instant::now(), compared, state: Mutex::default(), changed: Notify::new() }
+    }
+
+    /// Returns which fields of the response are compared.
+    pub(crate) fn compared(&self) -> &[HeaderName] {
+        &self.compared
+    }
+
+    /// Records the compared fields of the response.
+    pub(crate) fn set_fields(&self, fields: Vec<(String, String)>) {
+        self.lock().fields = fields;
+    }
+
+    /// Returns the compared fields of the response.
+    pub(crate) fn fields(&self) -> Vec<(String, String)> {
+        self.lock().fields.clone()
     }
 
     /// Records that the guest has given a response with this status.

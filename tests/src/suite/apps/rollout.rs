@@ -109,3 +109,67 @@ async fn shadow_copies_requests_that_read_only() {
     assert_eq!(report().await["different"], 0);
     host.stop().await;
 }
+
+/// Answers 200 with a header field of this value.
+fn with_header(value: &str) -> HttpGuest {
+    let length = value.len();
+    let guest = HttpGuest::handling(&format!(
+        "(local.set $at (call $new-fields))
+         (drop (call $header (local.get $at) (i32.const 1024) (i32.const 5) (i32.const 1040) (i32.const {length})))
+         (local.set $body (call $respond (local.get $out) (i32.const 200) (local.get $at)))
+         (call $finish (call $open (local.get $body)) (local.get $body))"
+    ));
+    guest.with_data(1024, "x-two").with_data(1040, value)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn shadow_compares_listed_headers() {
+    let host = hosting(&with_header("one"), "shadow_headers = ['X-Two', 'x-three']").start().await;
+    let operator = operator(&host);
+    let two = operator.push(with_header("two").component()).await;
+    operator.change("shadow", json!({ "version": two })).await;
+    let report = async || operator.get("/v1/slots/hello/shadow").await.1;
+    assert_eq!(get(&host, "/hello").await.0, 200);
+    eventually("the copy is compared", async || report().await["different"] == 1).await;
+    let members = report().await["differences"][0]["members"].clone();
+    assert_eq!(members.as_array().unwrap().len(), 1, "{members}");
+    assert_eq!((&members[0]["name"], &members[0]["shadow"]), (&json!("header x-two"), &json!("two")));
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn copy_gets_responses_of_the_live_call() {
+    let (authority, served) =
+        outgoing::server_answering("HTTP/1.1 207 Multi-Status\r\ncontent-length: 0\r\n\r\n".to_owned()).await;
+    let guest = outgoing::asking(&authority, outgoing::AS_ANSWERED);
+    let host = hosting(&guest, &format!("outgoing = ['http://{authority}']")).start().await;
+    let operator = operator(&host);
+    let same = operator.push(guest.with_fields("(func)").component()).await;
+    operator.change("shadow", json!({ "version": same })).await;
+    let report = async || operator.get("/v1/slots/hello/shadow").await.1;
+    // The server answers one request only.
+    assert_eq!(get(&host, "/hello").await.0, 207);
+    served.await.unwrap();
+    eventually("the copy is compared", async || report().await["same"] == 1).await;
+    assert_eq!(report().await["different"], 0);
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn probe_sends_requests_where_allowed() {
+    let answer = "HTTP/1.1 207 Multi-Status\r\ncontent-length: 0\r\n\r\n".to_owned();
+    let (authority, served) = outgoing::server_answering(answer).await;
+    let status =
+        "(if (result i32) (i32.load8_u (i32.const 272)) (then (i32.const 500)) (else (i32.const 200)))";
+    let guest = outgoing::asking(&authority, status);
+    let keys = |allowed: bool| {
+        format!("outgoing = ['http://{authority}']\nprobe = 'GET /'\nprobe_outgoing = {allowed}")
+    };
+    let host = hosting(&HttpGuest::answering(200, "one"), &keys(false)).start().await;
+    assert_eq!(operator(&host).try_push(guest.component()).await.0, 422);
+    host.stop().await;
+    let host = hosting(&HttpGuest::answering(200, "one"), &keys(true)).start().await;
+    operator(&host).push(guest.component()).await;
+    served.await.unwrap();
+    host.stop().await;
+}

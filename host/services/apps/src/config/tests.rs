@@ -81,6 +81,7 @@ fn values_of_wrong_form_are_refused() {
         ("probe = 'GET health'", "must be GET or HEAD and a path"),
         ("sticky = 'ip'", "must be cookie:NAME, header:NAME or client"),
         ("cors_origins = ['a.example']", "must be an origin such as"),
+        ("shadow_headers = ['a b']", "must be the name of a header field"),
         ("host = 'a.example:80'", "must be a host name without scheme and port"),
         ("outgoing = ['a.example']", "outgoing.0.origin: must be an origin"),
         ("secrets = { a = 'x' }\nconfig = { a = 'y' }", "secrets.a: is a key of config too"),
@@ -130,6 +131,7 @@ fn live_keys_continue_an_app() {
         "memory_bytes = 65536",
         "max_concurrent = 1",
         "probe = 'GET /'",
+        "probe_outgoing = true",
         "secrets = { a = 'b' }",
         "outgoing = ['https://a.example']",
     ] {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{
     body::Body,
-    http::{Method, Request},
+    http::{HeaderName, Method, Request},
 };
 use bulkhead_runtime::{
     capabilities::StoreData,
@@ -31,19 +31,21 @@ pub(super) fn is_wanted(slot: &Slot<AppInstance>, method: &Method, body: &Body) 
     is_read && body.is_end_stream() && matches!(slot.candidate(), Some((_, Trial::Shadow)))
 }
 
-/// Returns the call of a guest with a copy of a request. Its outgoing requests are answered from the journal of the
+/// Returns the call of a guest with a copy of a request, of whose response these fields are compared. Its outgoing requests are answered from the journal of the
 /// live call.
 pub(super) fn of(
     request: &GuestRequest,
+    compared: &[HeaderName],
 ) -> impl for<'a> FnOnce(&'a AppInstance, &'a mut Store<StoreData>) -> BoxFuture<'a, Copied> + Send + use<> {
     let (method, uri, headers) = (request.method().clone(), request.uri().clone(), request.headers().clone());
+    let compared = compared.to_vec();
     move |instance, store| {
         let (deadline, limit) = {
             let limits = &store.data().capabilities.settings.limits;
             (limits.deadline, limits.response_bytes)
         };
         let limits = TimeLimits { head: deadline, idle: deadline, whole: deadline };
-        let progress = Arc::new(CallProgress::new());
+        let progress = Arc::new(CallProgress::comparing(compared));
         let mut request = Request::new(IncomingBody::new(Body::empty(), 0, Arc::clone(&progress)));
         *request.method_mut() = method;
         *request.uri_mut() = uri;
