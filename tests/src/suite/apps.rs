@@ -5,6 +5,7 @@ mod bodies;
 mod egress;
 mod hostile;
 mod keyvalue;
+mod link_shortener;
 mod linking;
 mod neighbours;
 mod outgoing;
