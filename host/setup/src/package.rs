@@ -2,6 +2,7 @@
 
 mod archive;
 mod bill;
+mod check;
 mod crates;
 mod debian;
 mod image;
@@ -16,7 +17,9 @@ use crate::{files, paths};
 
 /// The version of the workspace, which is that of this program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-const USAGE: &str = "Usage: just package [archive|debian|image]...";
+const USAGE: &str = "Usage: just package [archive|debian|image]... or just package --check";
+/// Makes every package and checks it.
+const CHECK: &str = "--check";
 
 /// What is made of one build, in `target/package`.
 struct Release {
@@ -45,22 +48,27 @@ impl Release {
 /// Makes a package of a release, and returns its file.
 type Maker = fn(&Release) -> Outcome<PathBuf>;
 
-/// Builds the binary, lays out its files, and makes those packages that the arguments name, or all.
+/// Builds the binary, lays out its files, and makes those packages that the arguments name, or all; `--check` checks all.
 pub fn package(arguments: &[String]) -> Outcome {
     const PARTS: [(&str, Maker); 3] =
         [("archive", archive::make), ("debian", debian::make), ("image", image::make)];
-    if let Some(unknown) = arguments.iter().find(|name| PARTS.iter().all(|(part, _)| part != name)) {
+    let (is_checked, named) = match arguments {
+        [option] if option == CHECK => (true, &[][..]),
+        named => (false, named),
+    };
+    if let Some(unknown) = named.iter().find(|name| PARTS.iter().all(|(part, _)| part != name)) {
         return Err(format!("unknown package {unknown:?}\n{USAGE}"));
     }
     let release = build()?;
     stage::lay_out(&release)?;
     let mut made = Vec::new();
     for (part, make) in PARTS {
-        if arguments.is_empty() || arguments.iter().any(|name| name == part) {
+        if named.is_empty() || named.iter().any(|name| name == part) {
             made.push(make(&release)?);
         }
     }
-    write_sums(&made)
+    write_sums(&made)?;
+    if is_checked { check::all(&release, &made) } else { Ok(()) }
 }
 
 /// Builds the binary in the profile `dist`, without paths of this machine.
