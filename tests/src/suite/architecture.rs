@@ -9,6 +9,7 @@ mod golden;
 mod imports;
 mod layers;
 mod own_service;
+mod packages;
 mod pages;
 mod slots;
 mod source;

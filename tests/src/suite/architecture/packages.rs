@@ -1,0 +1,68 @@
+//! What packages hold is here, and what is written in two places is the same.
+
+use std::collections::BTreeSet;
+
+use super::root;
+
+fn read(path: &str) -> String {
+    let path = root().join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The texts in quotes of a line.
+fn quoted(line: &str) -> Vec<&str> {
+    line.split('"').skip(1).step_by(2).collect()
+}
+
+/// The texts in quotes of a list in TOML.
+fn listed<'t>(text: &'t str, key: &str) -> BTreeSet<&'t str> {
+    let (_, list) = text.split_once(&format!("\n{key} = [\n")).unwrap();
+    let lines = list.lines().take_while(|line| *line != "]");
+    lines.filter_map(|line| quoted(line).first().copied()).collect()
+}
+
+#[test]
+fn files_of_debian_package_are_here() {
+    let manifest = read("host/Cargo.toml");
+    let (_, assets) = manifest.split_once("\nassets = [\n").unwrap();
+    let sources = assets.lines().take_while(|line| *line != "]").map(|line| quoted(line)[0]);
+    let own: Vec<_> = sources.filter(|source| !source.contains("target/")).collect();
+    assert!(own.len() > 3, "{own:?}");
+    for source in own {
+        assert!(root().join("host").join(source).is_file(), "{source}");
+    }
+    for script in ["postinst", "postrm"] {
+        assert!(read(&format!("host/deploy/debian/{script}")).contains("\n#DEBHELPER#\n"), "{script}");
+    }
+}
+
+#[test]
+fn licences_of_notices_are_allowed() {
+    let (notices, deny) = (read(".config/about.toml"), read(".config/deny.toml"));
+    let (accepted, allowed) = (listed(&notices, "accepted"), listed(&deny, "allow"));
+    assert!(accepted.len() > 5 && accepted.is_subset(&allowed), "{accepted:?} {allowed:?}");
+}
+
+#[test]
+fn image_has_one_user() {
+    let recipe = read("host/setup/src/package/image.rs");
+    let (_, users) = recipe.split_once("USERS: &str = \"bulkhead:x:").unwrap();
+    let user = users.split(':').next().unwrap();
+    let image = read("host/deploy/Containerfile");
+    for line in [format!("USER {user}:{user}"), format!("--chown={user}:{user}")] {
+        assert!(image.contains(&line), "{line}");
+    }
+}
+
+#[test]
+fn unit_and_packages_share_folders() {
+    let (unit, configuration) =
+        (read("host/deploy/systemd/bulkhead.service"), read("host/deploy/bulkhead.toml"));
+    assert!(unit.contains("\nStateDirectory=bulkhead\n"));
+    assert!(configuration.contains("\ndata_dir = \"/var/lib/bulkhead\"\n"));
+    for script in ["postinst", "postrm"] {
+        let script = read(&format!("host/deploy/debian/{script}"));
+        assert!(script.contains("/var/lib/bulkhead") && script.contains("/etc/bulkhead/credentials"));
+    }
+    assert!(unit.contains("\nLoadCredential=secret:/etc/bulkhead/credentials\n"));
+}
