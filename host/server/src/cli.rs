@@ -67,14 +67,14 @@ enum Command {
         after_help = "Exit codes: 0 ready, or with --live it runs; 1 not ready; 2 wrong arguments; 6 no answer from the \
                       host within 5 seconds."
     )]
-    Health(health::Health),
+    Health(health::HealthArgs),
     /// Print completions for a shell.
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
     },
     /// Write the manual pages of all commands.
-    Man(manual::Manual),
+    Man(manual::ManualArgs),
 }
 
 /// Returns the command line of a binary, for parsers and completions.

@@ -11,7 +11,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// `bulkhead health`.
 #[derive(Debug, Args)]
-pub(super) struct Health {
+pub(super) struct HealthArgs {
     /// Ask only whether the host runs, not whether it is ready.
     #[arg(long)]
     live: bool,
@@ -19,7 +19,7 @@ pub(super) struct Health {
     remote: Remote,
 }
 
-impl Health {
+impl HealthArgs {
     pub(super) fn run(self) -> anyhow::Result<()> {
         let path = if self.live { "/health/live" } else { "/health/ready" };
         let (is_up, answer) = self.remote.health(path, TIMEOUT)?;

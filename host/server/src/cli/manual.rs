@@ -9,13 +9,13 @@ use crate::distribution::Distribution;
 
 /// `bulkhead man`.
 #[derive(Debug, Args)]
-pub(super) struct Manual {
+pub(super) struct ManualArgs {
     /// The folder that the pages are written to, such as `man1`. It is made if only it is missing.
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
 }
 
-impl Manual {
+impl ManualArgs {
     pub(super) fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
         let Self { folder } = self;
         let cannot = || format!("cannot write manual pages to {}", folder.display());

@@ -15,7 +15,7 @@ use bulkhead_rollout::ConfigSource;
 use bulkhead_telemetry::{allocator, logs, one_line};
 use clap::{Args, ValueEnum};
 
-use self::unit::Unit;
+use self::unit::ServiceUnit;
 use crate::{distribution::Distribution, host::Host};
 
 /// Arguments of `bulkhead serve`.
@@ -120,7 +120,7 @@ impl Serve {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         runtime.block_on(async {
             let (mut signals, mut hang_ups) = (Signals::install()?, HangUps::install()?);
-            let unit = Unit::of_process();
+            let unit = ServiceUnit::of_process();
             let source = self.source(spec, flags);
             let host = tokio::select! {
                 host = Host::start_reloading(distribution, loaded, Some(source)) => host?,
@@ -150,7 +150,7 @@ async fn until_signal(
     signals: &mut Signals,
     hang_ups: &mut HangUps,
     host: &Host,
-    unit: &Unit,
+    unit: &ServiceUnit,
 ) -> &'static str {
     loop {
         tokio::select! {

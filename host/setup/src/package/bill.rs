@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::crates::{self, Crate, Crates, Locked};
+use super::crates::{self, Crates, LinkedCrate, Locked};
 use super::{Release, VERSION};
 use crate::command::Outcome;
 use crate::components;
@@ -32,7 +32,7 @@ fn bill(all: &Crates, locked: &BTreeMap<Identity, Locked>) -> String {
         quoted(swagger_version())
     ));
     let graph: Vec<String> = all.keys().map(|identity| dependencies(identity, all, locked)).collect();
-    let own = Crate { licence: "Apache-2.0".to_owned(), repository: String::new(), is_own: true };
+    let own = LinkedCrate { licence: "Apache-2.0".to_owned(), repository: String::new(), is_own: true };
     format!(
         "{{\"bomFormat\":\"CycloneDX\",\"specVersion\":\"1.5\",\"version\":1,\n\"metadata\":{{\"component\":{}}},\n\
          \"components\":[\n{}\n],\n\"dependencies\":[\n{}\n]}}\n",
@@ -53,7 +53,7 @@ fn purl((name, version): &Identity) -> String {
     format!("pkg:cargo/{name}@{}", version.replace('+', "%2B"))
 }
 
-fn component(kind: &str, identity: &Identity, of: &Crate, checksum: Option<&str>) -> String {
+fn component(kind: &str, identity: &Identity, of: &LinkedCrate, checksum: Option<&str>) -> String {
     let (name, version) = identity;
     let mut members = vec![
         format!("\"type\":{}", quoted(kind)),
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn bill_names_crates_and_what_they_use() {
         let identity = |name: &str, version: &str| (name.to_owned(), version.to_owned());
-        let of = |is_own| Crate { licence: "MIT/ISC".to_owned(), repository: String::new(), is_own };
+        let of = |is_own| LinkedCrate { licence: "MIT/ISC".to_owned(), repository: String::new(), is_own };
         let all: Crates =
             [(identity("bulkhead", VERSION), of(true)), (identity("a", "1.0.0+b"), of(false))].into();
         let using = Locked { checksum: None, dependencies: vec!["a 1.0.0+b".to_owned(), "c".to_owned()] };

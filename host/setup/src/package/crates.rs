@@ -11,7 +11,7 @@ const FORMAT: &str = "{p}\t{l}\t{r}";
 
 /// A crate of a build.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Crate {
+pub(super) struct LinkedCrate {
     /// An SPDX expression.
     pub licence: String,
     /// A URL, or nothing.
@@ -21,7 +21,7 @@ pub(super) struct Crate {
 }
 
 /// The crates of a build, by name and version.
-pub(super) type Crates = BTreeMap<(String, String), Crate>;
+pub(super) type Crates = BTreeMap<(String, String), LinkedCrate>;
 
 /// Returns the crates that a package of the workspace links for a target, without those that only build it.
 pub(super) fn linked(package: &str, target: &str) -> Outcome<Crates> {
@@ -38,7 +38,7 @@ pub(super) fn linked(package: &str, target: &str) -> Outcome<Crates> {
 }
 
 /// Reads one line of `cargo tree`. A crate whose dependencies were listed before ends with ` (*)`.
-fn read(line: &str) -> Option<((String, String), Crate)> {
+fn read(line: &str) -> Option<((String, String), LinkedCrate)> {
     let line = line.trim_end().trim_end_matches("(*)").trim_end_matches(' ');
     let mut fields = line.split('\t');
     let mut identity = fields.next()?.split(' ');
@@ -47,7 +47,7 @@ fn read(line: &str) -> Option<((String, String), Crate)> {
     let is_own = identity.any(|rest| rest.starts_with("(/"));
     let mut text = || fields.next().unwrap_or_default().to_owned();
     let (licence, repository) = (text(), text());
-    Some(((name.to_owned(), version.to_owned()), Crate { licence, repository, is_own }))
+    Some(((name.to_owned(), version.to_owned()), LinkedCrate { licence, repository, is_own }))
 }
 
 /// What the lock file says of a crate.
@@ -109,7 +109,7 @@ mod tests {
     fn crates_are_read_from_the_tree() {
         let repository = String::from("https://example.org/a");
         let licence = String::from("MIT OR Apache-2.0");
-        let found = Crate { licence, repository, is_own: false };
+        let found = LinkedCrate { licence, repository, is_own: false };
         for line in [
             "a v1.2.3\tMIT OR Apache-2.0\thttps://example.org/a",
             "a v1.2.3\tMIT OR Apache-2.0\thttps://example.org/a (*)",

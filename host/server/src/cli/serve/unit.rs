@@ -14,9 +14,9 @@ const SIGNS: u32 = 3;
 
 /// The unit that runs this process; without one nothing is reported.
 #[derive(Debug)]
-pub(super) struct Unit(Option<NotifySocket>);
+pub(super) struct ServiceUnit(Option<NotifySocket>);
 
-impl Unit {
+impl ServiceUnit {
     /// Returns the unit that the environment names, and reports that the host starts.
     pub(super) fn of_process() -> Self {
         let socket = NotifySocket::of_process().unwrap_or_else(|error| {
