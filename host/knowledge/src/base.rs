@@ -12,7 +12,7 @@ use crate::import::{self, ImportOptions, Report};
 use crate::index::Index;
 use crate::progress::ImportObserver;
 use crate::provenance::Provenance;
-use crate::search::{self, Passage, Query, ScoredPassage};
+use crate::search::{self, Passage, PassageItems, Query, ScoredPassage};
 use crate::source::Source;
 use crate::store::{Counts, Publication, Snapshot, SourceCounts, Store};
 
@@ -95,6 +95,20 @@ impl KnowledgeBase {
     /// When the question's vector does not fit the base or the database fails.
     pub async fn search(&self, query: &Query) -> Result<Vec<Passage>, Error> {
         Ok(self.search_scored(query).await?.into_iter().map(|scored| scored.passage).collect())
+    }
+
+    /// Returns the passages that may answer a question with their sentences, list items and rows of tables, those with
+    /// the best item first. `sentences` are vectors of the question's sentences, made as its own is.
+    ///
+    /// # Errors
+    ///
+    /// When a vector does not fit the base or the database fails.
+    pub async fn find(&self, query: &Query, sentences: &[Vec<f32>]) -> Result<Vec<PassageItems>, Error> {
+        // On the heap: the caller may have little stack, as a guest has.
+        let (mut snapshot, index) = Box::pin(self.state()).await?;
+        let found = Box::pin(search::find(&mut snapshot, &index, query, sentences)).await?;
+        snapshot.end().await?;
+        Ok(found)
     }
 
     /// Searches as [`Self::search`] does, and returns the features of each passage too.

@@ -67,7 +67,7 @@ pub(crate) fn passages(text: &str, size: ChunkSize) -> Vec<String> {
 
 /// Finds the headings in `text`, those that follow each other as one: short lines with empty lines around them that
 /// no stop ends.
-fn headings(text: &str) -> Vec<Range<usize>> {
+pub(crate) fn headings(text: &str) -> Vec<Range<usize>> {
     let mut headings: Vec<Range<usize>> = Vec::new();
     let mut start = 0;
     for paragraph in text.split(BETWEEN) {
@@ -97,7 +97,7 @@ fn ends_with_date(line: &str) -> bool {
 }
 
 /// Returns the heading above the position `at`; `None` over a heading, which begins its own passage.
-fn above<'t>(text: &'t str, headings: &[Range<usize>], at: usize) -> Option<&'t str> {
+pub(crate) fn above<'t>(text: &'t str, headings: &[Range<usize>], at: usize) -> Option<&'t str> {
     let next = headings.partition_point(|heading| heading.end <= at);
     let is_heading = headings.get(next).is_some_and(|heading| heading.contains(&at));
     let last = headings.get(next.checked_sub(1)?).filter(|_| !is_heading)?;
@@ -163,7 +163,7 @@ fn pieces(text: &str, most: usize) -> Vec<Piece> {
 
 /// Splits text into sentences and lines with their offsets. A line end ends a sentence (headings and list items have
 /// no full stop), and belongs to it.
-fn sentences(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(crate) fn sentences(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut start = 0;
     let mut lines = Vec::new();
     let ends = text.match_indices('\n').map(|(index, _)| index + 1).chain([text.len()]);

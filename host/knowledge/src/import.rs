@@ -6,14 +6,14 @@ mod vectors;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::chunk::ChunkSize;
-use crate::document::Refused;
+use crate::document::{Document, Refused};
 use crate::embedder::Embedder;
 use crate::error::Error;
 use crate::progress::{ImportObserver, ImportProgress};
 use crate::provenance::Provenance;
 use crate::source::{Reading, Source};
 use crate::store::{BaseHeader, Publication, Store, StoredDocument, StoredPassage, StoredVectors};
-use plan::{Plan, content};
+use plan::{PassageContent, Plan};
 
 /// Members that no document has and that are named.
 const NAMED: usize = 10;
@@ -95,7 +95,7 @@ pub(crate) async fn import(
         passages: plan.passages.len(),
         ..ImportProgress::default()
     };
-    let passages_to_embed = passages_to_embed(&previous, &plan, options.reembed);
+    let passages_to_embed = passages_to_embed(&previous, &reading.documents, &plan, options.reembed);
     let vectors = vectors::make(store, embedder, &provenance, &passages_to_embed, state, progress).await?;
     let mut report = Report { embedded: vectors.embedded, resumed: vectors.resumed, ..Report::default() };
     let publication = publication(&previous, &reading, &plan, &provenance, vectors.by_id, &mut report);
@@ -173,13 +173,18 @@ async fn previous(
 /// Returns the ids and contents of the passages that need a vector.
 fn passages_to_embed<'p>(
     previous: &'p PreviousState,
+    documents: &[Document],
     plan: &'p Plan,
     reembed: bool,
-) -> Vec<(&'p str, String)> {
+) -> Vec<(&'p str, PassageContent)> {
     let there = previous.passages();
     let own = plan.passages.iter().filter(|passage| reembed || !there.contains(passage.id.as_str()));
-    let own = own.map(|passage| (passage.id.as_str(), passage.content.clone()));
-    let others = previous.others.iter().map(|other| (other.id.as_str(), content(&other.title, &other.text)));
+    let own = own.map(|passage| {
+        let title = documents.get(passage.document).map_or("", |document| document.title.as_str());
+        (passage.id.as_str(), PassageContent::new(title, &passage.text))
+    });
+    let others = previous.others.iter();
+    let others = others.map(|other| (other.id.as_str(), PassageContent::new(&other.title, &other.text)));
     own.chain(others).collect()
 }
 

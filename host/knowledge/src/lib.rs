@@ -7,6 +7,7 @@
 //! - `import`: a source as a new state of the base
 //! - `search`: words and vectors fused into one order, with a calibrated relevance
 //! - `late_interaction`: questions and passages compared word by word
+//! - `items`: sentences, list items and table rows with vectors of their own
 //! - `index`: the in-memory index of one state: vectors, vocabulary, categories
 //! - `store`: the tables, in SQLite or PostgreSQL
 //! - `source`: where documents come from: folders, JSON lines, Zammad
@@ -21,6 +22,7 @@ mod error;
 pub mod evaluation;
 mod import;
 mod index;
+mod items;
 mod late_interaction;
 mod progress;
 mod provenance;
@@ -37,8 +39,9 @@ pub use document::{Document, Refused};
 pub use embedder::{Embedder, Embedding, TokenVectors};
 pub use error::Error;
 pub use import::{ImportOptions, Report};
+pub use items::ScoredItem;
 pub use progress::{IgnoreProgress, ImportObserver, ImportProgress};
 pub use provenance::Provenance;
-pub use search::{Passage, Query};
+pub use search::{Passage, PassageItems, Query};
 pub use source::{Source, Zammad};
 pub use store::{Counts, SourceCounts};

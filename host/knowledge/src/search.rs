@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::embedder::Embedding;
 use crate::error::Error;
 use crate::index::{Index, Neighbours, cosine};
+use crate::items::{self, ScoredItem};
 use crate::late_interaction::QuestionTokens;
 use crate::provenance::Provenance;
 use crate::relevance::{Evidence, Features, Parameters};
@@ -73,11 +74,21 @@ pub struct Passage {
     pub score: f32,
 }
 
+/// A passage with its items.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PassageItems {
+    /// The passage.
+    pub passage: Passage,
+    /// Its items in order; empty where the question has no vector.
+    pub items: Vec<ScoredItem>,
+}
+
 /// A passage with its features.
 #[derive(Debug, Clone)]
 pub(crate) struct ScoredPassage {
     pub passage: Passage,
     pub features: Features,
+    pub item_vectors: Vec<u8>,
 }
 
 /// Returns the best passages of the state that `snapshot` sees and `index` holds, best first, one a document.
@@ -85,6 +96,45 @@ pub(crate) async fn search(
     snapshot: &mut Snapshot,
     index: &Arc<Index>,
     query: &Query,
+) -> Result<Vec<ScoredPassage>, Error> {
+    ranked(snapshot, index, query, true).await
+}
+
+/// Returns the best passages with their items, those with the best item first, several of a document if they are
+/// among the best. `sentences` are vectors of the question's sentences: an item counts by its best match with one of
+/// them and with the question as a whole.
+pub(crate) async fn find(
+    snapshot: &mut Snapshot,
+    index: &Arc<Index>,
+    query: &Query,
+    sentences: &[Vec<f32>],
+) -> Result<Vec<PassageItems>, Error> {
+    let ranked = ranked(snapshot, index, query, false).await?;
+    let whole = query.embedding.iter().map(|embedding| &embedding.vector);
+    let questions: Vec<Vec<f32>> = match ranked.is_empty() {
+        true => Vec::new(),
+        false => whole.chain(sentences).map(|vector| index.direction(vector)).collect::<Result<_, _>>()?,
+    };
+    let score = move || {
+        let with_items = ranked.into_iter().map(|ScoredPassage { passage, item_vectors, .. }| {
+            let items = items::score(&item_vectors, &questions);
+            PassageItems { passage, items }
+        });
+        let mut found: Vec<PassageItems> = with_items.collect();
+        let best = |found: &PassageItems| found.items.iter().map(|item| item.score).fold(-1.0, f32::max);
+        // A stable sort: without items the order is the passages' own.
+        found.sort_by(|one, other| best(other).total_cmp(&best(one)));
+        found
+    };
+    tokio::task::spawn_blocking(score).await.map_err(|fault| Error::Task(fault.to_string()))
+}
+
+/// Returns the best passages, best first; one a document, or all of a document that are among the best.
+async fn ranked(
+    snapshot: &mut Snapshot,
+    index: &Arc<Index>,
+    query: &Query,
+    one_each: bool,
 ) -> Result<Vec<ScoredPassage>, Error> {
     let limit = query.limit.min(MAX_LIMIT);
     if limit == 0 || index.len() == 0 {
@@ -110,7 +160,9 @@ pub(crate) async fn search(
     let (neighbours, worded) = (nearest?, evidence.rank(proposed?, CANDIDATES));
     let question_tokens = embedding.and_then(|embedding| QuestionTokens::new(embedding.tokens.as_ref()?));
     let depth = if question_tokens.is_some() { limit.max(COMPARED) } else { limit };
-    let mut fused = one_a_document(index, fuse(&worded, &neighbours.rankings), depth);
+    let fused = fuse(&worded, &neighbours.rankings);
+    let mut fused = if one_each { one_a_document(index, fused) } else { fused };
+    fused.truncate(depth);
     let numbers: Vec<i64> = fused.iter().map(|(number, _)| *number).collect();
     let mut found: HashMap<i64, FoundPassage> =
         snapshot.found(&numbers).await?.into_iter().map(|found| (found.number, found)).collect();
@@ -120,7 +172,8 @@ pub(crate) async fn search(
         direction.as_ref().and(index.header.provenance.as_ref()).map(|provenance| provenance.model.as_str());
     let parameters = Parameters::of(model);
     let scored = fused.iter().filter_map(|(number, _)| {
-        let found = found.remove(number)?;
+        let mut found = found.remove(number)?;
+        let item_vectors = std::mem::take(&mut found.vectors.items);
         let mut features = Features { words: evidence.words(&found.terms), ..Features::default() };
         if let Some(direction) = &direction {
             features.cosine = cosine(&found.vectors.text, direction);
@@ -130,7 +183,8 @@ pub(crate) async fn search(
         }
         let categories = index.document(*number).map(|document| index.categories(document).to_vec());
         let score = parameters.probability(features);
-        Some(ScoredPassage { passage: passage(found, categories.unwrap_or_default(), score), features })
+        let passage = passage(found, categories.unwrap_or_default(), score);
+        Some(ScoredPassage { passage, features, item_vectors })
     });
     let mut scored: Vec<ScoredPassage> = scored.collect();
     // Nothing in the base is about the question, whatever words they share and whatever is nearest.
@@ -179,10 +233,10 @@ fn best_first(fused_scores: &mut [Fused]) {
     fused_scores.sort_by(|left, right| right.1.total_cmp(&left.1).then(left.0.cmp(&right.0)));
 }
 
-fn one_a_document(index: &Index, fused: Vec<Fused>, limit: usize) -> Vec<Fused> {
+fn one_a_document(index: &Index, fused: Vec<Fused>) -> Vec<Fused> {
     let mut seen = HashSet::new();
     let first = |(number, _): &Fused| index.document(*number).is_some_and(|document| seen.insert(document));
-    fused.into_iter().filter(first).take(limit).collect()
+    fused.into_iter().filter(first).collect()
 }
 
 /// Scores the passages against the question word by word; empty without words of the question. Takes their vectors

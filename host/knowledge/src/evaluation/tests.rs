@@ -16,7 +16,8 @@ fn scored(document: &str, score: f32) -> ScoredPassage {
         categories: Vec::new(),
         score,
     };
-    ScoredPassage { passage, features: Features { cosine: score, words: 1.0 - score, ..Features::default() } }
+    let features = Features { cosine: score, words: 1.0 - score, ..Features::default() };
+    ScoredPassage { passage, features, item_vectors: Vec::new() }
 }
 
 fn run() -> Run {

@@ -6,6 +6,8 @@ use sha2::{Digest, Sha256};
 
 use crate::chunk::{self, ChunkSize};
 use crate::document::Document;
+use crate::items::{PassageItem, items};
+use crate::provenance::Provenance;
 use crate::store::{NewPassage, StoredVectors};
 use crate::words;
 
@@ -24,8 +26,14 @@ pub(super) struct PlannedPassage {
     /// Position among the document's passages.
     pub place: i64,
     pub text: String,
-    /// The text that is embedded.
-    pub content: String,
+}
+
+/// The texts that are embedded for a passage.
+pub(super) struct PassageContent {
+    /// That of the passage.
+    pub passage: String,
+    /// Those of its items.
+    pub items: Vec<PassageItem>,
 }
 
 impl Plan {
@@ -40,7 +48,6 @@ impl Plan {
                 id: id(source, document, &text),
                 document: index,
                 place,
-                content: content(&document.title, &text),
                 text,
             }));
         }
@@ -71,9 +78,19 @@ impl PlannedPassage {
     }
 }
 
-/// Returns the text that is embedded for a passage: its document's title gives it a topic that it may not name.
-pub(super) fn content(title: &str, text: &str) -> String {
-    if text.starts_with(title) { text.to_owned() } else { format!("{title}\n{text}") }
+impl PassageContent {
+    /// Returns what is embedded for the passage `text`: its document's title gives it a topic that it may not name.
+    pub(super) fn new(title: &str, text: &str) -> Self {
+        let passage = if text.starts_with(title) { text.to_owned() } else { format!("{title}\n{text}") };
+        Self { passage, items: items(title, text) }
+    }
+
+    /// Returns the key under which the vectors are kept while an import runs.
+    pub(super) fn key(&self, provenance: &Provenance) -> String {
+        let items = self.items.iter().map(|item| item.content.as_str());
+        let texts: Vec<&str> = [self.passage.as_str()].into_iter().chain(items).collect();
+        provenance.key(&texts.join("\n"))
+    }
 }
 
 fn id(source: &str, document: &Document, text: &str) -> String {

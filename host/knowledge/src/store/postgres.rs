@@ -36,11 +36,12 @@ const SCHEMA: &[&str] = &[
         number bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY, id text NOT NULL UNIQUE,
         document bigint NOT NULL REFERENCES knowledge_document ON DELETE CASCADE, place bigint NOT NULL,
         text text NOT NULL, terms text NOT NULL, words tsvector NOT NULL, vector bytea NOT NULL,
-        word_vectors bytea NOT NULL)",
+        word_vectors bytea NOT NULL, item_vectors bytea NOT NULL)",
     "CREATE INDEX IF NOT EXISTS knowledge_passage_document ON knowledge_passage (document, place)",
     "CREATE INDEX IF NOT EXISTS knowledge_passage_words ON knowledge_passage USING gin (words)",
     "CREATE TABLE IF NOT EXISTS knowledge_staged (
-        key text PRIMARY KEY, vector bytea NOT NULL, word_vectors bytea NOT NULL)",
+        key text PRIMARY KEY, vector bytea NOT NULL, word_vectors bytea NOT NULL,
+        item_vectors bytea NOT NULL)",
 ];
 
 pub(crate) struct Postgres {
@@ -73,11 +74,12 @@ impl Postgres {
     }
 
     pub(super) async fn staged(&self, keys: &[&str]) -> Result<HashMap<String, StoredVectors>, Error> {
-        let rows: Vec<StagedRow> =
-            sqlx::query_as("SELECT key, vector, word_vectors FROM knowledge_staged WHERE key = ANY($1)")
-                .bind(keys)
-                .fetch_all(self.writer()?)
-                .await?;
+        let rows: Vec<StagedRow> = sqlx::query_as(
+            "SELECT key, vector, word_vectors, item_vectors FROM knowledge_staged WHERE key = ANY($1)",
+        )
+        .bind(keys)
+        .fetch_all(self.writer()?)
+        .await?;
         Ok(staged(rows))
     }
 
@@ -85,13 +87,15 @@ impl Postgres {
         let keys: Vec<&str> = vectors.iter().map(|(key, _)| *key).collect();
         let texts: Vec<&[u8]> = vectors.iter().map(|(_, own)| own.text.as_slice()).collect();
         let words: Vec<&[u8]> = vectors.iter().map(|(_, own)| own.words.as_slice()).collect();
+        let items: Vec<&[u8]> = vectors.iter().map(|(_, own)| own.items.as_slice()).collect();
         sqlx::query(
-            "INSERT INTO knowledge_staged (key, vector, word_vectors)
-            SELECT * FROM unnest($1::text[], $2::bytea[], $3::bytea[]) ON CONFLICT (key) DO NOTHING",
+            "INSERT INTO knowledge_staged (key, vector, word_vectors, item_vectors)
+            SELECT * FROM unnest($1::text[], $2::bytea[], $3::bytea[], $4::bytea[]) ON CONFLICT (key) DO NOTHING",
         )
         .bind(keys)
         .bind(texts)
         .bind(words)
+        .bind(items)
         .execute(self.writer()?)
         .await?;
         Ok(())

@@ -8,8 +8,8 @@ use crate::error::Error;
 use crate::provenance::Provenance;
 
 /// The tables' version. Since the second, documents have ids that are unique in their source, not in the base; since
-/// the third, passages have vectors of their words.
-pub(super) const FORMAT: i64 = 3;
+/// the third, passages have vectors of their words; since the fourth, of their items.
+pub(super) const FORMAT: i64 = 4;
 
 /// The one row of `knowledge_base`, and its file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -62,6 +62,8 @@ pub(crate) struct StoredVectors {
     pub text: Vec<u8>,
     /// Those of its words, a byte a number; empty where the model makes none.
     pub words: Vec<u8>,
+    /// Those of its items, as [`crate::items`] encodes them.
+    pub items: Vec<u8>,
 }
 
 /// A passage as it is found.
@@ -174,8 +176,20 @@ pub(crate) struct NewPassage<'p> {
 /// An entry's columns.
 pub(super) type IndexEntryRow = (i64, i64, String, Vec<u8>);
 /// The columns of a passage that is found.
-pub(super) type FoundPassageRow =
-    (i64, String, String, String, String, Option<String>, Option<String>, String, String, Vec<u8>, Vec<u8>);
+pub(super) type FoundPassageRow = (
+    i64,
+    String,
+    String,
+    String,
+    String,
+    Option<String>,
+    Option<String>,
+    String,
+    String,
+    Vec<u8>,
+    Vec<u8>,
+    Vec<u8>,
+);
 
 impl From<IndexEntryRow> for IndexEntry {
     fn from((number, document, terms, vector): IndexEntryRow) -> Self {
@@ -185,9 +199,9 @@ impl From<IndexEntryRow> for IndexEntry {
 
 impl From<FoundPassageRow> for FoundPassage {
     fn from(
-        (number, id, source, document, title, url, language, text, terms, vector, words): FoundPassageRow,
+        (number, id, source, document, title, url, language, text, terms, vector, words, items): FoundPassageRow,
     ) -> Self {
-        let vectors = StoredVectors { text: vector, words };
+        let vectors = StoredVectors { text: vector, words, items };
         Self { number, id, source, document, title, url, language, text, terms, vectors }
     }
 }
@@ -207,8 +221,8 @@ impl From<StoredPassageRow> for StoredPassage {
     }
 }
 
-/// The columns of staged vectors: key, vector of the text, vectors of its words.
-pub(super) type StagedRow = (String, Vec<u8>, Vec<u8>);
+/// The columns of staged vectors: key, vector of the text, vectors of its words and of its items.
+pub(super) type StagedRow = (String, Vec<u8>, Vec<u8>, Vec<u8>);
 
 /// A head's columns.
 pub(super) type BaseHeaderRow =
@@ -242,7 +256,7 @@ pub(super) const WHICH_FORMAT: &str = "SELECT format FROM knowledge_base";
 
 /// Returns the staged vectors, by key.
 pub(super) fn staged(rows: Vec<StagedRow>) -> HashMap<String, StoredVectors> {
-    rows.into_iter().map(|(key, text, words)| (key, StoredVectors { text, words })).collect()
+    rows.into_iter().map(|(key, text, words, items)| (key, StoredVectors { text, words, items })).collect()
 }
 
 /// Combines rows of documents, categories and passages of one source.

@@ -64,7 +64,7 @@ macro_rules! impl_snapshot {
             pub(crate) async fn found(&mut self, numbers: &[i64]) -> Result<Vec<FoundPassage>, Error> {
                 let sql = concat!(
                     "SELECT p.number, p.id, d.source, d.id AS document, d.title, d.url, d.language,
-                        p.text, p.terms, p.vector, p.word_vectors
+                        p.text, p.terms, p.vector, p.word_vectors, p.item_vectors
                     FROM knowledge_passage p JOIN knowledge_document d ON d.number = p.document
                     WHERE p.number IN (",
                     $numbers,
@@ -148,9 +148,11 @@ macro_rules! impl_publish {
                 sqlx::query(sql).bind(*id).bind(*place).execute(&mut **changes).await?;
             }
             for (id, vectors) in &publication.vectors {
-                let sql = "UPDATE knowledge_passage SET vector = $2, word_vectors = $3 WHERE id = $1";
+                let sql = "UPDATE knowledge_passage SET vector = $2, word_vectors = $3, item_vectors = $4
+                    WHERE id = $1";
                 let query = sqlx::query(sql).bind(*id).bind(vectors.text.as_slice());
-                query.bind(vectors.words.as_slice()).execute(&mut **changes).await?;
+                let query = query.bind(vectors.words.as_slice()).bind(vectors.items.as_slice());
+                query.execute(&mut **changes).await?;
             }
             sqlx::query("DELETE FROM knowledge_staged").execute(&mut **changes).await?;
             Ok(())

@@ -36,10 +36,12 @@ const SCHEMA: &[&str] = &[
         document INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (document, name)) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS knowledge_passage (
         number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, document INTEGER NOT NULL, place INTEGER NOT NULL,
-        text TEXT NOT NULL, terms TEXT NOT NULL, vector BLOB NOT NULL, word_vectors BLOB NOT NULL)",
+        text TEXT NOT NULL, terms TEXT NOT NULL, vector BLOB NOT NULL, word_vectors BLOB NOT NULL,
+        item_vectors BLOB NOT NULL)",
     "CREATE INDEX IF NOT EXISTS knowledge_passage_document ON knowledge_passage (document, place)",
     "CREATE TABLE IF NOT EXISTS knowledge_staged (
-        key TEXT PRIMARY KEY, vector BLOB NOT NULL, word_vectors BLOB NOT NULL) WITHOUT ROWID",
+        key TEXT PRIMARY KEY, vector BLOB NOT NULL, word_vectors BLOB NOT NULL,
+        item_vectors BLOB NOT NULL) WITHOUT ROWID",
     "CREATE VIRTUAL TABLE IF NOT EXISTS knowledge_words USING fts5(
         title, text, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2')",
     "INSERT INTO knowledge_words (knowledge_words, rank) VALUES ('rank', 'bm25(3.0, 1.0)')",
@@ -89,7 +91,8 @@ impl Sqlite {
 
     pub(super) async fn staged(&self, keys: &[&str]) -> Result<HashMap<String, StoredVectors>, Error> {
         let rows: Vec<StagedRow> = sqlx::query_as(
-            "SELECT key, vector, word_vectors FROM knowledge_staged WHERE key IN (SELECT value FROM json_each($1))",
+            "SELECT key, vector, word_vectors, item_vectors FROM knowledge_staged
+            WHERE key IN (SELECT value FROM json_each($1))",
         )
         .bind(json(keys)?)
         .fetch_all(&mut self.write().await?)
@@ -101,10 +104,11 @@ impl Sqlite {
         let mut connection = self.write().await?;
         let mut transaction = sqlx::Connection::begin_with(&mut connection, "BEGIN IMMEDIATE").await?;
         for (key, vectors) in vectors {
-            sqlx::query("INSERT OR REPLACE INTO knowledge_staged VALUES ($1, $2, $3)")
+            sqlx::query("INSERT OR REPLACE INTO knowledge_staged VALUES ($1, $2, $3, $4)")
                 .bind(*key)
                 .bind(vectors.text.as_slice())
                 .bind(vectors.words.as_slice())
+                .bind(vectors.items.as_slice())
                 .execute(&mut *transaction)
                 .await?;
         }

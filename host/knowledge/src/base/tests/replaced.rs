@@ -88,12 +88,13 @@ async fn older_format_error_names_the_import() {
         "UPDATE knowledge_base SET format = 2",
         "ALTER TABLE knowledge_base DROP COLUMN late_interaction",
         "ALTER TABLE knowledge_passage DROP COLUMN word_vectors",
+        "ALTER TABLE knowledge_passage DROP COLUMN item_vectors",
     ] {
         sqlx::query(change).execute(&mut connection).await.unwrap();
     }
     for mode in [Mode::Read, Mode::Write] {
         let error = KnowledgeBase::open(&fixture.base(), mode).await.err().unwrap();
-        assert!(matches!(error, Error::Format { found: 2, known: 3 }), "{error}");
+        assert!(matches!(error, Error::Format { found: 2, known: 4 }), "{error}");
         assert!(error.to_string().contains("move its file away"), "{error}");
     }
 }

@@ -52,6 +52,23 @@ async fn distant_question_has_no_relevant_passage() {
     assert!(far.iter().all(|passage| passage.score == 0.0), "{far:?}");
 }
 
+#[tokio::test]
+async fn items_are_found_in_their_passages() {
+    let (fixture, model) = (Fixture::new(), Toy::new("toy"));
+    fixture.import(&town(), &model, ImportOptions::default()).await.unwrap();
+    let base = fixture.open().await;
+    let asked = "Reisepass: Bringen Sie ein biometrisches Foto mit.";
+    let found = base.find(&both("Guten Tag, was nun?"), &[vector(asked)]).await.unwrap();
+    let passage = &found[0].passage;
+    assert_eq!(passage.document, "pass");
+    let texts: Vec<_> = found[0].items.iter().map(|item| &passage.text[item.range.clone()]).collect();
+    assert_eq!(texts, ["Ein Reisepass kostet 70 Euro.", "Bringen Sie ein biometrisches Foto mit."]);
+    let scores: Vec<f32> = found[0].items.iter().map(|item| item.score).collect();
+    assert!(scores[1] > 0.99 && scores[0] < scores[1], "{scores:?}");
+    let unembedded = base.find(&words("Was kostet ein Reisepass?"), &[]).await.unwrap();
+    assert!(unembedded[0].passage.document == "pass" && unembedded[0].items.is_empty(), "{unembedded:?}");
+}
+
 /// The one whose words are the question's goes before the one that is nearest as a whole.
 #[tokio::test]
 async fn word_vectors_change_the_order() {

@@ -35,8 +35,8 @@ async fn remove(changes: &mut Changes<'_>, publication: &Publication<'_>) -> Res
 async fn insert(changes: &mut Changes<'_>, source: &str, passage: &NewPassage<'_>) -> Result<(), Error> {
     let (title, terms) = (passage.title_terms.join(" "), passage.terms.join(" "));
     let inserted = sqlx::query(
-        "INSERT INTO knowledge_passage (id, document, place, text, terms, words, vector, word_vectors)
-        SELECT $1, number, $3, $4, $5, $6::text::tsvector, $7, $9 FROM knowledge_document
+        "INSERT INTO knowledge_passage (id, document, place, text, terms, words, vector, word_vectors, item_vectors)
+        SELECT $1, number, $3, $4, $5, $6::text::tsvector, $7, $9, $10 FROM knowledge_document
         WHERE source = $8 AND id = $2",
     )
     .bind(passage.id)
@@ -48,6 +48,7 @@ async fn insert(changes: &mut Changes<'_>, source: &str, passage: &NewPassage<'_
     .bind(passage.vectors.text.as_slice())
     .bind(source)
     .bind(passage.vectors.words.as_slice())
+    .bind(passage.vectors.items.as_slice())
     .execute(&mut **changes)
     .await?;
     if inserted.rows_affected() == 1 { Ok(()) } else { Err(Error::Damaged("lost a document".into())) }

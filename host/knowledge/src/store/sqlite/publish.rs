@@ -46,8 +46,8 @@ async fn remove(changes: &mut Changes<'_>, publication: &Publication<'_>) -> Res
 async fn insert(changes: &mut Changes<'_>, source: &str, passage: &NewPassage<'_>) -> Result<(), Error> {
     let (title, terms) = (passage.title_terms.join(" "), passage.terms.join(" "));
     let number: i64 = sqlx::query_scalar(
-        "INSERT INTO knowledge_passage (id, document, place, text, terms, vector, word_vectors)
-        SELECT $1, number, $3, $4, $5, $6, $8 FROM knowledge_document WHERE source = $7 AND id = $2
+        "INSERT INTO knowledge_passage (id, document, place, text, terms, vector, word_vectors, item_vectors)
+        SELECT $1, number, $3, $4, $5, $6, $8, $9 FROM knowledge_document WHERE source = $7 AND id = $2
         RETURNING number",
     )
     .bind(passage.id)
@@ -58,6 +58,7 @@ async fn insert(changes: &mut Changes<'_>, source: &str, passage: &NewPassage<'_
     .bind(passage.vectors.text.as_slice())
     .bind(source)
     .bind(passage.vectors.words.as_slice())
+    .bind(passage.vectors.items.as_slice())
     .fetch_one(&mut **changes)
     .await?;
     sqlx::query("INSERT INTO knowledge_words (rowid, title, text) VALUES ($1, $2, $3)")
