@@ -10,7 +10,7 @@ use std::{
 };
 
 use bulkhead_config::secret::Secret;
-use bulkhead_knowledge::{Error, KnowledgeBase, Mode, Passage, Provenance, Query};
+use bulkhead_knowledge::{Error, KnowledgeBase, Mode, Passage, PassageItems, Provenance, Query};
 use bulkhead_models::{
     EmbedParameters, Inference, InferenceError, ModelAccessError, ServedModel, SlotModelAccess,
 };
@@ -114,22 +114,55 @@ impl Knowledge {
     ) -> Result<Vec<Passage>, KnowledgeSearchError> {
         let base = self.base().await?;
         let question = Query { text, categories, limit, ..Query::default() };
-        // The model is known from the previous search. A query for it would cost as much as a search, and the search fails
-        // if it has changed.
-        let known = base.provenance().and_then(|known| {
-            let model = matching_model(self.inference.as_deref(), &known).ok()?;
-            // A base whose model is not allowed may have been embedded again with another one.
-            access.model(&model.id).is_ok().then_some((model, known))
-        });
-        if let Some((model, known)) = known {
-            let query = embed_question(access, &model, known, question.clone()).await?;
+        if let Some((model, known)) = self.known_model(access, base) {
+            let (query, _) = embed_question(access, &model, known, question.clone(), &[]).await?;
             match base.search(&query).await {
                 Err(Error::Reembedded) => {}
                 found => return found.map_err(search_failed),
             }
         }
         let (model, recorded) = self.model().await?;
-        base.search(&embed_question(access, &model, recorded, question).await?).await.map_err(search_failed)
+        let (query, _) = embed_question(access, &model, recorded, question, &[]).await?;
+        base.search(&query).await.map_err(search_failed)
+    }
+
+    /// Searches the passages with the best items for `texts`, a question and its sentences, within the quotas of `access`.
+    ///
+    /// # Errors
+    /// See [`KnowledgeSearchError`].
+    pub async fn find(
+        &self,
+        access: &SlotModelAccess,
+        texts: Vec<String>,
+        categories: Vec<String>,
+        limit: usize,
+    ) -> Result<Vec<PassageItems>, KnowledgeSearchError> {
+        let base = self.base().await?;
+        let (text, sentences) = texts.split_first().ok_or_else(no_text)?;
+        let question = Query { text: text.clone(), categories, limit, ..Query::default() };
+        if let Some((model, known)) = self.known_model(access, base) {
+            let (query, vectors) = embed_question(access, &model, known, question.clone(), sentences).await?;
+            match base.find(&query, &vectors).await {
+                Err(Error::Reembedded) => {}
+                found => return found.map_err(search_failed),
+            }
+        }
+        let (model, recorded) = self.model().await?;
+        let (query, vectors) = embed_question(access, &model, recorded, question, sentences).await?;
+        base.find(&query, &vectors).await.map_err(search_failed)
+    }
+
+    /// Returns the model of the base as the previous search knew it. A query for it would cost as much as a search, and the
+    /// search fails if it has changed.
+    fn known_model(
+        &self,
+        access: &SlotModelAccess,
+        base: &KnowledgeBase,
+    ) -> Option<(Arc<ServedModel>, Provenance)> {
+        let known = base.provenance()?;
+        let model = matching_model(self.inference.as_deref(), &known).ok()?;
+        // A base whose model is not allowed may have been embedded again with another one.
+        access.model(&model.id).is_ok().then_some((model, known))
     }
 
     /// Returns the loaded model that the base is embedded with now.
@@ -169,13 +202,20 @@ impl Knowledge {
     }
 }
 
-/// Adds to `question` its embedding by `model`, which `provenance` describes.
+/// Returns the error of a search without a question.
+fn no_text() -> KnowledgeSearchError {
+    KnowledgeSearchError::Failed("there is no text to search for".to_owned())
+}
+
+/// Adds to `question` its embedding by `model`, which `provenance` describes. Returns it with the vectors of its
+/// `sentences`.
 async fn embed_question(
     access: &SlotModelAccess,
     model: &ServedModel,
     provenance: Provenance,
     question: Query,
-) -> Result<Query, KnowledgeSearchError> {
+    sentences: &[String],
+) -> Result<(Query, Vec<Vec<f32>>), KnowledgeSearchError> {
     let allowed =
         access.model(&model.id).map_err(|denied| KnowledgeSearchError::Unavailable(denied.to_string()))?;
     let prompt = allowed.model.description().prompts.contains_key(QUERY_PROMPT);
@@ -185,12 +225,11 @@ async fn embed_question(
         token_vectors: true,
         ..EmbedParameters::default()
     };
-    let embedded = access.embed(&allowed, vec![usual(&question.text).into_owned()], &parameters).await?;
-    Ok(Query {
-        embedding: prompt_embedder::embeddings(embedded).pop(),
-        provenance: Some(provenance),
-        ..question
-    })
+    let texts = [&question.text].into_iter().chain(sentences).map(|text| usual(text).into_owned());
+    let embedded = access.embed(&allowed, texts.collect(), &parameters).await?;
+    let mut embeddings = prompt_embedder::embeddings(embedded).into_iter();
+    let query = Query { embedding: embeddings.next(), provenance: Some(provenance), ..question };
+    Ok((query, embeddings.map(|embedding| embedding.vector).collect()))
 }
 
 /// Why the model of the base cannot be used.

@@ -52,6 +52,7 @@ pub(super) const SPEC: ServiceSpec = ServiceSpec {
                 "wasi:nn/graph",
                 "bulkhead:host/embeddings",
                 "bulkhead:answer/search",
+                "bulkhead:answer/items",
                 "bulkhead:host/llm",
                 "bulkhead:host/guard",
             ],

@@ -14,6 +14,7 @@ mod bindings {
             "wasi:logging": bulkhead_runtime::capabilities::bindings::wasi::logging,
             "bulkhead:host": bulkhead_runtime::capabilities::bindings::bulkhead::host,
             "bulkhead:answer/search": crate::capabilities::search::bindings::bulkhead::answer::search,
+            "bulkhead:answer/items": crate::capabilities::search::bindings::bulkhead::answer::items,
         },
     });
 }
