@@ -26,12 +26,14 @@ pub enum SearchError {
 
 /// The functions that the component needs from its host.
 pub trait Host {
-    /// Returns passages relevant to `text`, best first: only documents for `category`, if given.
+    /// Returns the passages with the best items for `texts`, best first: only documents for `category`, if given. The
+    /// first text is the question as a whole, the others are its sentences.
     ///
     /// # Errors
     ///
     /// Fails with the reason why there are no passages.
-    fn search(&self, text: &str, limit: u32, category: Option<&str>) -> Result<Vec<Passage>, SearchError>;
+    fn find(&self, texts: &[String], limit: u32, category: Option<&str>)
+    -> Result<Vec<Passage>, SearchError>;
 
     /// Returns the language model's reply to a question.
     ///

@@ -1,38 +1,40 @@
-//! Extractive answers: selects the sentences of the passages that are relevant to the question.
+//! Extractive answers: quotes the sentences, list items and rows of the passages that are nearest to the question, with
+//! what they need to be read.
 //!
-//! A sentence scores by the words of the question that no selected sentence covers yet, with rare words weighted
-//! higher than frequent ones, and higher if it has the expected answer type: an amount, a time, a place.
+//! The host gives the nearness of each; words that it shares with the question, and the expected answer type, decide
+//! between those that are about as near. Where the host gives none, words alone decide.
 
-mod question;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeSet;
-use std::rc::Rc;
+use std::ops::Range;
 
 use bulkhead_text::language::Language;
 
-use self::question::Question;
+use crate::answer_types::AnswerTypes;
 use crate::grounding::{is_exception, is_variant};
-use crate::passage::Passage;
-use crate::sentences::{Sentence, sentences};
+use crate::passage::{Item, Passage};
+use crate::sentences::{Sentence, is_ended, is_question, sentences};
 use crate::statement::{Bounds, Statement};
-use crate::terms::{Stems, words};
+use crate::terms::{Stems, match_score, words};
 
-/// Minimum score of a sentence, as a share of the best sentence's score.
-const LEAST_WORTH: f32 = 0.3;
-/// Weight of a word that is already covered, against a new one.
-const AGAIN: f32 = 0.25;
-/// Weight of the expected answer type, against one frequent word.
-const ASKED: f32 = 1.0;
-/// Weight of a word in the document's title for a sentence with the expected answer type, against a word of its own.
-const TITLED: f32 = 0.3;
-/// Weight of a sentence fragment, against a whole sentence.
-const BROKEN: f32 = 0.25;
-/// Share of common words from which two sentences count as duplicates.
-const SAME: f32 = 0.8;
-/// Number of leading sentences quoted when no sentence has a word of the question.
-const LEAD: usize = 2;
+/// Maximum number of quotations.
+const MOST: usize = 4;
+/// Maximum number of characters of an answer of several quotations.
+const LONGEST: usize = 500;
+/// How much less near than the best one a quotation of the same page may be.
+const MARGIN: f32 = 0.02;
+/// How much less near a quotation of another page may be.
+const PAGE_MARGIN: f32 = 0.01;
+/// Least score without nearness, as a share of the best one's score.
+const LEAST: f32 = 0.5;
+/// What the words of the question count against nearness, if a quotation has all of them.
+const WORDS: f32 = 0.03;
+/// What the expected answer type counts against nearness, or against a third of the words.
+const ASKED: f32 = 0.01;
+/// Weight of a word in a heading for a sentence below it, against a word of its own.
+const UNDER: f32 = 0.6;
 
 /// Anaphoric words that refer to the previous sentence.
 const POINTING: &[&str] = &[
@@ -69,170 +71,186 @@ const BEHIND_BARE: &[&str] = &["nicht", "auch", "geht", "reicht", "so", "is", "d
 /// Number of leading words in which an anaphoric word counts.
 const FIRST: usize = 4;
 
-/// A candidate sentence.
+/// A candidate quotation.
 struct Candidate {
     passage: usize,
-    /// Its index among the passage's sentences.
+    /// Its index among the passage's candidates.
     place: usize,
-    sentence: Sentence,
+    /// Its text on one line; a list keeps its lines.
+    text: String,
+    /// Whether it is a complete sentence.
+    whole: bool,
+    /// Whether it states nothing: a question or a heading.
+    bare: bool,
+    /// Indices of the nearest headings above it.
+    under: Range<usize>,
     terms: BTreeSet<String>,
-    /// The terms of the headings above it.
+    /// The terms of these headings.
     headings: BTreeSet<String>,
-    /// The terms of its document's title.
-    title: Rc<BTreeSet<String>>,
+    /// Its nearness to the question, if the host knows it.
+    nearness: Option<f32>,
+    score: f32,
 }
 
 /// Selects statements that answer `question` from `passages`, in the order of the passages; empty if the passages
 /// have no sentences.
 pub fn write(question: &str, passages: &[Passage], language: Language, bounds: Bounds) -> Vec<Statement> {
     let stems = Stems::new(language);
-    let candidates = candidates(passages, &stems);
-    let mut chosen = choose(question, passages, &candidates, &stems, bounds);
-    match *chosen.as_slice() {
-        [] => chosen = lead(&candidates, bounds),
-        [only] => chosen.extend(continuation(&candidates, only, bounds)),
-        _ => {}
-    }
+    let asked = AnswerTypes::of(question);
+    let of_passage = |(index, passage)| candidates(index, passage, &stems);
+    let mut candidates: Vec<Candidate> = passages.iter().enumerate().flat_map(of_passage).collect();
+    rate(&mut candidates, passages, &stems.terms_and_verbs(question), &asked);
+    let chosen = choose(&candidates, passages, asked.asks_for_amount(), bounds);
     // Passages in the order of first use, sentences in the order of their passage.
+    let mut chosen: Vec<&Candidate> = chosen.iter().filter_map(|index| candidates.get(*index)).collect();
     let mut order: Vec<usize> = Vec::new();
-    for candidate in chosen.iter().filter_map(|index| candidates.get(*index)) {
+    for candidate in &chosen {
         if !order.contains(&candidate.passage) {
             order.push(candidate.passage);
         }
     }
-    let mut chosen: Vec<&Candidate> = chosen.iter().filter_map(|index| candidates.get(*index)).collect();
     chosen.sort_by_key(|one| (order.iter().position(|passage| *passage == one.passage), one.place));
-    chosen
-        .into_iter()
-        .map(|one| Statement { text: one.sentence.text.clone(), passages: vec![one.passage] })
-        .collect()
+    chosen.into_iter().map(|one| Statement { text: one.text.clone(), passages: vec![one.passage] }).collect()
 }
 
-fn candidates(passages: &[Passage], stems: &Stems) -> Vec<Candidate> {
-    let of_passage = |(passage, content): (usize, &Passage)| {
-        let title = Rc::new(stems.terms(&content.title));
-        let all = sentences(&content.text);
-        let terms: Vec<BTreeSet<String>> = all.iter().map(|one| stems.terms_and_verbs(&one.text)).collect();
-        let under = |one: &Sentence| terms.get(one.under.clone()).unwrap_or_default();
-        let headings: Vec<BTreeSet<String>> =
-            all.iter().map(|one| under(one).iter().flatten().cloned().collect()).collect();
-        let found = all.into_iter().zip(terms).zip(headings).enumerate();
-        let candidate = |(place, ((sentence, terms), headings))| Candidate {
+/// Returns the items of a passage, or its sentences if the host knows no items.
+fn candidates(passage: usize, content: &Passage, stems: &Stems) -> Vec<Candidate> {
+    let all = sentences(&content.text);
+    let candidate = |place, text: String, under: Range<usize>| {
+        let above = all.get(under.clone()).unwrap_or_default().iter();
+        Candidate {
             passage,
             place,
-            sentence,
-            terms,
-            headings,
-            title: Rc::clone(&title),
-        };
-        found.map(candidate).collect::<Vec<_>>()
+            whole: is_ended(&text),
+            bare: is_question(&text),
+            headings: above.flat_map(|one| stems.terms_and_verbs(&one.text)).collect(),
+            terms: stems.terms_and_verbs(&text),
+            text,
+            under,
+            nearness: None,
+            score: 0.0,
+        }
     };
-    passages.iter().enumerate().flat_map(of_passage).collect()
+    if content.items.is_empty() {
+        let sentence = |(place, one): (usize, &Sentence)| Candidate {
+            whole: one.whole,
+            bare: one.states_nothing(),
+            ..candidate(place, one.text.clone(), one.under.clone())
+        };
+        return all.iter().enumerate().map(sentence).collect();
+    }
+    let item = |(place, item): (usize, &Item)| {
+        let text = content.text.get(item.range.clone())?;
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let within = all.iter().find(|one| one.range.contains(&item.range.start));
+        let under = within.map_or(0..0, |one| one.under.clone());
+        Some(Candidate { nearness: Some(item.score), ..candidate(place, text, under) })
+    };
+    content.items.iter().enumerate().filter_map(item).collect()
+}
+
+/// Scores the candidates. A term weighs more the fewer candidates have it.
+fn rate(candidates: &mut [Candidate], passages: &[Passage], terms: &BTreeSet<String>, asked: &AnswerTypes) {
+    let match_of = |term: &String, one: &Candidate| {
+        match_score(term, &one.terms).max(UNDER * match_score(term, &one.headings))
+    };
+    let mut shares = vec![0.0_f32; candidates.len()];
+    let mut whole = 0.0;
+    for term in terms {
+        let scores: Vec<f32> = candidates.iter().map(|one| match_of(term, one)).collect();
+        let frequency = scores.iter().filter(|score| **score > 0.0).count();
+        let weight = (1.0 + scores.len() as f32 / (1.0 + frequency as f32)).ln();
+        shares.iter_mut().zip(scores).for_each(|(share, score)| *share += weight * score);
+        whole += weight;
+    }
+    for (one, share) in candidates.iter_mut().zip(shares) {
+        let share = if whole > 0.0 { share / whole } else { 0.0 };
+        let met = if asked.is_met_by(&one.text) { ASKED } else { 0.0 };
+        let worded = WORDS * share + met;
+        let relevance = passages.get(one.passage).map_or(0.0, |passage| passage.score);
+        one.score = one.nearness.map_or(relevance * worded, |nearness| nearness + worded);
+    }
 }
 
 /// Returns indices of candidates, best first.
 fn choose(
-    question: &str,
-    passages: &[Passage],
     candidates: &[Candidate],
-    stems: &Stems,
+    passages: &[Passage],
+    asks_for_amount: bool,
     bounds: Bounds,
 ) -> Vec<usize> {
-    let question = Question::new(question, stems, candidates);
-    let mut chosen: Vec<usize> = Vec::new();
-    let mut too_long: Vec<usize> = Vec::new();
-    // Coverage of each word by the selected candidates.
-    let mut covered = vec![0.0; question.weights().len()];
-    // Whether a sentence with the expected answer type has a word of the question.
-    let answered = (0..candidates.len()).any(|index| question.is_met_by(index) && question.has_word(index));
-    let follows = |index: usize, chosen: &[usize]| {
-        let next = |one: &usize| one.abs_diff(index) == 1 && question.has_word(*one);
-        chosen.iter().any(next)
+    let mut ranked: Vec<(usize, &Candidate)> =
+        candidates.iter().enumerate().filter(|(_, one)| !one.bare).collect();
+    // A stable sort: the first of several equal ones.
+    ranked.sort_by(|(_, one), (_, other)| other.score.total_cmp(&one.score));
+    let Some(best) = ranked.first().map(|(_, best)| *best) else { return Vec::new() };
+    let is_of_best_page = |one: &Candidate| {
+        let pages = passages.get(one.passage).zip(passages.get(best.passage));
+        pages.is_some_and(|(own, best)| own.is_of_page_of(best))
     };
-    let mut first = None;
-    while chosen.len() < bounds.sentences {
-        let open = candidates.iter().enumerate().filter(|(index, one)| {
-            let seen = chosen.contains(index) || too_long.contains(index);
-            !seen
-                && !one.sentence.states_nothing()
-                && !repeats(one, chosen.iter().filter_map(|index| candidates.get(*index)))
-        });
-        let open =
-            open.filter(|(index, _)| !answered || question.has_word(*index) || follows(*index, &chosen));
-        let worth = open.map(|(index, one)| {
-            let score = passages.get(one.passage).map_or(0.0, |passage| passage.score);
-            (index, score * worth(&question, index, one, &covered))
-        });
-        let best = worth.max_by(|(one, a), (other, b)| a.total_cmp(b).then(other.cmp(one)));
-        let Some((index, worth)) = best.filter(|(_, worth)| *worth > 0.0) else { break };
-        if worth < LEAST_WORTH * *first.get_or_insert(worth) {
-            break;
-        }
-        let added = with_antecedent(candidates, index, &chosen);
-        let characters = length(candidates, chosen.iter().chain(&added));
-        if characters > bounds.characters || chosen.len() + added.len() > bounds.sentences {
-            too_long.push(index);
+    let least = |one: &Candidate| match best.nearness {
+        Some(_) if is_of_best_page(one) => best.score - MARGIN,
+        Some(_) => best.score - PAGE_MARGIN,
+        None => best.score * LEAST,
+    };
+    let most = bounds.sentences.min(MOST);
+    let mut chosen: Vec<usize> = Vec::new();
+    for (index, one) in ranked {
+        // Of candidates without a word of the question the first one has to do.
+        if one.score < least(one) || one.score <= 0.0 && !chosen.is_empty() {
             continue;
         }
-        let variants = if question.asks_for_amount() { variants(candidates, index) } else { Vec::new() };
-        for index in added.into_iter().chain(variants) {
-            let characters = length(candidates, chosen.iter().chain([&index]));
-            if chosen.contains(&index) || chosen.len() == bounds.sentences || characters > bounds.characters {
-                continue;
+        let longest = if chosen.is_empty() { bounds.characters } else { bounds.characters.min(LONGEST) };
+        let fits = |chosen: &[usize], added: &[usize]| {
+            let texts = chosen.iter().chain(added).filter_map(|index| candidates.get(*index));
+            let characters: usize = texts.map(|one| one.text.chars().count() + 1).sum();
+            chosen.len() + added.len() <= most && characters <= longest + 1
+        };
+        let is_said = |chosen: &[usize]| {
+            let mut said = chosen.iter().filter_map(|index| candidates.get(*index));
+            said.any(|said| said.text == one.text)
+        };
+        if is_said(&chosen) {
+            continue;
+        }
+        let needed = with_needed(candidates, index, &chosen);
+        let added = if fits(&chosen, &needed) { needed } else { vec![index] };
+        if !fits(&chosen, &added) {
+            continue;
+        }
+        chosen.extend(added);
+        let variants = if asks_for_amount { variants(candidates, index) } else { Vec::new() };
+        for variant in variants {
+            if !chosen.contains(&variant) && fits(&chosen, &[variant]) {
+                chosen.push(variant);
             }
-            covered.iter_mut().zip(question.scores(index)).for_each(|(all, one)| *all = all.max(*one));
-            chosen.push(index);
         }
     }
     chosen
 }
 
-/// Returns the score of the candidate at `index`, given the `covered` share of each word.
-fn worth(question: &Question, index: usize, candidate: &Candidate, covered: &[f32]) -> f32 {
-    let scores = question.weights().iter().zip(question.scores(index)).zip(covered);
-    let words: f32 = scores
-        .map(|((weight, now), covered)| {
-            let new = (now - covered).max(0.0);
-            weight * (new + AGAIN * (now - new))
-        })
-        .sum();
-    let met = question.is_met_by(index);
-    let titled = if met { TITLED * question.titled(index) } else { 0.0 };
-    if words + titled == 0.0 {
-        return 0.0;
-    }
-    let answers = if met { ASKED + titled } else { 0.0 };
-    let whole = if candidate.sentence.whole { 1.0 } else { BROKEN };
-    whole * (words + answers)
-}
-
-/// Returns whether `candidate` duplicates one of `others`.
-fn repeats<'a>(candidate: &Candidate, mut others: impl Iterator<Item = &'a Candidate>) -> bool {
-    others.any(|other| {
-        let common = candidate.terms.intersection(&other.terms).count() as f32;
-        let all = candidate.terms.union(&other.terms).count().max(1) as f32;
-        common / all >= SAME
-    })
-}
-
-/// Returns a sentence with its antecedent, if it is anaphoric, and with the exception that follows it.
-fn with_antecedent(candidates: &[Candidate], index: usize, chosen: &[usize]) -> Vec<usize> {
+/// Returns the candidate at `index` with its antecedent, if it is anaphoric, with the list that it announces, and with
+/// the exception that follows it.
+fn with_needed(candidates: &[Candidate], index: usize, chosen: &[usize]) -> Vec<usize> {
     let mut added = vec![index];
     let Some(candidate) = candidates.get(index) else { return added };
-    let before = index.checked_sub(1).filter(|before| {
-        let same = candidates.get(*before).is_some_and(|one| {
-            one.passage == candidate.passage && one.sentence.whole && !one.sentence.text.starts_with('#')
-        });
-        same && !chosen.contains(before)
-    });
-    if let Some(before) = before
-        && refers_back(&candidate.sentence.text)
+    let is_open = |place: &usize| {
+        !chosen.contains(place) && candidates.get(*place).is_some_and(|one| one.passage == candidate.passage)
+    };
+    let before = index.checked_sub(1).filter(is_open);
+    let is_whole =
+        |before: &usize| candidates.get(*before).is_some_and(|one| one.whole && !one.text.starts_with('#'));
+    if let Some(before) = before.filter(is_whole)
+        && refers_back(&candidate.text)
     {
         added.insert(0, before);
     }
-    let after = candidates.get(index + 1).filter(|after| after.passage == candidate.passage);
-    let excepts = after.is_some_and(|after| is_exception(&after.sentence.text));
-    added.extend((excepts && !chosen.contains(&(index + 1))).then_some(index + 1));
+    if candidate.text.ends_with(':') {
+        added.extend((index + 1..index + MOST).filter(is_open));
+    } else {
+        let excepts = |after: &usize| candidates.get(*after).is_some_and(|one| is_exception(&one.text));
+        added.extend(Some(index + 1).filter(is_open).filter(excepts));
+    }
     added
 }
 
@@ -249,47 +267,10 @@ fn refers_back(sentence: &str) -> bool {
 fn variants(candidates: &[Candidate], index: usize) -> Vec<usize> {
     let are = |one: usize, other: usize| {
         let (Some(one), Some(other)) = (candidates.get(one), candidates.get(other)) else { return false };
-        let near = one.passage == other.passage && one.sentence.under == other.sentence.under;
-        near && is_variant(&one.sentence.text, &other.sentence.text)
+        let near = one.passage == other.passage && one.under == other.under;
+        near && is_variant(&one.text, &other.text)
     };
     let before = (0..index).rev().take_while(|place| are(place + 1, *place));
     let after = (index + 1..candidates.len()).take_while(|place| are(place - 1, *place));
     before.chain(after).collect()
-}
-
-/// Returns the continuation of an answer's `only` sentence: how, where or until when.
-fn continuation(candidates: &[Candidate], only: usize, bounds: Bounds) -> Option<usize> {
-    let (next, passage) = (only + 1, candidates.get(only)?.passage);
-    let continues = candidates.get(next).is_some_and(|one| {
-        one.passage == passage
-            && one.sentence.whole
-            && !one.sentence.heading
-            && !one.sentence.states_nothing()
-    });
-    let fits = bounds.sentences > 1 && length(candidates, [only, next].iter()) <= bounds.characters;
-    (continues && fits).then_some(next)
-}
-
-/// Returns the first whole sentences of the best passage, which matched by meaning and not by words.
-fn lead(candidates: &[Candidate], bounds: Bounds) -> Vec<usize> {
-    let Some(best) = candidates.first().map(|one| one.passage) else { return Vec::new() };
-    let of_best = || {
-        let own = candidates.iter().enumerate();
-        own.filter(|(_, one)| one.passage == best && !one.sentence.states_nothing())
-    };
-    let whole: Vec<usize> = of_best().filter(|(_, one)| one.sentence.whole).map(|(index, _)| index).collect();
-    let from = if whole.is_empty() { of_best().map(|(index, _)| index).collect() } else { whole };
-    let mut taken: Vec<usize> = Vec::new();
-    for index in from.into_iter().take(LEAD.min(bounds.sentences)) {
-        if length(candidates, taken.iter().chain([&index])) > bounds.characters {
-            break;
-        }
-        taken.push(index);
-    }
-    taken
-}
-
-fn length<'a>(candidates: &[Candidate], chosen: impl Iterator<Item = &'a usize>) -> usize {
-    let texts = chosen.filter_map(|index| candidates.get(*index));
-    texts.map(|one| one.sentence.text.chars().count() + 1).sum()
 }

@@ -29,7 +29,7 @@ use self::figures::{Figure, figures};
 use self::negation::NEGATIONS;
 use self::source::Known;
 use crate::passage::Passage;
-use crate::sentences::is_question;
+use crate::sentences::{is_ended, is_question};
 use crate::statement::{Grounded, Statement};
 use crate::terms::{Stems, match_score, words};
 
@@ -64,16 +64,45 @@ pub enum Ungrounded {
 
 /// Returns those of `statements` that one of the passages they name supports, each with the first such passage.
 pub fn grounded(statements: &[Statement], passages: &[Passage], language: Language) -> Vec<Grounded> {
+    ground(statements, passages, language, false)
+}
+
+/// Returns `statements`, each of which quotes the passage that it names, in their contexts. A quotation that is no
+/// sentence of its own has its heading, or the line that announces its list.
+pub fn quoted(statements: &[Statement], passages: &[Passage], language: Language) -> Vec<Grounded> {
+    let mut quoted = ground(statements, passages, language, true);
+    let mut last: Option<(usize, String)> = None;
+    for one in &mut quoted {
+        let shown = one.heading.clone().map(|heading| (one.passage, heading));
+        if !one.limited && shown.is_some() && shown == last {
+            one.heading = None;
+        }
+        last = shown;
+    }
+    quoted
+}
+
+/// Returns those of `statements` that one of the passages they name supports, each with the first such passage; all if
+/// they are `verbatim`.
+fn ground(
+    statements: &[Statement],
+    passages: &[Passage],
+    language: Language,
+    verbatim: bool,
+) -> Vec<Grounded> {
     let stems = Stems::new(language);
     let sources: Vec<Source<'_>> = passages.iter().map(|one| Source::new(&one.text, &stems)).collect();
     let ground = |statement: &Statement| {
         let text = &statement.text;
         let named = statement.passages.iter().filter_map(|index| Some((*index, sources.get(*index)?)));
-        let (passage, source) = named.into_iter().find(|(_, source)| check(text, source).is_ok())?;
+        let (passage, source) =
+            named.into_iter().find(|(_, source)| verbatim || check(text, source).is_ok())?;
         let own = passages.get(passage)?;
         let same = passages.iter().zip(&sources).filter(|(other, _)| own.is_of_page_of(other));
         let same = same.map(|(other, source)| Other { source, is_copy: other.document != own.document });
-        Some(in_context(text, passage, source, &same.collect::<Vec<_>>(), language))
+        let close = verbatim || is_close(text, source, language);
+        let (one, besides) = in_context(text, passage, source, &same.collect::<Vec<_>>(), verbatim);
+        Some((Grounded { close, ..one }, besides))
     };
     let (mut grounded, besides): (Vec<Grounded>, Vec<Vec<String>>) =
         statements.iter().filter_map(ground).unzip();
@@ -85,32 +114,45 @@ pub fn grounded(statements: &[Statement], passages: &[Passage], language: Langua
 }
 
 /// Returns `text`, which `source` supports, with the context that qualifies it there; `same` are the other passages
-/// of its page.
+/// of its page. A `verbatim` text may be a part of a sentence or of a list.
 fn in_context(
     text: &str,
     passage: usize,
     source: &Source<'_>,
     same: &[Other<'_>],
-    language: Language,
+    verbatim: bool,
 ) -> (Grounded, Vec<String>) {
+    let is_part = verbatim && !source.has(text);
     let places = quote::places(text, source);
     let limits = context::limits(&places, &source.stems.terms(text), source);
     let known = || places.iter().filter_map(|place| source.sentences().get(*place));
     let shown: BTreeSet<usize> = limits.iter().copied().chain(context::lists(&places, source)).collect();
     let headings = shown.iter().filter_map(|place| source.sentences().get(*place));
     let headings: Vec<&str> = headings.map(|one| one.text.trim_start_matches('#').trim()).collect();
+    let heading = (!headings.is_empty()).then(|| headings.join(" – "));
+    let places_shown = shown.iter().chain(&places).copied().collect::<BTreeSet<_>>();
     let grounded = Grounded {
         text: text.to_owned(),
         passage,
-        heading: (!headings.is_empty()).then(|| headings.join(" – ")),
+        heading: heading.or_else(|| announcement(text, &places, source).filter(|_| is_part)),
         limited: !limits.is_empty(),
         qualified: !places.is_empty() && places.iter().all(|place| source.is_over(*place))
             || places.iter().any(|place| context::is_disputed(*place, source, same)),
-        bare: is_question(text) || known().all(|one| one.bare),
-        quote: quote::quote(shown.into_iter().chain(places.iter().copied()).collect::<BTreeSet<_>>(), source),
-        close: is_close(text, source, language),
+        bare: is_question(text) || !is_part && known().all(|one| one.bare),
+        quote: if is_part { text.to_owned() } else { quote::quote(places_shown, source) },
+        close: false,
     };
     (grounded, context::besides(&places, source))
+}
+
+/// Returns what announces `text`, a part of the sentences at `places` that is no sentence: the line above its list, else
+/// its heading.
+fn announcement(text: &str, places: &[usize], source: &Source<'_>) -> Option<String> {
+    let place = places.first().filter(|_| !is_ended(text))?;
+    let line = source.sentences().get(*place)?.text.lines().next();
+    let line = line.filter(|line| line.ends_with(':') && !line.contains(text));
+    let heading = source.headings(*place).last().map(|one| one.text.trim_start_matches('#').trim());
+    line.or(heading).map(str::to_owned)
 }
 
 /// Returns whether `source` entails the self-contained `sentence` clause for clause.

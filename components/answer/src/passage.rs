@@ -1,6 +1,17 @@
 //! Passages that the knowledge base returns, and which of them to read.
 
+use std::ops::Range;
+
 use bulkhead_text::language;
+
+/// A sentence, a list item or a row of a table.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Item {
+    /// Where it is in its passage's text, in bytes.
+    pub range: Range<usize>,
+    /// Its nearness to the question: a cosine.
+    pub score: f32,
+}
 
 /// A part of a document.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -17,6 +28,8 @@ pub struct Passage {
     pub language: Option<String>,
     /// Calibrated relevance to the question, 0 to 1.
     pub score: f32,
+    /// Its items in order; empty if the knowledge base was searched by words alone.
+    pub items: Vec<Item>,
 }
 
 impl Passage {
@@ -34,24 +47,45 @@ impl Passage {
     }
 }
 
-/// A passage is dropped if the best one is this many times as relevant: its statements on other subjects could pass
-/// for answers.
+/// A passage without items is dropped if the best one is this many times as relevant: its statements on other subjects
+/// could pass for answers.
 const FAR_BEHIND: f32 = 10.0;
 
-/// Returns the passages to answer from, best first: those that reach `floor` and are not far behind the best, and of
-/// these the ones in `language`, if any. The second value says whether they are in that language.
-pub fn worth_reading(passages: Vec<Passage>, floor: f32, language: &str) -> (Vec<Passage>, bool) {
-    let mut passages: Vec<Passage> = passages
-        .into_iter()
-        .filter(|passage| passage.score >= floor && !passage.text.trim().is_empty())
-        .collect();
-    passages.sort_by(|one, other| other.score.total_cmp(&one.score));
+/// Returns the passages to answer from, best first: those of documents that reach `floor`, and of these the ones in
+/// `language`, if any. A passage is as relevant as the best one of its document. The second value says whether they
+/// are in that language.
+pub fn worth_reading(mut passages: Vec<Passage>, floor: f32, language: &str) -> (Vec<Passage>, bool) {
+    let relevance = |one: &Passage| {
+        let same = passages.iter().filter(|other| other.document == one.document);
+        same.map(|other| other.score).fold(one.score, f32::max)
+    };
+    let scores: Vec<f32> = passages.iter().map(relevance).collect();
+    passages.iter_mut().zip(scores).for_each(|(passage, score)| passage.score = score);
+    passages.retain(|passage| passage.score >= floor && !passage.text.trim().is_empty());
+    let by_items = passages.iter().any(|passage| !passage.items.is_empty());
+    if !by_items {
+        passages.sort_by(|one, other| other.score.total_cmp(&one.score));
+    }
     let (own, other): (Vec<_>, Vec<_>) =
         passages.into_iter().partition(|passage| passage.language().is_none_or(|code| code == language));
     let (mut read, is_own) = if own.is_empty() { (other, false) } else { (own, true) };
     let best = read.first().map_or(0.0, |best| best.score);
-    read.retain(|passage| passage.score * FAR_BEHIND >= best);
+    read.retain(|passage| by_items || passage.score * FAR_BEHIND >= best);
     (read, is_own)
+}
+
+/// Returns the passages of the first `limit` documents; with `one_each` only the first of each document.
+pub fn of_documents(passages: Vec<Passage>, limit: usize, one_each: bool) -> Vec<Passage> {
+    let mut documents: Vec<String> = Vec::new();
+    let is_read = |passage: &Passage| {
+        if documents.contains(&passage.document) {
+            return !one_each;
+        }
+        let is_open = documents.len() < limit;
+        documents.extend(is_open.then(|| passage.document.clone()));
+        is_open
+    };
+    passages.into_iter().filter(is_read).collect()
 }
 
 #[cfg(test)]
@@ -60,6 +94,7 @@ mod tests {
 
     fn passage(title: &str, language: &str, score: f32) -> Passage {
         Passage {
+            document: title.to_owned(),
             title: title.to_owned(),
             language: (!language.is_empty()).then(|| language.to_owned()),
             text: "Ein Reisepass kostet 70 Euro und ist zehn Jahre gültig.".to_owned(),
@@ -84,6 +119,22 @@ mod tests {
         let found = vec![passage("far", "de", 0.08), passage("near", "de", 0.2), passage("best", "de", 0.9)];
         assert_eq!(titles(&worth_reading(found, 0.0, "de").0), ["best", "near"]);
         assert_eq!(titles(&worth_reading(vec![passage("far", "de", 0.08)], 0.0, "de").0), ["far"]);
+    }
+
+    #[test]
+    fn items_keep_their_order_and_pages() {
+        let item = Item { range: 0..3, score: 0.9 };
+        let own = |document: &str, score| Passage {
+            document: document.to_owned(),
+            items: vec![item.clone()],
+            ..passage(document, "de", score)
+        };
+        let found = vec![own("far", 0.08), own("best", 0.9), own("far", 0.3), own("low", 0.01)];
+        let (read, _) = worth_reading(found, 0.1, "de");
+        assert_eq!(titles(&read), ["far", "best", "far"]);
+        assert_eq!(read.first().map(|one| one.score), Some(0.3));
+        assert_eq!(titles(&of_documents(read.clone(), 2, true)), ["far", "best"]);
+        assert_eq!(titles(&of_documents(read, 1, false)), ["far", "far"]);
     }
 
     #[test]

@@ -16,7 +16,12 @@ const SAID: &str = r#"{"sentences": [
 struct OnePassage;
 
 impl Host for OnePassage {
-    fn search(&self, _text: &str, _limit: u32, _category: Option<&str>) -> Result<Vec<Passage>, SearchError> {
+    fn find(
+        &self,
+        _texts: &[String],
+        _limit: u32,
+        _category: Option<&str>,
+    ) -> Result<Vec<Passage>, SearchError> {
         let text = "A passport costs 70 EUR. It is valid for ten years.".to_owned();
         let (document, title) = ("passport".to_owned(), "Passports".to_owned());
         Ok(vec![Passage { document, title, text, score: 1.0, ..Passage::default() }])

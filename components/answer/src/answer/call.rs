@@ -19,6 +19,8 @@ use crate::wording::{self, NoAnswer, PLACEHOLDER};
 
 /// Maximum number of characters read of a ticket, at its head and tail: ten pages.
 const MOST_READ: usize = 20_000;
+/// Maximum number of sentences of a ticket that are searched for.
+const MOST_SENTENCES: usize = 16;
 /// An answer in several languages must have at least one in this many of its characters in each.
 const LEAST_PART: usize = 4;
 
@@ -86,6 +88,14 @@ impl<'a, H: Host> Call<'a, H> {
     /// Returns whether the ticket has words.
     pub(super) fn has_words(&self) -> bool {
         has_words(&self.own)
+    }
+
+    /// Returns what is searched for: the ticket as a whole, then its sentences if it has several.
+    pub(super) fn texts(&self) -> Vec<String> {
+        let parts = sentences(&self.text).filter_map(|place| self.text.get(place)).map(str::trim);
+        let parts: Vec<&str> = parts.filter(|part| has_words(part)).take(MOST_SENTENCES).collect();
+        let parts = if parts.len() > 1 { parts } else { Vec::new() };
+        [self.text.as_str()].into_iter().chain(parts).map(str::to_owned).collect()
     }
 
     /// Asks the guard for its verdict on the ticket.

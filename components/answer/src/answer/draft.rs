@@ -7,7 +7,7 @@ use crate::answer_types::AnswerTypes;
 use crate::guard::{self, GuardFinding};
 use crate::llm::{self, LlmFallback};
 use crate::passage::Passage;
-use crate::statement::{Bounds, Grounded, Statement};
+use crate::statement::{Bounds, Grounded};
 use crate::{extractive, grounding};
 
 /// An answer reduced to the sentences that passages support.
@@ -46,7 +46,8 @@ impl<H: Host> Call<'_, H> {
             },
         };
         let statements = extractive::write(&self.text, passages, self.language, self.bounds());
-        Draft { failed, ..self.grounded(&statements, passages) }
+        let quoted = grounding::quoted(&statements, passages, self.language);
+        Draft { failed, ..self.assembled(quoted, statements.len()) }
     }
 
     /// Drafts the answer with the language model.
@@ -70,7 +71,8 @@ impl<H: Host> Call<'_, H> {
         let statements = llm::statements(&answer, redacted, passages)?;
         let written = statements.len();
         let statements = self.bounds().cut(statements);
-        let mut draft = self.grounded(&statements, passages);
+        let grounded = grounding::grounded(&statements, passages, self.language);
+        let mut draft = self.assembled(grounded, statements.len());
         if draft.lost_most_sentences() && llm::is_foreign(&statements, self.language) {
             return Err(LlmFallback::Foreign);
         }
@@ -82,15 +84,14 @@ impl<H: Host> Call<'_, H> {
         Ok(draft)
     }
 
-    fn grounded(&self, statements: &[Statement], passages: &[Passage]) -> Draft {
-        let sentences = grounding::grounded(statements, passages, self.language);
+    fn assembled(&self, sentences: Vec<Grounded>, written: usize) -> Draft {
         let limited = sentences.iter().any(|one| one.limited).then_some(GuardFinding::Heading);
         let qualified = sentences.iter().any(|one| one.qualified).then_some(GuardFinding::Qualified);
         let shown = sentences.iter().map(Grounded::shown).collect::<Vec<_>>().join("\n");
         let unanswered =
             (!AnswerTypes::of(&self.text).is_answered_by(&shown)).then_some(GuardFinding::Unanswered);
         let findings = limited.into_iter().chain(qualified).chain(unanswered).collect();
-        Draft { sentences, written: statements.len(), findings, failed: None }
+        Draft { sentences, written, findings, failed: None }
     }
 
     fn bounds(&self) -> Bounds {

@@ -38,8 +38,13 @@ impl Base {
 }
 
 impl Host for Base {
-    fn search(&self, text: &str, _limit: u32, category: Option<&str>) -> Result<Vec<Passage>, SearchError> {
-        self.asked.borrow_mut().push((text.to_owned(), category.map(str::to_owned)));
+    fn find(
+        &self,
+        texts: &[String],
+        _limit: u32,
+        category: Option<&str>,
+    ) -> Result<Vec<Passage>, SearchError> {
+        self.asked.borrow_mut().push((texts.join("|"), category.map(str::to_owned)));
         self.found.clone()
     }
 
@@ -64,6 +69,7 @@ fn passport() -> Passage {
                 .to_owned(),
         language: Some("de".to_owned()),
         score: 0.93,
+        items: Vec::new(),
     }
 }
 

@@ -6,23 +6,28 @@ use super::call::{Call, is_in};
 use super::draft::Draft;
 use super::{Error, Host, Outcome, Reply, SearchError, Strategy};
 use crate::guard::{self, GuardFinding};
-use crate::passage::{Passage, worth_reading};
+use crate::passage::{Passage, of_documents, worth_reading};
 use crate::publication::Record;
 use crate::references::referenced;
 use crate::statement::Grounded;
 use crate::wording::{self, NoAnswer};
+
+/// Passages that are searched for: several of a document may have its best items.
+const FOUND: u32 = 20;
 
 impl<H: Host> Call<'_, H> {
     /// Searches the knowledge base, drafts an answer and checks it.
     pub(super) fn written(&self) -> Result<Reply, Error> {
         let configuration = self.configuration;
         let category = configuration.by_category.then_some(self.request.category);
-        let found = match self.host.search(&self.text, configuration.limit, category) {
+        let found = match self.host.find(&self.texts(), FOUND.max(configuration.limit), category) {
             Ok(found) => found,
             Err(SearchError::Unavailable) => return Ok(self.none(&NoAnswer::Unavailable)),
             Err(SearchError::Failed(why)) => return Err(Error::Search(why)),
         };
         let (passages, own_language) = worth_reading(found, configuration.floor, self.language.code());
+        let by_model = self.policy.strategy == Strategy::Llm;
+        let passages = of_documents(passages, configuration.limit as usize, by_model);
         if passages.is_empty() {
             return Ok(self.none(&NoAnswer::Nothing));
         }

@@ -9,6 +9,7 @@ const COMPONENTS: &[(&str, &[&str])] = &[
     (
         "answer",
         &[
+            "bulkhead:answer/items@0.1.1",
             "bulkhead:answer/search@0.1.1",
             "bulkhead:host/guard@0.1.0",
             "bulkhead:host/llm@0.1.0",

@@ -135,3 +135,18 @@ fn contradicting_copy_blocks_publication() {
     assert_withheld(&about(&[copy("old", old), copy("new", new)], question), "eine andere Angabe");
     assert!(about(&[copy("old", old), copy("new", old)], question).auto_publish);
 }
+
+#[test]
+fn fragment_is_shown_below_its_heading() {
+    let text = "Hafen\n\nGebühren\n\nKajak: 13 Euro\nSegelboot: 40 Euro\n\nMitzubringen:\n- Ausweis\n- Foto\n\nBis bald.";
+    let item = |own: &str| {
+        let start = text.find(own).unwrap();
+        crate::passage::Item { range: start..start + own.len(), score: 0.9 }
+    };
+    let with = |own: &[&str]| Passage { items: own.iter().map(|own| item(own)).collect(), ..page(text) };
+    let reply = about(&[with(&["Kajak: 13 Euro", "Segelboot: 40 Euro"])], "Was zahlen Boote?");
+    assert_eq!(reply.response, "Gebühren: Kajak: 13 Euro\nSegelboot: 40 Euro [1]");
+    assert_eq!(reply.documents[0].quote, "Kajak: 13 Euro Segelboot: 40 Euro");
+    let reply = about(&[with(&["Foto"])], "Was brauche ich?");
+    assert_eq!(reply.response, "Mitzubringen: Foto [1]");
+}
