@@ -26,6 +26,7 @@ fn label(path: &[String]) -> String {
         ["services", name, rest] if !["apps", "captcha", "embedding", "status", "tickets"].contains(name) => {
             format!("services.NAME.{rest}")
         }
+        ["embedding", "keys", _, rest] => format!("embedding.keys.NAME.{rest}"),
         ["captcha", "sites", _, rest @ ..] => format!("captcha.sites.KEY.{}", rest.join(".")),
         other => other.join("."),
     }
