@@ -1,5 +1,7 @@
 //! Tests of items.
 
+#![allow(clippy::panic)]
+
 use super::*;
 
 /// Returns the texts of the items of `passage`.

@@ -56,7 +56,7 @@ async fn service_answers_beside_all_hostile_apps() {
     let apps = hostile();
     let tables: String = apps.iter().map(|(name, _)| table(name)).collect();
     let builder = TestHost::builder().config(&format!("{BESIDE}{tables}"));
-    let builder = apps.iter().fold(builder, |builder, (name, guest)| builder.app(*name, guest.component()));
+    let builder = apps.iter().fold(builder, |builder, (name, guest)| builder.app(name, guest.component()));
     let host = builder.start().await;
     let done = AtomicBool::new(false);
     let calls: Vec<_> = apps.iter().map(|(name, _)| (*name, AtomicU64::new(0))).collect();
