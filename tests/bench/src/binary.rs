@@ -61,7 +61,8 @@ impl Host {
     }
 }
 
-fn free_addresses() -> [SocketAddr; 2] {
+/// Two addresses that nobody listens at.
+pub fn free_addresses() -> [SocketAddr; 2] {
     // Both are held until both are known, so that they differ.
     let listeners = [(); 2].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap());
     listeners.map(|listener| listener.local_addr().unwrap())

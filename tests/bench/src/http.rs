@@ -37,16 +37,21 @@ pub fn measure(options: &Options, report: &mut Report) {
 
 /// What one server was measured at, turn by turn.
 #[derive(Default)]
-struct Turns(Vec<Timed>);
+pub struct Turns(Vec<Timed>);
 
-struct Figures {
-    rate: Vec<f64>,
-    p50: Vec<f64>,
-    processor: Vec<f64>,
+pub struct Figures {
+    pub rate: Vec<f64>,
+    pub p50: Vec<f64>,
+    pub processor: Vec<f64>,
 }
 
 impl Turns {
-    fn transpose(self) -> Figures {
+    /// Adds a turn.
+    pub fn push(&mut self, turn: Timed) {
+        self.0.push(turn);
+    }
+
+    pub fn transpose(self) -> Figures {
         let of = |figure: &dyn Fn(&Timed) -> f64| self.0.iter().map(figure).collect();
         Figures {
             rate: of(&|turn| turn.done.rate()),
@@ -75,7 +80,7 @@ fn turns(options: &Options, workers: usize, connections: usize) -> [Turns; 3] {
             };
             let turn = server.process().timed(|| load.run());
             if round > 0 {
-                turns.0.push(turn);
+                turns.push(turn);
             }
         }
     }

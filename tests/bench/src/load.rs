@@ -16,6 +16,9 @@ use tokio::{
 };
 use tokio_rustls::TlsConnector;
 
+/// What ends a body in chunks.
+const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
+
 /// What is sent, over how many connections, and for how long.
 pub struct Load<'a> {
     pub address: SocketAddr,
@@ -184,7 +187,10 @@ async fn ask(mut stream: Box<dyn ByteStream>, shared: Rc<Shared>, until: Instant
             }
         };
         let length = content_length(&buffer[..head]);
-        while buffer.len() < head + length {
+        let is_whole = |buffer: &[u8]| {
+            length.map_or_else(|| buffer.ends_with(LAST_CHUNK), |length| buffer.len() >= head + length)
+        };
+        while !is_whole(&buffer) {
             assert_ne!(stream.read_buf(&mut buffer).await.unwrap(), 0, "the server hung up");
         }
         let (head, body) = buffer.split_at(head);
@@ -192,9 +198,16 @@ async fn ask(mut stream: Box<dyn ByteStream>, shared: Rc<Shared>, until: Instant
     }
 }
 
-fn content_length(head: &[u8]) -> usize {
+/// The length that an answer declares; `None` for one in chunks, without trailers.
+fn content_length(head: &[u8]) -> Option<usize> {
     let head = std::str::from_utf8(head).unwrap();
-    let fields = head.lines().filter_map(|line| line.split_once(':'));
-    let mut lengths = fields.filter(|(name, _)| name.eq_ignore_ascii_case("content-length"));
-    lengths.next().expect("an answer with a length").1.trim().parse().unwrap()
+    let fields = || head.lines().filter_map(|line| line.split_once(':'));
+    let is_chunked = |(name, value): (&str, &str)| {
+        name.eq_ignore_ascii_case("transfer-encoding") && value.trim().eq_ignore_ascii_case("chunked")
+    };
+    if fields().any(is_chunked) {
+        return None;
+    }
+    let mut lengths = fields().filter(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+    Some(lengths.next().expect("an answer with a length").1.trim().parse().unwrap())
 }

@@ -6,6 +6,7 @@
 //! with them, one thread, on both sides of every ratio.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod apps;
 mod baseline;
 mod binary;
 mod calls;
@@ -39,8 +40,9 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 type Measure = fn(&Options, &mut Report);
 
 /// Every measure by the name that selects it.
-const MEASURES: [(&str, Measure); 18] = [
+const MEASURES: [(&str, Measure); 19] = [
     ("http", http::measure),
+    ("apps", apps::measure),
     ("calls", calls::measure),
     ("parsers", parsers::measure),
     ("captcha", captcha::measure),

@@ -14,6 +14,7 @@ Usage: bench [--quick] [--save FILE] [--compare FILE] [MEASURE]...
 
 Measures, all when none is named:
   http       a no-op component call through HTTP beside the same route in native Rust
+  apps       hello in Rust, JavaScript and Python through HTTP beside `wasmtime serve`
   calls      a no-op component call without HTTP
   parsers    parsers of what others send: a worst input of 1 MB beside one of 64 KB
   captcha    challenges and verifications beside a Node server with altcha-lib

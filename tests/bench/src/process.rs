@@ -64,6 +64,11 @@ impl Process {
         (Self(child), BufReader::new(output))
     }
 
+    /// Whether it has ended.
+    pub fn has_ended(&mut self) -> bool {
+        self.0.try_wait().unwrap().is_some()
+    }
+
     /// Its id.
     pub fn id(&self) -> u32 {
         self.0.id()
