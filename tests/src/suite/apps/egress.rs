@@ -48,6 +48,7 @@ pub(super) fn flooding(authority: &str, requests: usize) -> HttpGuest {
             (local.set $at (call $new-request (call $new-fields)))
             (drop (call $by (local.get $at) (i32.const 1) (i32.const 0) (i32.const 0) (i32.const 0)))
             (drop (call $to (local.get $at) (i32.const 1) (i32.const 1024) (i32.const {length})))
+            (drop (call $for (local.get $at) (i32.const 1) (i32.const 1100) (i32.const 1)))
             (call $send (local.get $at) (i32.const 0) (i32.const 0) (i32.const 128))
             (local.set $length (i32.sub (local.get $length) (i32.const 1)))
             (br_if $again (local.get $length)))
@@ -55,7 +56,8 @@ pub(super) fn flooding(authority: &str, requests: usize) -> HttpGuest {
          (local.set $body (call $respond (local.get $out) (i32.const 200) (call $new-fields)))
          (call $finish (call $open (local.get $body)) (local.get $body))"
     ));
-    guest.with_imports(OUTGOING).with_imports(outgoing::IMPORTS).with_data(1024, authority)
+    let guest = guest.with_imports(OUTGOING).with_imports(outgoing::IMPORTS);
+    guest.with_data(1024, authority).with_data(1100, "/")
 }
 
 #[tokio::test(flavor = "multi_thread")]
