@@ -2,12 +2,10 @@
 
 mod access;
 mod bodies;
-mod egress;
 mod hostile;
 mod keyvalue;
 mod link_shortener;
 mod linking;
-mod neighbours;
 mod outgoing;
 mod reload;
 mod rollout;

@@ -1,9 +1,12 @@
 //! Hostile apps, one test each.
 
+mod egress;
+mod neighbours;
+
 use super::*;
 
 /// Limits that are soon met.
-pub(super) const TIGHT: &str = "cpu_ms = 100\nstream_idle_ms = 300\nstream_ms = 4000\n\
+const TIGHT: &str = "cpu_ms = 100\nstream_idle_ms = 300\nstream_ms = 4000\n\
                      response_bytes = 65536\nlog_bytes_per_second = 4096";
 
 /// Gives the head of a response with these headers, as instructions.
@@ -13,7 +16,7 @@ const HEAD: &str = "
     (drop (call $write (local.get $stream) (i32.const 1024) (i32.const 5)))";
 
 /// A guest that gives the beginning of a response, and then runs `rest`.
-pub(super) fn begun(rest: &str) -> HttpGuest {
+fn begun(rest: &str) -> HttpGuest {
     HttpGuest::handling(&format!("{HEAD} {rest}")).with_data(1024, "begun")
 }
 

@@ -9,10 +9,10 @@ use bulkhead_tests::guests::OUTGOING;
 use futures_util::FutureExt as _;
 use tokio::net::TcpListener;
 
-use super::{
+use super::*;
+use crate::apps::{
     keyvalue,
     outgoing::{self, AS_ANSWERED, IS_DENIED, asking},
-    *,
 };
 
 /// Outgoing requests of the app that have ended so.

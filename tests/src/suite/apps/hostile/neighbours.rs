@@ -7,7 +7,6 @@ use serde_json::json;
 
 use super::{
     egress::{flooding, hoarding},
-    hostile::{TIGHT, begun},
     *,
 };
 
