@@ -84,7 +84,7 @@ fuzz *ARGS:
 arm *ARGS:
     @{{ setup }} arm "$@"
 
-# Make packages of one build in target/package: [archive|debian|image]... | --check
+# Make packages of one build in target/package: [archive|debian|image]... | aarch64 | --check
 package *ARGS: components
     @{{ setup }} package "$@"
 

@@ -1,39 +1,67 @@
-//! Runs `just arm`: tests of the embedding engine on 64-bit ARM, emulated by qemu on other machines.
+//! Builds for 64-bit ARM, and runs `just arm`: tests of the embedding engine, emulated by qemu on other machines.
 
-use crate::command::{Outcome, cargo, run};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::command::{Outcome, cargo, program, run};
 use crate::rustc::Rustc;
-use crate::target_std::{self, ARM};
+use crate::target_std::{self, ARM, Compiler};
 use crate::{apt, files, paths};
 
 /// The linker with its libraries, and the emulator.
 const PACKAGES: [&str; 3] = ["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "qemu-user"];
 /// Runs a program for ARM, with the cross compiler's libraries.
-const RUNNER: &str = "qemu-aarch64 -L /usr/aarch64-linux-gnu";
+const RUNNER: [&str; 3] = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"];
 
 /// Crates of the embedding engine.
 const CRATES: [&str; 3] = ["bulkhead-kernels", "bulkhead-tokenizers", "bulkhead-inference"];
 
-/// Builds the tests for ARM and runs those that `filters` name, or all.
-pub fn test(filters: &[String]) -> Outcome {
+/// Installs what builds for ARM, and returns the compiler.
+pub fn prepare() -> Outcome<Compiler> {
     if !apt::missing(&PACKAGES).is_empty() {
         apt::install("ARM", &PACKAGES)?;
     }
-    let compiler = target_std::find(Rustc::ask("rustc")?, ARM)?;
-    let mut command = cargo(["test", "--release", "--locked", "--lib", "--tests"]);
+    target_std::find(Rustc::ask("rustc")?, ARM)
+}
+
+/// Returns the folder of everything that is built for ARM.
+pub fn folder() -> PathBuf {
+    paths::target().join("arm")
+}
+
+/// Has a command of cargo build for ARM, with these flags of the compiler.
+pub fn cross(command: &mut Command, compiler: &Compiler, mut flags: Vec<String>) {
+    if let Some(sysroot) = &compiler.sysroot {
+        flags.push(format!("--sysroot={}", sysroot.display()));
+    }
     command
-        .args(CRATES.into_iter().flat_map(|name| ["-p", name]))
         .args(["--target", ARM.name, "--target-dir"])
-        .arg(paths::target().join("arm"))
-        .arg("--")
-        .args(filters)
+        .arg(folder())
         .current_dir(paths::workspace())
         .env("RUSTC", &compiler.rustc.program)
         .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc")
-        .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", RUNNER);
-    if let Some(sysroot) = &compiler.sysroot {
-        command.env("CARGO_ENCODED_RUSTFLAGS", format!("--sysroot={}", sysroot.display()));
+        .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", RUNNER.join(" "));
+    if !flags.is_empty() {
+        command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
     }
-    let kernels = paths::target().join("arm").join(ARM.name).join("release/kernels.txt");
+}
+
+/// Returns the command that runs a program for ARM here.
+pub fn emulated(binary: &Path) -> Command {
+    let [emulator, option, libraries] = RUNNER;
+    let mut command = program(emulator, [option, libraries]);
+    command.arg(binary);
+    command
+}
+
+/// Builds the tests for ARM and runs those that `filters` name, or all.
+pub fn test(filters: &[String]) -> Outcome {
+    let compiler = prepare()?;
+    let mut command = cargo(["test", "--release", "--locked", "--lib", "--tests"]);
+    command.args(CRATES.into_iter().flat_map(|name| ["-p", name]));
+    cross(&mut command, &compiler, Vec::new());
+    command.arg("--").args(filters);
+    let kernels = folder().join(ARM.name).join("release/kernels.txt");
     // The file does not exist before the first run.
     let _ = std::fs::remove_file(&kernels);
     run(&mut command)?;

@@ -33,7 +33,7 @@ Steps:
               examples in other languages into target/examples
   lint        install what `just lint` runs
   fuzz        run the fuzz targets of tests/fuzz: [TARGET|all] [SECONDS]
-  package     build the packages in target/package: [archive|debian|image]... | --check
+  package     build the packages in target/package: [archive|debian|image]... | aarch64 | --check
   arm         run the tests of the embedding engine on 64-bit ARM, emulated: [FILTER]...
 ";
 

@@ -33,14 +33,13 @@ pub(super) fn lay_out(release: &Release) -> Outcome {
     for (from, to) in COPIED {
         copy(&paths::workspace().join(from), &stage.join(to))?;
     }
-    let binary = release.binary.to_string_lossy();
     for (shell, to) in COMPLETIONS {
-        let script = capture(&mut program(&binary, ["completions", shell]))?;
+        let script = capture(release.command().args(["completions", shell]))?;
         files::write(&stage.join(to), script.as_bytes())?;
     }
     let pages = stage.join("share/man/man1");
     files::create_folder(&pages)?;
-    capture(program(&binary, ["man"]).arg(&pages))?;
+    capture(release.command().arg("man").arg(&pages))?;
     let documents = stage.join("share/doc/bulkhead");
     files::write(&documents.join("NOTICES.txt"), notices::write(release)?.as_bytes())?;
     let library = notices::of_library()?;
