@@ -1,4 +1,5 @@
-//! Items of a passage: its sentences, list items and table rows, each with a vector of its own.
+//! Items of a passage: its sentences, list items and table rows, each with a vector of its own, and its document's
+//! title.
 
 #[cfg(test)]
 mod tests;
@@ -20,7 +21,7 @@ const LONGEST_ORDINAL: usize = 2;
 /// A sentence, a list item or a row of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PassageItem {
-    /// Where it is in its passage's text, in bytes, without a list's mark.
+    /// Where it is in its passage's text, in bytes, without a list's mark; empty for the title.
     pub range: Range<usize>,
     /// The text that is embedded for it.
     pub content: String,
@@ -35,12 +36,14 @@ pub struct ScoredItem {
     pub score: f32,
 }
 
-/// Cuts the `passage` of a document with this title into items, in order. Headings are part of the items below them.
+/// Cuts the `passage` of a document with this title into items, in order, after the title. Headings are part of the
+/// items below them.
 pub(crate) fn items(title: &str, passage: &str) -> Vec<PassageItem> {
     let headings = chunk::headings(passage);
     let own = ranges(passage).into_iter();
     let own = own.filter(|range| !headings.iter().any(|heading| heading.contains(&range.start)));
-    own.map(|range| {
+    let titled = PassageItem { range: 0..0, content: title.to_owned() };
+    let own = own.map(|range| {
         let heading = chunk::above(passage, &headings, range.start).unwrap_or_default();
         let parts = [title].into_iter().chain(heading.split("\n\n"));
         let mut above: Vec<&str> = Vec::new();
@@ -51,8 +54,8 @@ pub(crate) fn items(title: &str, passage: &str) -> Vec<PassageItem> {
         }
         let own = text::one_line(passage.get(range.clone()).unwrap_or_default());
         PassageItem { range, content: format!("{}: {own}", above.join(" – ")) }
-    })
-    .collect()
+    });
+    [titled].into_iter().chain(own).collect()
 }
 
 /// Returns where the items of `passage` are: a line is no longer than an item, unless the next one continues it.
@@ -117,8 +120,19 @@ pub(crate) fn encode<'v>(items: impl IntoIterator<Item = (&'v PassageItem, Vec<f
     bytes
 }
 
-/// Returns the stored items with their nearness to the `questions`, which are directions of one length.
+/// Returns the nearness of the title of the `stored` items to a question; 0 without items.
+pub(crate) fn title_nearness(stored: &[u8], question: &[f32]) -> f32 {
+    let title = stored.get(..HEAD + question.len()).unwrap_or_default();
+    scored(title, &[question.to_vec()]).first().map_or(0.0, |title| title.score)
+}
+
+/// Returns the stored items with their nearness to the `questions`, which are directions of one length, without the
+/// title.
 pub(crate) fn score(stored: &[u8], questions: &[Vec<f32>]) -> Vec<ScoredItem> {
+    scored(stored, questions).into_iter().filter(|item| !item.range.is_empty()).collect()
+}
+
+fn scored(stored: &[u8], questions: &[Vec<f32>]) -> Vec<ScoredItem> {
     let Some(dims) = questions.first().map(Vec::len) else { return Vec::new() };
     let place = |bytes: &[u8]| {
         let bytes = bytes.first_chunk::<4>().map_or(u32::MAX, |bytes| u32::from_le_bytes(*bytes));

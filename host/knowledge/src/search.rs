@@ -30,9 +30,11 @@ const MAX_MATCHES: u32 = 1000;
 const RANK_OFFSET: f32 = 3.0;
 /// Weight of the rankings by nearness within one language; those by words and by nearness have 1.
 const LANGUAGE_WEIGHT: f32 = 0.5;
-/// Weight of the ranking by MaxSim.
-const MAX_SIM_WEIGHT: f32 = 2.0;
-/// How many passages are compared with the question word by word, however few are wanted.
+/// Weight of the ranking by MaxSim, or by nearness with the title.
+const COMPARED_WEIGHT: f32 = 2.0;
+/// What the title's nearness counts against the passage's. Chosen on other people's questions.
+const TITLE_WEIGHT: f32 = 0.5;
+/// How many passages are compared with the question once more, however few are wanted.
 const COMPARED: usize = 20;
 
 /// A question to the base.
@@ -159,7 +161,7 @@ async fn ranked(
     let (nearest, proposed) = tokio::join!(nearest, proposed);
     let (neighbours, worded) = (nearest?, evidence.rank(proposed?, CANDIDATES));
     let question_tokens = embedding.and_then(|embedding| QuestionTokens::new(embedding.tokens.as_ref()?));
-    let depth = if question_tokens.is_some() { limit.max(COMPARED) } else { limit };
+    let depth = if direction.is_some() { limit.max(COMPARED) } else { limit };
     let fused = fuse(&worded, &neighbours.rankings);
     let mut fused = if one_each { one_a_document(index, fused) } else { fused };
     fused.truncate(depth);
@@ -168,6 +170,9 @@ async fn ranked(
         snapshot.found(&numbers).await?.into_iter().map(|found| (found.number, found)).collect();
     let max_sim = max_sim(question_tokens, &numbers, &mut found).await?;
     add_ranking(&mut fused, &max_sim);
+    if let Some(direction) = direction.as_ref().filter(|_| max_sim.is_empty()) {
+        add_ranking(&mut fused, &with_title(&numbers, &found, direction));
+    }
     let model =
         direction.as_ref().and(index.header.provenance.as_ref()).map(|provenance| provenance.model.as_str());
     let parameters = Parameters::of(model);
@@ -254,13 +259,23 @@ async fn max_sim(
     tokio::task::spawn_blocking(compare).await.map_err(|fault| Error::Task(fault.to_string()))
 }
 
-/// Adds a ranking by `max_sim` to what is fused.
-fn add_ranking(fused: &mut [Fused], max_sim: &[Fused]) {
-    let mut ranking = max_sim.to_vec();
+/// Scores the passages by their nearness and that of their titles.
+fn with_title(numbers: &[i64], found: &HashMap<i64, FoundPassage>, direction: &[f32]) -> Vec<Fused> {
+    let score = |number: &i64| {
+        let vectors = &found.get(number)?.vectors;
+        let title = items::title_nearness(&vectors.items, direction);
+        Some((*number, cosine(&vectors.text, direction) + TITLE_WEIGHT * title))
+    };
+    numbers.iter().take(COMPARED).filter_map(score).collect()
+}
+
+/// Adds a ranking by `scores` to what is fused.
+fn add_ranking(fused: &mut [Fused], scores: &[Fused]) {
+    let mut ranking = scores.to_vec();
     best_first(&mut ranking);
     for (number, score) in fused.iter_mut() {
         let rank = ranking.iter().position(|(other, _)| other == number);
-        *score += rank.map_or(0.0, |rank| MAX_SIM_WEIGHT * vote(rank));
+        *score += rank.map_or(0.0, |rank| COMPARED_WEIGHT * vote(rank));
     }
     best_first(fused);
 }

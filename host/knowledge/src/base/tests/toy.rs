@@ -17,7 +17,7 @@ use crate::{
 pub(super) const DIMS: usize = 32;
 
 /// Counts letters: texts with the same words are alike. Its weights are named by what follows the last `/` of the model.
-/// Counts and limits passages, not their items, whose texts begin with a title and a colon.
+/// Counts and limits passages, not their items, whose texts are a title or begin with one and a colon.
 pub(super) struct Toy {
     pub model: &'static str,
     pub embedded: AtomicUsize,
@@ -78,7 +78,8 @@ impl Embedder for Toy {
 
     fn embed<'a>(&'a self, texts: Vec<String>) -> BoxFuture<'a, Result<Vec<Embedding>, String>> {
         Box::pin(async move {
-            let passages = texts.iter().filter(|text| !text.contains(": ")).count();
+            let is_passage = |text: &&String| text.contains(['.', '\n']) && !text.contains(": ");
+            let passages = texts.iter().filter(is_passage).count();
             let before = self.embedded.fetch_add(passages, Ordering::Relaxed);
             if before + passages > self.left {
                 return Err("the power went out".into());
