@@ -13,6 +13,8 @@ use crate::text;
 const ONE: f32 = 127.0;
 /// Bytes before an item's vector: where it begins and ends, 32 bits each, little-endian.
 const HEAD: usize = 8;
+/// Characters of a line at least that is cut off because it is long.
+const WRAPPED: usize = 50;
 /// Letters of an abbreviation before a number at most.
 const LONGEST_ABBREVIATION: usize = 4;
 /// Digits of an ordinal number at most.
@@ -88,11 +90,13 @@ fn unmarked(line: &str) -> &str {
     marks.iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line).trim_start()
 }
 
-/// Returns whether `next` is part of the sentence that `before` begins: it has a small letter, or the full stop is that
-/// of an abbreviation.
+/// Returns whether `next` is part of the sentence that `before` begins: a long line goes on with a small letter, or the
+/// full stop is that of an abbreviation.
 fn continues(before: &str, next: &str) -> bool {
     if next.starts_with(char::is_lowercase) {
-        return !before.ends_with(['.', '!', '?', ':']);
+        let is_wrapped =
+            before.lines().next_back().is_some_and(|line| line.chars().nth(WRAPPED - 1).is_some());
+        return is_wrapped && !before.ends_with(['.', '!', '?', ':']);
     }
     let word = before.strip_suffix('.').and_then(|rest| rest.rsplit([' ', '\n', '(', '.']).next());
     word.is_some_and(|word| {

@@ -34,8 +34,12 @@ fn lines_and_sentences_are_items() {
 fn abbreviations_and_wrapped_lines_stay_whole() {
     assert_eq!(texts("Boote bis ca. 5 Meter, z. B. Kajaks."), ["Boote bis ca. 5 Meter, z. B. Kajaks."]);
     assert_eq!(
-        texts("Der Steg ist\nim Winter zu. Im Mai\nöffnet er."),
-        ["Der Steg ist\nim Winter zu.", "Im Mai\nöffnet er."]
+        texts("Der Steg ist von November bis April wegen des Hochwassers\nzu. Im Mai öffnet er."),
+        ["Der Steg ist von November bis April wegen des Hochwassers\nzu.", "Im Mai öffnet er."]
+    );
+    assert_eq!(
+        texts("ab 24 Jahren: 37 Euro\nunter 24 Jahren: 22 Euro"),
+        ["ab 24 Jahren: 37 Euro", "unter 24 Jahren: 22 Euro"]
     );
     assert_eq!(texts("Geöffnet:\n- täglich\n- auch sonntags"), ["Geöffnet:", "täglich", "auch sonntags"]);
 }
