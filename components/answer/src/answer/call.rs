@@ -15,6 +15,7 @@ use super::{Error, Host, Outcome, Policy, Reply, Request};
 use crate::guard::{self, GuardFinding};
 use crate::publication::{Record, publish_blockers};
 use crate::references::Document;
+use crate::sentences::is_question;
 use crate::wording::{self, NoAnswer, PLACEHOLDER};
 
 /// Maximum number of characters read of a ticket, at its head and tail: ten pages.
@@ -90,11 +91,13 @@ impl<'a, H: Host> Call<'a, H> {
         has_words(&self.own)
     }
 
-    /// Returns what is searched for: the ticket as a whole, then its sentences if it has several.
+    /// Returns what is searched for: the ticket as a whole, then those of its sentences that ask, or all if none asks.
     pub(super) fn texts(&self) -> Vec<String> {
         let parts = sentences(&self.text).filter_map(|place| self.text.get(place)).map(str::trim);
-        let parts: Vec<&str> = parts.filter(|part| has_words(part)).take(MOST_SENTENCES).collect();
-        let parts = if parts.len() > 1 { parts } else { Vec::new() };
+        let parts: Vec<&str> = parts.filter(|part| has_words(part)).collect();
+        let asking: Vec<&str> = parts.iter().copied().filter(|part| is_question(part)).collect();
+        let parts = if asking.is_empty() { parts } else { asking };
+        let parts = parts.into_iter().filter(|part| *part != self.text.trim()).take(MOST_SENTENCES);
         [self.text.as_str()].into_iter().chain(parts).map(str::to_owned).collect()
     }
 

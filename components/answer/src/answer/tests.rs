@@ -115,6 +115,18 @@ fn search_uses_only_the_sender_s_text() {
 }
 
 #[test]
+fn questions_of_ticket_are_searched_for() {
+    let base = Base::new(&[passport()]);
+    ask(&base, "Ich fliege nach Bern. Was kostet ein Reisepass? Wo gibt es ihn?", "passports", "answer");
+    let searched = "Ich fliege nach Bern. Was kostet ein Reisepass? Wo gibt es ihn?|Was kostet ein Reisepass?|Wo gibt es ihn?";
+    assert_eq!(base.asked.borrow().first().unwrap().0, searched);
+    ask(&base, "Ich fliege nach Bern. Mein Reisepass ist alt.", "passports", "answer");
+    let searched =
+        "Ich fliege nach Bern. Mein Reisepass ist alt.|Ich fliege nach Bern.|Mein Reisepass ist alt.";
+    assert_eq!(base.asked.borrow().last().unwrap().0, searched);
+}
+
+#[test]
 fn search_may_skip_other_categories() {
     let configuration = Configuration { by_category: true, ..configuration() };
     let base = Base::new(&[passport()]);
