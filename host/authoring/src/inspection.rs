@@ -18,9 +18,11 @@ use crate::{
     sizes::{MemorySize, Sizes},
 };
 
+/// What texts for people have in place of a slot's id.
+const PLACEHOLDER: &str = "name";
 /// A slot that is granted nothing, for components that fit the world of no slot.
 const NOTHING_GRANTED: SlotSpec = SlotSpec {
-    id: SlotId::new("name"),
+    id: SlotId::new(PLACEHOLDER),
     service: "name",
     limits: &Limits::DEFAULT,
     grants: &[],

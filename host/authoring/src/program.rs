@@ -30,9 +30,11 @@ use crate::{
     fit::bare,
 };
 
+/// The id under which the log of such a component is attributed.
+const PLACEHOLDER: &str = "component";
 /// The slot of a component that fits the world of no slot.
 const UNBOUND: SlotSpec = SlotSpec {
-    id: SlotId::new("component"),
+    id: SlotId::new(PLACEHOLDER),
     service: "component",
     limits: &Limits::DEFAULT,
     grants: &[],

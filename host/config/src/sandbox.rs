@@ -132,7 +132,7 @@ impl Sandbox {
             calls: r
                 .key(
                     "calls",
-                    "Calls of all slots that run at once, those of apps that a reload adds included",
+                    "Calls of all slots that run at once, those that a reload adds included",
                 )
                 .default_text("what the slots need, and 64 more")
                 .optional_integer(1..=1_000_000),

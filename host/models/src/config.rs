@@ -46,7 +46,7 @@ pub enum ErrorForm {
 pub enum NamedModels {
     /// Those that are loaded.
     #[default]
-    Loaded,
+    Known,
     /// Any: the default model answers for those that are not loaded.
     Any,
 }
@@ -133,7 +133,7 @@ impl ServiceTable for EmbeddingSettings {
         const ERROR_FORMS: [(&str, ErrorForm); 2] =
             [("code", ErrorForm::Code), ("sentence", ErrorForm::Sentence)];
         const NAMED_MODELS: [(&str, NamedModels); 2] =
-            [("loaded", NamedModels::Loaded), ("any", NamedModels::Any)];
+            [("loaded", NamedModels::Known), ("any", NamedModels::Any)];
         const NORMALIZE: [(&str, NormalizeBy); 2] =
             [("model", NormalizeBy::Model), ("always", NormalizeBy::Always)];
         const DTYPES: [(&str, Dtype); 2] = [("int8", Dtype::Int8), ("float32", Dtype::Float32)];
@@ -208,7 +208,7 @@ impl ServiceTable for EmbeddingSettings {
                 .choice(&ERROR_FORMS, ErrorForm::Code),
             model_names: r
                 .key("model_names", "Models that a body may name; any: the default answers for unknown ones")
-                .choice(&NAMED_MODELS, NamedModels::Loaded),
+                .choice(&NAMED_MODELS, NamedModels::Known),
             token_ids: r
                 .key("token_ids", "Takes token ids of the model's own on `/v1/embeddings`")
                 .flag(false),

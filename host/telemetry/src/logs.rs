@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn json_fields_hide_outer_ones_and_are_escaped() {
+    fn json_fields_are_escaped_and_hide_others() {
         let text = written(LogFormat::Json, Level::INFO, || {
             let late = tracing::field::Empty;
             let outer = tracing::info_span!(target: "bulkhead", "request", id = "a\"b\\\n", n = 1, late);

@@ -34,7 +34,7 @@ fn models_are_found_by_name_or_id() {
 }
 
 #[test]
-fn only_the_hubs_own_weights_are_on_the_hub() {
+fn hub_has_its_own_weights_alone() {
     let on_hub: Vec<&str> = MODELS.iter().filter(|model| model.is_on_hub()).map(|model| model.name).collect();
     assert_eq!(on_hub, ["potion-base-8M", "all-MiniLM-L6-v2"]);
 }

@@ -163,7 +163,7 @@ fn cached_hub_models_are_listed_and_found() {
 }
 
 #[test]
-fn a_repack_has_an_id_of_its_own() {
+fn repack_has_its_own_id() {
     let (models, cache) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let (settings, original) = (hub_cache(cache.path()), "intfloat/multilingual-e5-small");
     // As versions left it that took the re-pack for the original.

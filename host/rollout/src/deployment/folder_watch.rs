@@ -257,7 +257,8 @@ impl<W: World> Deployment<W> {
         }
         let taken = self.ingest(wasm, &source, proof, HOST, &|_| {}).await;
         let taken = taken.map_err(|error| error.to_string())?.record;
-        let weight = Weight::new(watch_settings(&self.slot.settings()).weight).unwrap_or_default();
+        let watch = watch_settings(&self.slot.settings());
+        let weight = Weight::new(watch.weight).unwrap_or_default();
         let change = Change::Canary(Some(taken.id.to_string()), weight);
         let expected = Expected {
             generation: self.state().generation,

@@ -167,9 +167,9 @@ async fn begun(
 ) -> Result<(axum::http::Response<HyperOutgoingBody>, CallTask), AppError> {
     let head = tokio::select! {
         biased;
-        head = responded => head,
-        // Dropping the call ends it.
+        // Before a response that the guest gives to the part that it has read. Dropping the call ends it.
         () = too_large.notified() => return Err(AppError::body_too_large()),
+        head = responded => head,
     };
     match head {
         Ok(Ok(response)) => Ok((response, call)),

@@ -66,7 +66,7 @@ struct ProgressState {
     /// Whether the body of the response waits for the guest, not the guest for the client.
     waits_for_guest: bool,
     body: Option<BodyEnd>,
-    /// The status of the response; `None` as long as there is none, and for an error in its place.
+    /// The status of the response; `None` until there is one, and for an error in its place.
     status: Option<u16>,
     /// The compared fields of the response, each with its name.
     fields: Vec<(String, String)>,

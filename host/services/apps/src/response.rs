@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn body_that_guest_left_open_is_an_error() {
+    async fn body_left_open_is_an_error() {
         let (mut body, mut guest, progress) = body(100);
         write(&mut guest, "hello");
         assert_eq!(body.frame().await.unwrap().unwrap().into_data().unwrap(), "hello");

@@ -27,7 +27,7 @@ fn keeping() -> HttpGuest {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn app_keeps_values_in_a_store_that_it_lists() {
+async fn app_keeps_values_in_listed_store() {
     let host = hosting(&keeping(), &format!("keyvalue = ['links']\n{STORES}")).start().await;
     assert_eq!(get(&host, "/hello").await, (200, "kept".to_owned()));
     let set = "bulkhead_keyvalue_operations_total{operation=\"set\",outcome=\"ok\",slot=\"hello\"}";
@@ -36,7 +36,7 @@ async fn app_keeps_values_in_a_store_that_it_lists() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn store_that_app_does_not_list_is_refused() {
+async fn store_that_is_not_listed_is_refused() {
     let host = hosting(&keeping(), STORES).start().await;
     assert_eq!(get(&host, "/hello").await.0, 500);
     assert_calls(&host, "trap", 1.0).await;

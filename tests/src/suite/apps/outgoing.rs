@@ -73,7 +73,7 @@ async fn ungranted_request_is_denied() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn listed_origin_gets_requests_with_headers_of_the_host() {
+async fn listed_origin_gets_requests_with_host_headers() {
     let (authority, served) = server().await;
     let keys = format!(
         "outgoing = [{{ origin = 'http://{authority}', headers = {{ authorization = 'Bearer swordfish' }} }}]"

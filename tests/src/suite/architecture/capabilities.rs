@@ -57,7 +57,7 @@ fn every_interface_may_be_granted() {
 }
 
 #[test]
-fn a_stub_is_offered_by_grant_at_most() {
+fn stub_is_offered_by_grant_alone() {
     let stubs: Vec<&str> = list::capabilities().stubs().map(|stub| stub.name).collect();
     assert_eq!(stubs, list::spec().stubs);
     assert!(stubs.contains(&"wasi:filesystem/types") && stubs.contains(&"wasi:sockets/tcp"), "{stubs:?}");

@@ -131,7 +131,9 @@ fn named_slot_is_seen() {
 #[test]
 fn platform_names_no_table_of_a_service() {
     let spec = list::spec();
-    let tables: Vec<&str> = spec.tables.iter().map(|table| table.name).collect();
+    // The table of stores is that of a crate of the platform, which a service lists.
+    let tables: Vec<&str> =
+        spec.tables.iter().map(|table| table.name).filter(|table| *table != "keyvalue").collect();
     let sources = sources("host");
     let platform = crates::PLATFORM.map(|(folder, _)| folder);
     let without = sources.iter().filter(|source| !source.is_test() && is_of(source, &platform));

@@ -84,7 +84,7 @@ async fn request_beyond_an_idle_host_is_413() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn begun_work_goes_on_and_waiting_work_is_429() {
+async fn begun_work_goes_on_waiting_is_429() {
     let config =
         "request_timeout_seconds = 1\nthreads = 1\nmax_batch_size = 1000000\nqueue_texts = 1000000\n";
     let service = Service::start(config).await;

@@ -60,7 +60,7 @@ async fn several_aliases_name_one_model() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn original_of_a_repack_is_not_its_id() {
+async fn repack_does_not_have_the_originals_id() {
     let folder = TempDir::new().unwrap();
     let model = ToyModel::default().write(folder.path(), "multilingual-e5-small");
     // As a pull records it.

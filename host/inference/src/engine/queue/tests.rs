@@ -165,7 +165,7 @@ fn batch_yields_to_short_work_of_others() {
 
 /// A caller that always has short work does not keep a batch of another waiting: it has its share.
 #[test]
-fn batch_yields_as_long_as_others_are_due() {
+fn batch_yields_while_others_are_due() {
     let (queue, model) = (new_queue(1), Arc::new(faulty()));
     let _bulk = push_ready(&queue, BULK, &model, &[32; 100]);
     let running = batch(&queue, 32).running;

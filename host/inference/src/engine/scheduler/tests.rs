@@ -122,7 +122,7 @@ fn caller_without_work_keeps_its_time() {
 }
 
 #[test]
-fn short_work_precedes_long_work_of_its_caller() {
+fn short_work_precedes_its_callers_long_work() {
     let mut scheduler = Scheduler::new(Shares::default());
     for (work, tokens) in [("long", 5000), ("equal", 5000), ("short", 10)] {
         scheduler.push(slot(1), tokens, work);
@@ -144,7 +144,7 @@ fn short_work_precedes_long_work_of_its_caller() {
 }
 
 #[test]
-fn anonymous_callers_beyond_the_limit_share_a_place() {
+fn anonymous_callers_beyond_limit_share_a_place() {
     let mut scheduler = Scheduler::new(Shares::default());
     for id in 1..=MOST_CALLERS as u64 + 500 {
         scheduler.push(anonymous(id), 10, id);

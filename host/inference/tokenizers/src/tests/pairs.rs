@@ -66,7 +66,7 @@ fn pair_of_roberta_has_one_type() {
 }
 
 #[test]
-fn longer_text_of_a_pair_is_cut_first() {
+fn pairs_longer_text_is_cut_first() {
     let (_folder, [tokenizer, _]) = opened(of_bert());
     let (hello, world) = (plain(&tokenizer, "hello")[0], plain(&tokenizer, "world")[0]);
     let (four, six) = ("hello ".repeat(4), "world ".repeat(6));

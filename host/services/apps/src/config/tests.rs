@@ -23,7 +23,7 @@ fn apps(toml: &str) -> Vec<Arc<AppSettings>> {
 }
 
 #[test]
-fn app_has_its_own_keys_and_those_of_slots() {
+fn app_has_own_and_slot_keys() {
     let apps = apps(
         "[apps.hello]\ncomponent = 'hello.wasm'\npath_prefix = '/hello'\nhost = 'WWW.example.org'\n\
          strip_prefix = true\napi_keys = ['one']\ncors_origins = ['https://a.example']\nprobe = 'GET /health?a'\n\

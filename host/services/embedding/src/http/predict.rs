@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn inputs_are_a_text_a_pair_or_a_batch() {
+    fn inputs_are_text_pair_or_batch() {
         let text = Input::Text("a".to_owned());
         let pair = Input::Pair("a".into(), "b".to_owned());
         assert_eq!(read(r#"{"inputs":"a"}"#), Ok((vec![text.clone()], false)));

@@ -15,6 +15,12 @@ use super::EmbeddingTimes;
 /// Bounds of tokens a text.
 const TOKENS: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 4096.0, 8192.0];
 
+/// Values of `method`: of requests whose texts were embedded, and of all.
+const EMBEDDED: [&str; 2] = ["single", "batch"];
+const METHODS: [&str; 3] = ["single", "batch", "unknown"];
+/// Values of `err`.
+const FAILURES: [&str; 4] = ["overloaded", "unhealthy", "inference", "validation"];
+
 families! {
     TEI_COUNT: Kind::Counter, "te_request_count" ["method"] "",
         "Requests to embed one text (single) or several (batch); those that failed are unknown.";
@@ -60,7 +66,7 @@ impl MetricSet for TeiMetrics {
     const FAMILIES: &'static [&'static Family] = ALL;
 
     fn register(registry: &Registry) -> Result<Self> {
-        Ok(Self {
+        let metrics = Self {
             count: Series::register(&TEI_COUNT, registry)?,
             success: Series::register(&TEI_SUCCESS, registry)?,
             failure: Series::register(&TEI_FAILURE, registry)?,
@@ -70,7 +76,12 @@ impl MetricSet for TeiMetrics {
             inference: histogram(&TEI_INFERENCE, registry)?,
             length: histogram(&TEI_LENGTH, registry)?,
             waiting: Series::<Gauge, 0>::register(&TEI_WAITING, registry)?.get([]),
-        })
+        };
+        // At 0 from the start, so that a rate sees the first event.
+        METHODS.map(|method| metrics.count.get([method]));
+        EMBEDDED.map(|method| metrics.success.get([method]));
+        FAILURES.map(|failure| metrics.failure.get([failure]));
+        Ok(metrics)
     }
 }
 
