@@ -84,7 +84,7 @@ const COMMANDS: &[(&str, &str, Answer)] = &[
 ];
 
 /// Commands that do not end by themselves.
-const SERVING: [&str; 1] = ["serve"];
+const SERVING: [&str; 2] = ["run", "serve"];
 
 const YAML: &str = "\
 triage:

@@ -142,7 +142,7 @@ async fn configuration_is_shown_reloaded_and_undone() {
     let refused = ["admin", "audit", "--slot", "access"];
     let noted = async || done(&host, &refused).await.contains("GET /v1/audit from 127.0.0.1: unauthorized");
     eventually("the attempt is noted", noted).await;
-    fails(&host, operator::ADMIN, &["admin", "audit", "--slot", "nobody"], 2, "config, access").await;
+    fails(&host, operator::ADMIN, &["admin", "audit", "--slot", "nobody"], 1, "the slots are captcha").await;
     fails(&host, operator::ADMIN, &["config", "show", "--url", "http://127.0.0.1:1"], 6, "no answer from")
         .await;
     host.stop().await;
