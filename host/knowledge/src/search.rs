@@ -30,8 +30,10 @@ const MAX_MATCHES: u32 = 1000;
 const RANK_OFFSET: f32 = 3.0;
 /// Weight of the rankings by nearness within one language; those by words and by nearness have 1.
 const LANGUAGE_WEIGHT: f32 = 0.5;
-/// Weight of the ranking by MaxSim, or by nearness with the title.
-const COMPARED_WEIGHT: f32 = 2.0;
+/// Weight of the ranking by MaxSim.
+const MAX_SIM_WEIGHT: f32 = 2.0;
+/// Weight of the ranking by nearness with the title, where there is no MaxSim.
+const TITLED_WEIGHT: f32 = 1.0;
 /// What the title's nearness counts against the passage's. Chosen on other people's questions.
 const TITLE_WEIGHT: f32 = 0.5;
 /// How many passages are compared with the question once more, however few are wanted.
@@ -169,9 +171,9 @@ async fn ranked(
     let mut found: HashMap<i64, FoundPassage> =
         snapshot.found(&numbers).await?.into_iter().map(|found| (found.number, found)).collect();
     let max_sim = max_sim(question_tokens, &numbers, &mut found).await?;
-    add_ranking(&mut fused, &max_sim);
+    add_ranking(&mut fused, &max_sim, MAX_SIM_WEIGHT);
     if let Some(direction) = direction.as_ref().filter(|_| max_sim.is_empty()) {
-        add_ranking(&mut fused, &with_title(&numbers, &found, direction));
+        add_ranking(&mut fused, &with_title(&numbers, &found, direction), TITLED_WEIGHT);
     }
     let model =
         direction.as_ref().and(index.header.provenance.as_ref()).map(|provenance| provenance.model.as_str());
@@ -270,12 +272,12 @@ fn with_title(numbers: &[i64], found: &HashMap<i64, FoundPassage>, direction: &[
 }
 
 /// Adds a ranking by `scores` to what is fused.
-fn add_ranking(fused: &mut [Fused], scores: &[Fused]) {
+fn add_ranking(fused: &mut [Fused], scores: &[Fused], weight: f32) {
     let mut ranking = scores.to_vec();
     best_first(&mut ranking);
     for (number, score) in fused.iter_mut() {
         let rank = ranking.iter().position(|(other, _)| other == number);
-        *score += rank.map_or(0.0, |rank| COMPARED_WEIGHT * vote(rank));
+        *score += rank.map_or(0.0, |rank| weight * vote(rank));
     }
     best_first(fused);
 }
