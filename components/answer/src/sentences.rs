@@ -97,7 +97,8 @@ fn is_over_others(text: &str, sentence: &Sentence) -> bool {
     let alone = (first || above.ends_with("\n\n")) && (last || below.starts_with("\n\n")) && !(first && last);
     let stopped = line.ends_with(['.', '!', '…']) && !ends_with_date(line);
     let begins = line.chars().next().is_some_and(|first| !first.is_lowercase());
-    let short = line.chars().nth(LONGEST_HEADING).is_none() && !line.contains('\n');
+    let is_line = text.get(sentence.range.clone()).is_some_and(|own| !own.contains('\n'));
+    let short = line.chars().nth(LONGEST_HEADING).is_none() && is_line;
     alone && begins && short && !stopped && !is_item(line)
 }
 

@@ -16,21 +16,20 @@ pub fn reference(spec: &HostSpec) -> Vec<KeyDoc> {
 
 /// Merges the keys of a slot with defaults of its own into those of `slots.NAME`.
 fn merge_slots(docs: Vec<KeyDoc>) -> Vec<KeyDoc> {
-    let mut merged: Vec<KeyDoc> = Vec::with_capacity(docs.len());
-    for doc in docs {
-        let Some((slot, key)) = doc.path.strip_prefix("slots.").and_then(|rest| rest.split_once('.')) else {
-            merged.push(doc);
-            continue;
-        };
-        let common = format!("slots.NAME.{key}");
-        match merged.iter_mut().find(|known| known.path == common && known.unit == doc.unit) {
-            Some(known) => {
-                let default = known.default.split("; ").next().unwrap_or_default();
-                if default != doc.default {
-                    known.default = format!("{}; {slot}: {}", known.default, doc.default);
-                }
-            }
-            None => merged.push(doc),
+    let slot_key = |doc: &KeyDoc| -> Option<(String, String)> {
+        let (slot, key) = doc.path.strip_prefix("slots.")?.split_once('.')?;
+        (slot != "NAME").then(|| (slot.to_owned(), format!("slots.NAME.{key}")))
+    };
+    let common: Vec<(String, String)> = docs.iter().map(|doc| (doc.path.clone(), doc.unit.clone())).collect();
+    let is_common = |path: &String, doc: &KeyDoc| common.contains(&(path.clone(), doc.unit.clone()));
+    let is_own = |doc: &KeyDoc| slot_key(doc).is_some_and(|(_, path)| is_common(&path, doc));
+    let (own, mut merged): (Vec<KeyDoc>, Vec<KeyDoc>) = docs.into_iter().partition(is_own);
+    for doc in own {
+        let Some((slot, path)) = slot_key(&doc) else { continue };
+        let same = merged.iter_mut().find(|known| known.path == path && known.unit == doc.unit);
+        let Some(known) = same else { continue };
+        if known.default.split("; ").next() != Some(doc.default.as_str()) {
+            known.default = format!("{}; {slot}: {}", known.default, doc.default);
         }
     }
     merged

@@ -48,7 +48,7 @@ async fn distant_question_has_no_relevant_passage() {
     elsewhere[7] = 1.0;
     let far = Query { embedding: Some(elsewhere.into()), ..words("Was kostet ein Reisepass?") };
     let far = base.search(&far).await.unwrap();
-    assert_eq!(far[0].document, "pass");
+    assert!(far.iter().any(|passage| passage.document == "pass"), "{far:?}");
     assert!(far.iter().all(|passage| passage.score == 0.0), "{far:?}");
 }
 
