@@ -26,6 +26,7 @@ mod solve;
 mod start;
 mod status;
 mod swap;
+mod target;
 mod tickets;
 
 use std::process::ExitCode;

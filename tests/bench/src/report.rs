@@ -4,36 +4,11 @@ use std::fmt::Display;
 
 pub use bulkhead_tests::growth::median;
 
+pub use crate::target::Target;
 use crate::{baseline::RunFigures, options::Options};
 
 /// Width of a row's name.
 const NAME: usize = 46;
-
-/// What a figure should be.
-#[derive(Clone, Copy)]
-pub enum Target {
-    AtLeast(f64),
-    AtMost(f64),
-    None,
-}
-
-impl Target {
-    fn is_met(self, figure: f64) -> Option<bool> {
-        match self {
-            Self::AtLeast(least) => Some(figure >= least),
-            Self::AtMost(most) => Some(figure <= most),
-            Self::None => None,
-        }
-    }
-
-    fn text(self, digits: usize) -> String {
-        match self {
-            Self::AtLeast(least) => format!(">= {least:.digits$}"),
-            Self::AtMost(most) => format!("<= {most:.digits$}"),
-            Self::None => String::new(),
-        }
-    }
-}
 
 /// Things a second.
 #[derive(Clone, Default)]

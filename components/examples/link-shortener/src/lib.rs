@@ -49,7 +49,7 @@ pub struct Link<'l> {
 }
 
 impl<'l> Link<'l> {
-    /// Reads a link; `None` where the text is none.
+    /// Reads a link; `None` where the text has no address of the web.
     pub fn parse(text: &'l str) -> Option<Self> {
         let text = text.trim();
         let (is_secure, after) = match (text.strip_prefix("https://"), text.strip_prefix("http://")) {

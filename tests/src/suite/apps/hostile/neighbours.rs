@@ -45,7 +45,7 @@ fn hostile() -> Vec<(&'static str, HttpGuest)> {
 fn table(name: &str) -> String {
     format!(
         "[apps.{name}]\npath_prefix = '/{name}'\n{TIGHT}\ndeadline_ms = 1000\nmax_concurrent = 2\n\
-         shadow_calls = 0\noutgoing = ['http://127.0.0.1:1']\nkeyvalue = ['links']\n\
+         shadow_calls = 1\noutgoing = ['http://127.0.0.1:1']\nkeyvalue = ['links']\n\
          [apps.{name}.rollout]\ncircuit_failures = 0\n"
     )
 }
