@@ -59,10 +59,15 @@ hostile_guests! {
             ));
 
     /// Waits for one thing as often as the host looks at.
-    largest_poll: ends(500, "bad-answer"), polling(1000);
+    largest_poll: ends(500, "bad-answer"), polling(1000),
+        with { "sandbox.handles": "3000" };
+
+    /// Waits for it more often than it may hold handles.
+    poll_beyond_handles: ends(500, "memory-limit"), polling(1000);
 
     /// Waits for it once more.
-    too_large_poll: ends(500, "trap"), polling(1001);
+    too_large_poll: ends(500, "trap"), polling(1001),
+        with { "sandbox.handles": "3000" };
 
     /// Waits for nothing.
     empty_poll: ends(500, "trap"), polling(0);
