@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{Outcome, cargo, run};
+use crate::command::{Outcome, capture, cargo, run};
 use crate::manifest::{self, Names};
 use crate::rustc::Rustc;
 use crate::target_std::{self, Compiler, WEBASSEMBLY};
@@ -42,6 +42,32 @@ pub fn build() -> Outcome {
         sources.len(),
         compiler.rustc.release
     );
+    Ok(())
+}
+
+/// Builds Rust crates outside of the workspace, each into a component in its own folder. Needs no network: a crate without
+/// a lock file gets the workspace's, whose versions are here.
+pub fn build_outside(folders: &[String]) -> Outcome {
+    let _lock = files::lock(&paths::target())?;
+    let active = Rustc::ask("rustc")?;
+    let linkers = linkers(&active)?;
+    let compiler = target_std::find(active, WEBASSEMBLY)?;
+    let target = paths::target().join("outside");
+    for folder in folders.iter().map(Path::new) {
+        let manifest = folder.join("Cargo.toml");
+        let names = manifest::names(&files::read(&manifest)?)
+            .ok_or_else(|| format!("{} names no package", manifest.display()))?;
+        if !folder.join("Cargo.lock").is_file() {
+            files::copy_into(&paths::workspace().join("Cargo.lock"), folder)?;
+        }
+        let args = ["build", "--quiet", "--offline", "--release", "--target", WEBASSEMBLY.name];
+        let mut command = cargo(args);
+        command.arg("--target-dir").arg(&target).current_dir(folder);
+        use_compiler(&mut command, Vec::new(), &compiler, &linkers);
+        capture(&mut command)?;
+        let built = target.join(WEBASSEMBLY.name).join("release").join(format!("{}.wasm", names.library));
+        files::copy_into(&built, folder)?;
+    }
     Ok(())
 }
 
@@ -104,26 +130,31 @@ fn clear_for_new_compiler(rustc: &Rustc, guests: &Path) -> Outcome {
 /// built without LTO. Paths are mapped so that the bytes do not depend on the clone's path.
 fn cargo_rustc(source: &Source, compiler: &Compiler, linkers: &Path, guests: &Path) -> Command {
     let workspace = paths::workspace();
-    let mut flags = vec![
-        format!("-Clink-arg=--wasm-ld-path={}", linkers.join("gcc-ld/wasm-ld").display()),
-        format!("--remap-path-prefix={}=/bulkhead", workspace.display()),
-    ];
+    let mut remaps = vec![format!("--remap-path-prefix={}=/bulkhead", workspace.display())];
     if let Some(home) = paths::cargo_home() {
-        flags.push(format!("--remap-path-prefix={}=/cargo", home.display()));
-    }
-    if let Some(sysroot) = &compiler.sysroot {
-        flags.push(format!("--sysroot={}", sysroot.display()));
+        remaps.push(format!("--remap-path-prefix={}=/cargo", home.display()));
     }
     let mut command = cargo(["rustc", "--quiet", "--locked", "--profile", "guest"]);
     command
         .args(["--target", WEBASSEMBLY.name, "-p", &source.names.package])
         .args(["--lib", "--crate-type", "cdylib", "--target-dir"])
         .arg(guests)
-        .current_dir(workspace)
+        .current_dir(workspace);
+    use_compiler(&mut command, remaps, compiler, linkers);
+    command
+}
+
+/// Makes a command of cargo use this compiler, its std and the linker that makes a component, with more flags.
+fn use_compiler(command: &mut Command, more: Vec<String>, compiler: &Compiler, linkers: &Path) {
+    let mut flags = vec![format!("-Clink-arg=--wasm-ld-path={}", linkers.join("gcc-ld/wasm-ld").display())];
+    flags.extend(more);
+    if let Some(sysroot) = &compiler.sysroot {
+        flags.push(format!("--sysroot={}", sysroot.display()));
+    }
+    command
         .env("RUSTC", &compiler.rustc.program)
         .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linkers.join("wasm-component-ld"));
-    command
 }
 
 /// Copies a built component to its target, and returns whether it changed.

@@ -29,6 +29,7 @@ Usage: setup <STEP> [ARGUMENTS]
 
 Steps:
   components  find or build std for WebAssembly, then build every component into target/components
+  crates      build Rust crates outside of the workspace into components in their folders, without network: FOLDER...
   tests       install what the test suite drives: Chromium, PostgreSQL, npm and Python packages; then build the
               examples in other languages into target/examples
   lint        install what `just lint` runs
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
     let (step, rest) = arguments.split_first().map_or(("", &[][..]), |(step, rest)| (step.as_str(), rest));
     let outcome = match step {
         "components" => components::build(),
+        "crates" => components::build_outside(rest),
         "tests" => test_tools::install().and_then(|()| examples::build()),
         "lint" => lint::install(),
         "fuzz" => fuzz::fuzz(rest),
