@@ -181,7 +181,8 @@ async fn interrupted_import_is_resumed() {
     import(&url, &town(), &letters("letters", usize::MAX), ImportOptions::default()).await.unwrap();
     let many: Vec<_> =
         (0..200).map(|n| document(&format!("d{n}"), &format!("Titel {n}"), "Text.", &[])).collect();
-    let failed = import(&url, &many, &letters("letters", 150), ImportOptions::default()).await;
+    // Enough for the passages and items of one batch of 128 documents.
+    let failed = import(&url, &many, &letters("letters", 390), ImportOptions::default()).await;
     assert!(matches!(failed, Err(Error::Embedding(_))), "{failed:?}");
     postgres.crash();
     postgres.restart();
