@@ -3,18 +3,18 @@
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
+use std::{fs, path::Path};
 
-use anyhow::{anyhow, bail};
+use anyhow::{Context as _, anyhow, bail};
 use wit_component::{WitPrinter, semver_check};
-use wit_parser::{InterfaceId, PackageId, Resolve, WorldId, WorldItem, WorldKey};
+use wit_parser::{InterfaceId, PackageId, PackageName, Resolve, WorldId, WorldItem, WorldKey};
 
 use crate::signature::signature;
 
 /// Marks the packages of the old version while both are in one [`Resolve`].
 const OLD: &str = "old-";
 
-/// The comparison of the worlds of two packages.
+/// The comparison of the worlds of two packages, and of the interfaces that are in no world.
 #[derive(Debug, Default)]
 pub(crate) struct WitDifference {
     /// What a component that was built before lacks or has in another form, one line each.
@@ -26,7 +26,7 @@ pub(crate) struct WitDifference {
 /// Compares the packages in two folders or files.
 ///
 /// # Errors
-/// When one cannot be read, or they are different packages.
+/// When one cannot be read, they are different packages, or the old one has neither a world nor an interface.
 pub(crate) fn compare(old: &Path, new: &Path) -> anyhow::Result<WitDifference> {
     let ((mut both, old_package), (new, new_package)) = (read(old)?, read(new)?);
     let name = |resolve: &Resolve, id: PackageId| {
@@ -41,30 +41,44 @@ pub(crate) fn compare(old: &Path, new: &Path) -> anyhow::Result<WitDifference> {
         package.name.namespace.insert_str(0, OLD);
     }
     both.package_names = both.packages.iter().map(|(id, package)| (package.name.clone(), id)).collect();
-    let pairs = worlds(&new, new_package);
     let remap = both.merge(new)?;
+    let new_package =
+        *remap.packages.get(new_package.index()).context("the new package cannot be compared")?;
     for (_, package) in both.packages.iter_mut() {
         if let Some(name) = package.name.namespace.strip_prefix(OLD).map(str::to_owned) {
             package.name.namespace = name;
         }
     }
     let mut difference = WitDifference::default();
-    for (name, old) in worlds(&both, old_package) {
-        let new =
-            pairs.iter().find(|(new, _)| *new == name).and_then(|(_, id)| *remap.worlds.get(id.index())?);
-        match new {
-            Some(new) => compare_worlds(&both, &name, old, new, &mut difference)?,
+    compare_versions(&both, Some(old_package), Some(new_package), &mut difference);
+    let (before, after) = (worlds(&both, old_package), worlds(&both, new_package));
+    let (plain_before, plain_after) = (interfaces(&both, old_package), interfaces(&both, new_package));
+    if before.is_empty() && plain_before.is_empty() {
+        bail!("nothing to compare: {} has neither a world nor an interface", names.0.unwrap_or_default());
+    }
+    for (name, old) in &before {
+        match id_of(name, &after) {
+            Some(new) => compare_worlds(&both, name, *old, new, &mut difference)?,
             None => difference.breaks.push(format!("world {name}: it is gone")),
         }
     }
-    let known = worlds(&both, old_package);
-    let added = pairs.iter().filter(|(name, _)| !known.iter().any(|(known, _)| known == name));
+    let added = after.iter().filter(|(name, _)| id_of(name, &before).is_none());
     difference.additions.extend(added.map(|(name, _)| format!("world {name}")));
+    compare_interfaces(&both, &plain_before, &plain_after, &mut difference);
     Ok(difference)
+}
+
+/// Returns what has a name.
+fn id_of<I: Copy>(wanted: &str, named: &[(String, I)]) -> Option<I> {
+    named.iter().find(|(name, _)| name == wanted).map(|(_, id)| *id)
 }
 
 /// Reads a package with those that it uses.
 fn read(path: &Path) -> anyhow::Result<(Resolve, PackageId)> {
+    let is_wit = |entry: &fs::DirEntry| entry.path().extension().is_some_and(|kind| kind == "wit");
+    if fs::read_dir(path).is_ok_and(|entries| !entries.flatten().any(|entry| is_wit(&entry))) {
+        bail!("{} has no .wit file; name the folder of a package", path.display());
+    }
     let mut resolve = Resolve::default();
     let (package, _) = resolve
         .push_path(path)
@@ -72,12 +86,89 @@ fn read(path: &Path) -> anyhow::Result<(Resolve, PackageId)> {
     Ok((resolve, package))
 }
 
-/// Returns the worlds of a package that components implement, with their names.
+/// Returns the worlds of a package, with their names.
 fn worlds(resolve: &Resolve, package: PackageId) -> Vec<(String, WorldId)> {
     let Some(package) = resolve.packages.get(package) else { return Vec::new() };
-    let is_implemented = |id: WorldId| resolve.worlds.get(id).is_some_and(|world| !world.exports.is_empty());
-    let worlds = package.worlds.iter().filter(|(_, id)| is_implemented(**id));
-    worlds.map(|(name, id)| (name.clone(), *id)).collect()
+    package.worlds.iter().map(|(name, id)| (name.clone(), *id)).collect()
+}
+
+/// Returns the interfaces of a package, with their names, and whether a world of the package has each.
+fn interfaces(resolve: &Resolve, package: PackageId) -> Vec<(String, PlainInterface)> {
+    let Some(package) = resolve.packages.get(package) else { return Vec::new() };
+    let worlds: Vec<_> = package.worlds.values().filter_map(|id| resolve.worlds.get(*id)).collect();
+    let is_in_world = |wanted: InterfaceId| {
+        let mut items = worlds.iter().flat_map(|world| world.imports.values().chain(world.exports.values()));
+        items.any(|item| matches!(item, WorldItem::Interface { id, .. } if *id == wanted))
+    };
+    let full = |name: &str| format!("{}:{}/{name}", package.name.namespace, package.name.name);
+    let plain = |id: InterfaceId| PlainInterface { id, is_in_world: is_in_world(id) };
+    package.interfaces.iter().map(|(name, id)| (full(name), plain(*id))).collect()
+}
+
+/// An interface of a package, apart from its worlds.
+#[derive(Clone, Copy)]
+struct PlainInterface {
+    id: InterfaceId,
+    is_in_world: bool,
+}
+
+/// Compares the interfaces that are in no world of the old package.
+fn compare_interfaces(
+    resolve: &Resolve,
+    before: &[(String, PlainInterface)],
+    after: &[(String, PlainInterface)],
+    difference: &mut WitDifference,
+) {
+    for (name, old) in before.iter().filter(|(_, old)| !old.is_in_world) {
+        match id_of(name, after) {
+            Some(new) => {
+                let (changed, added) = interface_changes(resolve, name, old.id, new.id);
+                difference.breaks.extend(changed);
+                difference.additions.extend(added);
+            }
+            None => difference.breaks.push(format!("interface {name}: it is gone")),
+        }
+    }
+    let is_new = |name: &str, new: &PlainInterface| !new.is_in_world && id_of(name, before).is_none();
+    let added = after.iter().filter(|(name, new)| is_new(name, new));
+    difference.additions.extend(added.map(|(name, _)| format!("interface {name}")));
+}
+
+/// Adds a line where a package has a version that the one before does not fit: the numbers up to the first that is not
+/// zero differ.
+fn compare_versions(
+    resolve: &Resolve,
+    old: Option<PackageId>,
+    new: Option<PackageId>,
+    difference: &mut WitDifference,
+) {
+    let name = |id: Option<PackageId>| resolve.packages.get(id?).map(|package| &package.name);
+    let (Some(old), Some(new)) = (name(old), name(new)) else { return };
+    if track(old) != track(new) {
+        let line = format!("{old} has become {new}, which is another major version");
+        if !difference.breaks.contains(&line) {
+            difference.breaks.push(line);
+        }
+    }
+}
+
+/// Returns the numbers of a version that must be equal in two that fit each other.
+fn track(package: &PackageName) -> Option<String> {
+    let version = package.version.as_ref()?;
+    Some(match (version.major, version.minor, version.patch) {
+        _ if !version.pre.is_empty() => version.to_string(),
+        (0, 0, patch) => format!("0.0.{patch}"),
+        (0, minor, _) => format!("0.{minor}"),
+        (major, ..) => major.to_string(),
+    })
+}
+
+/// Returns the package of an interface that a world has.
+fn package_of(resolve: &Resolve, item: &WorldItem) -> Option<PackageId> {
+    match item {
+        WorldItem::Interface { id, .. } => resolve.interfaces.get(*id)?.package,
+        _ => None,
+    }
 }
 
 /// One import or export of a world: its name without version, and what it is.
@@ -118,6 +209,8 @@ fn compare_worlds(
         for entry in &before {
             match after.iter().find(|other| other.name == entry.name) {
                 Some(other) => {
+                    let packages = (package_of(resolve, entry.item), package_of(resolve, other.item));
+                    compare_versions(resolve, packages.0, packages.1, difference);
                     let (changed, added) = changes(resolve, entry, other);
                     breaks.extend(changed);
                     // A host may offer more functions than before; a component of before has no more than before.
