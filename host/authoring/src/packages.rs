@@ -184,12 +184,15 @@ fn is_named(wanted: &str, world: &World, package: &PackageName) -> bool {
 /// Writes files below a folder, which must not exist or be empty unless `replaces` is set.
 ///
 /// # Errors
-/// When the folder has files, or one cannot be written.
+/// When the folder has files or is one, or a file cannot be written.
 pub(crate) fn write<B: AsRef<[u8]>>(
     folder: &Path,
     files: impl IntoIterator<Item = (PathBuf, B)>,
     replaces: bool,
 ) -> anyhow::Result<usize> {
+    if folder.exists() && !folder.is_dir() {
+        bail!("{} is a file; name a folder", folder.display());
+    }
     let is_free = replaces
         || match fs::read_dir(folder) {
             Ok(mut entries) => entries.next().is_none(),

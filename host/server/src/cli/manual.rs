@@ -19,6 +19,7 @@ impl ManualArgs {
     pub(super) fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
         let Self { folder } = self;
         let cannot = || format!("cannot write manual pages to {}", folder.display());
+        anyhow::ensure!(folder.is_dir() || !folder.exists(), "{} is a file; name a folder", folder.display());
         if !folder.is_dir() {
             fs::create_dir(&folder).with_context(cannot)?;
         }

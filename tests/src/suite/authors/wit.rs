@@ -23,6 +23,10 @@ async fn exported_wit_is_complete() {
     let said = fails(folder.path(), &["wit", "export", "all"], 1).await;
     assert!(said.contains("all has files already"), "{said}");
     assert!(run(folder.path(), &["wit", "export", "all", "--force"]).await.succeeded());
+    let said = fails(folder.path(), &["wit", "export", "one/captcha.wit"], 1).await;
+    assert!(said.contains("captcha.wit is a file; name a folder"), "{said}");
+    let said = fails(folder.path(), &["man", "one/captcha.wit"], 1).await;
+    assert!(said.contains("captcha.wit is a file; name a folder"), "{said}");
     let said = fails(folder.path(), &["wit", "export", "other", "--world", "nothing"], 2).await;
     assert!(said.contains("there is no single world called nothing"), "{said}");
 }
