@@ -72,6 +72,11 @@ impl Mount {
 fn path_prefix(text: &str) -> Result<String, String> {
     match text {
         "/" => Ok(String::new()),
-        other => formats::path_prefix(other),
+        other => formats::path_prefix(other).map_err(|_| {
+            format!(
+                "must be / for all paths or like /shop, of letters, digits and -._~ and without a slash at the end, \
+                 not `{other}`"
+            )
+        }),
     }
 }

@@ -54,7 +54,7 @@ fn mounts_are_checked() {
         &host(),
         &[
             ("[apps.a]\ncpu_ms = 1", "apps.a.path_prefix: must be given, unless host or listen is"),
-            ("[apps.a]\npath_prefix = '/a/'", "line 2: apps.a.path_prefix: must be empty or like"),
+            ("[apps.a]\npath_prefix = '/a/'", "line 2: apps.a.path_prefix: must be / for all paths or"),
             (
                 "[apps.a]\npath_prefix = '/x'\n[apps.b]\npath_prefix = '/x'",
                 "apps.b: has the mount of apps.a; give one of them another path_prefix, host or listen",
