@@ -212,7 +212,13 @@ impl Remote {
             reqwest::Client::builder().timeout(TIMEOUT).connect_timeout(CONNECT_TIMEOUT).no_proxy();
         if let Some(file) = &self.ca {
             let pem = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
-            client = client.add_root_certificate(reqwest::Certificate::from_pem(&pem)?);
+            let found = reqwest::Certificate::from_pem_bundle(&pem).unwrap_or_default();
+            if found.is_empty() {
+                let text =
+                    format!("--ca: {} has no certificate in PEM; give that of the host's CA", file.display());
+                return Err(UsageError(text).into());
+            }
+            client = found.into_iter().fold(client, reqwest::ClientBuilder::add_root_certificate);
         }
         // Redirects are not followed, so that the token is sent to no other host.
         Ok(client.redirect(reqwest::redirect::Policy::none()).build()?)
@@ -234,6 +240,9 @@ impl Remote {
     }
 
     fn unreachable(&self, cause: String) -> RemoteError {
+        // What the TLS of this client says of an answer in plain HTTP.
+        let is_plain = cause.contains("InvalidContentType");
+        let cause = if is_plain { "the port does not speak TLS, so use http://".to_owned() } else { cause };
         RemoteError::Unreachable { url: self.url().to_owned(), cause }
     }
 }

@@ -43,3 +43,25 @@ async fn missing_host_gives_no_answer() {
     let asked = Launch::bulkhead(&["health", "--url", "http://127.0.0.1:9"]).finish().await;
     assert_eq!(asked.status.code(), Some(6), "{}", asked.stderr);
 }
+
+#[tokio::test]
+async fn plain_port_asked_over_tls_is_named() {
+    let folder = TempDir::new().unwrap();
+    let host = Launch::serve_with(folder.path(), SITE).ready().await;
+    let url = host.admin_url("").replace("http://", "https://");
+    let asked = Launch::bulkhead(&["health", "--url", &url]).finish().await;
+    assert_eq!(asked.status.code(), Some(6), "{}", asked.stderr);
+    assert!(asked.stderr.contains("does not speak TLS, so use http://"), "{}", asked.stderr);
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn authority_without_certificate_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("ca.pem");
+    std::fs::write(&file, "no certificate\n").unwrap();
+    let asked = Launch::bulkhead(&["health", "--url", "https://127.0.0.1:9", "--ca", file.to_str().unwrap()]);
+    let asked = asked.finish().await;
+    assert_eq!(asked.status.code(), Some(2), "{}", asked.stderr);
+    assert!(asked.stderr.contains("ca.pem has no certificate in PEM"), "{}", asked.stderr);
+}
