@@ -45,7 +45,7 @@ impl Bound {
 
 /// An address that cannot be listened on.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot listen on {address} (`{setting}`): {cause}; {}", advice(cause))]
+#[error("cannot listen on {address} (`{setting}`): {}; {}", reason(cause), advice(cause))]
 pub struct ListenError {
     /// The configuration key that names the address.
     pub setting: String,
@@ -53,6 +53,12 @@ pub struct ListenError {
     pub address: SocketAddr,
     /// Why not.
     pub cause: io::Error,
+}
+
+/// Returns the text of an error without the number of the operating system.
+fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split_once(" (os error ").map_or_else(|| text.clone(), |(reason, _)| reason.to_owned())
 }
 
 fn advice(error: &io::Error) -> &'static str {
@@ -119,6 +125,7 @@ mod tests {
         assert!(error.contains(&first.local_addr().to_string()), "{error}");
         assert!(error.contains("`services.things.listen`"), "{error}");
         assert!(error.contains("choose another port"), "{error}");
+        assert!(!error.contains("os error"), "{error}");
     }
 
     #[tokio::test]
