@@ -120,6 +120,7 @@ impl AppSettings {
         let Limits { cpu_ms, deadline, response_bytes, .. } = wanted.limits;
         let limits = Limits { cpu_ms, deadline, response_bytes, ..slot.limits.clone() };
         limits == wanted.limits
+            && slot.component == wanted.component
             && slot.models == wanted.models
             && slot.keyvalue == wanted.keyvalue
             && slot.watch == wanted.watch

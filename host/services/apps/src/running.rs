@@ -4,20 +4,25 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     net::SocketAddr,
     sync::Arc,
+    time::Duration,
 };
 
 use axum::Router;
-use bulkhead_config::slots::SlotId;
+use bulkhead_config::{
+    Config,
+    slots::{Limits, SlotId},
+};
 use bulkhead_runtime::{
     capabilities::{ConfigSecrets, SlotResources},
     engine::NoRoom,
     slots::Slot,
 };
-use bulkhead_service::{ServedAt, ServiceContext};
+use bulkhead_service::{ServedAt, ServiceContext, ServiceList};
+use tokio::time::timeout;
 
 use crate::{
     capability::HandleBytes,
-    config::{AppSettings, AppsSettings},
+    config::{AppSettings, AppsSettings, Mount},
     http::{self, App},
     instance::AppInstance,
     mounts::Mounts,
@@ -28,14 +33,21 @@ use crate::{
 
 /// The beginning of the names of checks of apps.
 const CHECK: &str = "app ";
+/// Longest wait for the calls of a slot that goes before its successor comes: longer than most calls.
+const ROOM_WAIT: Duration = Duration::from_secs(1);
 
 /// A listener of apps: the shared one, or one of their own with the key that names it first. With port 0, each app has one.
 type ListenerKey = Option<(SocketAddr, String)>;
+
+/// An app that is not served as it is configured, and why.
+type Fault = (SlotId, String);
 
 /// An app that runs.
 struct RunningApp {
     slot: Arc<Slot<AppInstance>>,
     settings: Arc<AppSettings>,
+    /// Where it was served last; `None` before it was.
+    served: Option<Mount>,
 }
 
 /// The apps that run. One task at a time changes them.
@@ -43,16 +55,16 @@ pub(crate) struct RunningApps {
     context: ServiceContext,
     clients: AppClients,
     apps: BTreeMap<SlotId, RunningApp>,
-    /// The entries of the host's routes, one for each listener.
-    entries: BTreeSet<String>,
+    /// The entries of the host's routes, one for each listener, with its address if it has one of its own.
+    entries: BTreeMap<String, Option<SocketAddr>>,
     /// What was wrong at the last attempt, so that it is logged once.
-    faults: Vec<(SlotId, String)>,
+    faults: Vec<Fault>,
 }
 
 impl RunningApps {
     pub(crate) fn new(context: ServiceContext) -> anyhow::Result<Self> {
         let clients = AppClients::new(&context)?;
-        Ok(Self { context, clients, apps: BTreeMap::new(), entries: BTreeSet::new(), faults: Vec::new() })
+        Ok(Self { context, clients, apps: BTreeMap::new(), entries: BTreeMap::new(), faults: Vec::new() })
     }
 
     /// Has exactly these apps run: adds, replaces and removes slots, routes and listeners. Apps that cannot run so are
@@ -60,12 +72,26 @@ impl RunningApps {
     /// settings.
     pub(crate) async fn apply(&mut self, wanted: &AppsSettings) -> bool {
         self.remove_unwanted(wanted).await;
-        let mut faults = Vec::new();
+        let (mut faults, mut sound) = (Vec::new(), Vec::new());
         for settings in &wanted.apps {
+            match check_mount(&self.context.config, self.context.services, settings) {
+                Ok(()) => sound.push(settings),
+                Err(error) => faults.push((settings.id(), error.to_string())),
+            }
+        }
+        let others: Vec<_> = sound.iter().copied().filter(|settings| !self.continues(settings)).collect();
+        if !others.is_empty() {
+            // What needs no other slot, such as a revoked key, does not wait until components are compiled.
+            self.update(&sound);
+            self.route(&mut Vec::new()).await;
+        }
+        for settings in others {
             if let Err(error) = self.set_app(settings).await {
                 faults.push((settings.id(), format!("{error:#}")));
             }
         }
+        // Again, because an app may have left the address that another one has not got before.
+        self.update(&sound);
         self.route(&mut faults).await;
         for (id, reason) in faults.iter().filter(|fault| !self.faults.contains(fault)) {
             tracing::error!(app = id.as_str(), reason, "the app is not served as it is configured");
@@ -80,48 +106,86 @@ impl RunningApps {
     async fn remove_unwanted(&mut self, wanted: &AppsSettings) {
         let is_wanted = |id: &SlotId| wanted.apps.iter().any(|settings| settings.id() == *id);
         let leaving: Vec<(SlotId, RunningApp)> = self.apps.extract_if(.., |id, _| !is_wanted(id)).collect();
-        self.leave(leaving).await;
+        self.leave(leaving, Duration::ZERO).await;
     }
 
-    /// Removes these apps' routes, and then their slots.
-    async fn leave(&mut self, leaving: Vec<(SlotId, RunningApp)>) {
+    /// Removes these apps' routes, and then their slots. Waits for the calls of each so long at most.
+    async fn leave(&mut self, leaving: Vec<(SlotId, RunningApp)>, wait: Duration) {
         if leaving.is_empty() {
             return;
         }
         // The faults of the others are reported when all are routed.
         self.route(&mut Vec::new()).await;
-        for (id, RunningApp { settings, slot }) in leaving {
+        for (id, RunningApp { settings, slot, .. }) in leaving {
             // The slot is freed with the last reference to it.
             drop(slot);
-            if let Some(freed) = self.context.retire_slot(id, settings.longest_call()).await {
+            let freed = self.context.retire_slot(id, settings.longest_call()).await;
+            if let Some(mut freed) = freed
+                && timeout(wait, &mut freed).await.is_err()
+            {
                 tokio::spawn(freed);
             }
             tracing::info!(app = id.as_str(), "the app is removed");
         }
     }
 
-    /// Has an app run under these settings: changes the one that runs, or adds a slot, which takes the place of the app's
-    /// former one.
-    async fn set_app(&mut self, settings: &Arc<AppSettings>) -> anyhow::Result<()> {
-        check_mount(&self.context, settings)?;
-        let id = settings.id();
-        if let Some(app) = self.apps.get_mut(&id).filter(|app| app.settings.continues_as(settings)) {
-            app.settings = Arc::clone(settings);
-            return Ok(());
+    /// Returns whether the slot of an app that runs goes on under these settings.
+    fn continues(&self, settings: &AppSettings) -> bool {
+        self.apps.get(&settings.id()).is_some_and(|app| app.settings.continues_as(settings))
+    }
+
+    /// Changes the settings of the apps whose slots go on under them.
+    fn update(&mut self, wanted: &[&Arc<AppSettings>]) {
+        for settings in wanted.iter().copied() {
+            let app = self.apps.get_mut(&settings.id());
+            if let Some(app) = app.filter(|app| app.settings.continues_as(settings)) {
+                app.settings = Arc::clone(settings);
+            }
         }
+    }
+
+    /// Has an app run under these settings in another slot, which takes the place of the app's former one.
+    async fn set_app(&mut self, settings: &Arc<AppSettings>) -> anyhow::Result<()> {
+        let id = settings.id();
         let added = match self.add(settings).await {
-            Err(error) if self.apps.contains_key(&id) && needs_more_calls(&error) => {
-                // Without room for both, the former one goes first.
-                let leaving: Vec<_> = self.apps.remove_entry(&id).into_iter().collect();
-                self.leave(leaving).await;
-                self.add(settings).await
+            Err(error) if self.apps.get(&id).is_some_and(|former| fits_after(&error, former)) => {
+                self.add_after_former(settings).await
             }
             added => added,
         };
         let slot = added?;
         tracing::info!(app = id.as_str(), "the app is added");
-        self.apps.insert(id, RunningApp { slot, settings: Arc::clone(settings) });
+        let served = self.apps.get(&id).and_then(|former| former.served.clone());
+        self.apps.insert(id, RunningApp { slot, settings: Arc::clone(settings), served });
         Ok(())
+    }
+
+    /// Adds a slot for which there is no room beside the app's former one, which goes first. If that one's calls have not
+    /// ended, it comes back.
+    async fn add_after_former(
+        &mut self,
+        settings: &Arc<AppSettings>,
+    ) -> anyhow::Result<Arc<Slot<AppInstance>>> {
+        let id = settings.id();
+        let former = self.apps.get(&id).map(|app| (Arc::clone(&app.settings), app.served.clone()));
+        let leaving: Vec<_> = self.apps.remove_entry(&id).into_iter().collect();
+        self.leave(leaving, ROOM_WAIT).await;
+        let added = self.add(settings).await;
+        if added.is_ok() {
+            return added;
+        }
+        if let Some((settings, served)) = former {
+            match self.add(&settings).await {
+                Ok(slot) => {
+                    self.apps.insert(id, RunningApp { slot, settings, served });
+                }
+                Err(error) => {
+                    let reason = format!("{error:#}");
+                    tracing::error!(app = id.as_str(), reason, "the app is gone until its calls have ended");
+                }
+            }
+        }
+        added
     }
 
     async fn add(&self, settings: &Arc<AppSettings>) -> anyhow::Result<Arc<Slot<AppInstance>>> {
@@ -130,29 +194,102 @@ impl RunningApps {
         context.replace_slot(app.slot.clone(), |resources| provide(context, app, clients, resources)).await
     }
 
-    /// Sets the routes of every listener. Reports the apps whose listener cannot be opened.
-    async fn route(&mut self, faults: &mut Vec<(SlotId, String)>) {
+    /// Sets the routes of every listener. Reports the apps whose listener cannot be opened; they stay where they were.
+    async fn route(&mut self, faults: &mut Vec<Fault>) {
+        let mut failed = self.open_listeners().await;
+        self.put_back(&failed);
+        let late = self.set_routes().await;
+        if self.put_back(&late) {
+            // The apps that were served nowhere are among the first ones.
+            self.set_routes().await;
+        }
+        failed.extend(late);
+        for (id, reason) in failed {
+            if !faults.iter().any(|(known, _)| *known == id) {
+                faults.push((id, reason));
+            }
+        }
+    }
+
+    /// Opens the listeners that are new, so that no app leaves its place for one that cannot be opened. Those at a port that
+    /// apps have are opened later: it may become free. Returns the apps of those that cannot be opened.
+    async fn open_listeners(&mut self) -> Vec<Fault> {
+        let mut failed = Vec::new();
+        for (listener, (mounts, ids)) in self.listeners() {
+            let (name, address) = (entry_name(&listener), address(&listener));
+            let port = address.map(|address| address.port()).filter(|port| *port != 0);
+            let is_held = self.entries.values().flatten().any(|known| port == Some(known.port()));
+            if is_held || self.entries.contains_key(&name) {
+                continue;
+            }
+            match self.set(&name, listener, mounts.router()).await {
+                Ok(()) => {
+                    self.entries.insert(name, address);
+                }
+                Err(error) => failed.extend(ids.into_iter().map(|id| (id, error.to_string()))),
+            }
+        }
+        failed
+    }
+
+    /// Sets the routes of every listener, and removes those without apps. Returns the apps whose listener cannot be opened.
+    async fn set_routes(&mut self) -> Vec<Fault> {
+        let listeners = self.listeners();
+        let names: BTreeSet<String> = listeners.keys().map(entry_name).collect();
+        let gone: Vec<String> = self.entries.keys().filter(|name| !names.contains(*name)).cloned().collect();
+        // First, so that an address is free for another listener.
+        for gone in gone {
+            if let Err(error) = self.context.routes.remove(NAME, &gone).await {
+                tracing::warn!(%error, "the routes of apps are not removed");
+            }
+            self.entries.remove(&gone);
+        }
+        let mut failed = Vec::new();
+        for (listener, (mounts, ids)) in listeners {
+            let (name, address) = (entry_name(&listener), address(&listener));
+            match self.set(&name, listener, mounts.router()).await {
+                Ok(()) => {
+                    self.entries.insert(name, address);
+                    self.note_served(&ids);
+                }
+                Err(error) => failed.extend(ids.into_iter().map(|id| (id, error.to_string()))),
+            }
+        }
+        failed
+    }
+
+    /// Returns the listeners that apps want, with their apps.
+    fn listeners(&self) -> BTreeMap<ListenerKey, (Mounts, Vec<SlotId>)> {
         let mut listeners: BTreeMap<ListenerKey, (Mounts, Vec<SlotId>)> = BTreeMap::new();
-        for (id, RunningApp { slot, settings }) in &self.apps {
+        for (id, RunningApp { slot, settings, .. }) in &self.apps {
             let app: &AppSettings = settings;
             let (mounts, ids) = listeners.entry(self.listener(app)).or_default();
             mounts.add(app.mount.clone(), http::router(App::new(Arc::clone(slot), settings)));
             ids.push(*id);
         }
-        let names: BTreeSet<String> = listeners.keys().map(entry_name).collect();
-        // First, so that an address is free for another listener.
-        for gone in self.entries.difference(&names) {
-            if let Err(error) = self.context.routes.remove(NAME, gone).await {
-                tracing::warn!(%error, "the routes of apps are not removed");
+        listeners
+    }
+
+    /// Notes that apps are served where their settings say.
+    fn note_served(&mut self, ids: &[SlotId]) {
+        for id in ids {
+            if let Some(app) = self.apps.get_mut(id) {
+                app.served = Some(app.settings.mount.clone());
             }
         }
-        for (listener, (mounts, ids)) in listeners {
-            let (name, router) = (entry_name(&listener), mounts.router());
-            if let Err(error) = self.set(&name, listener, router).await {
-                faults.extend(ids.into_iter().map(|id| (id, error.to_string())));
+    }
+
+    /// Gives apps the places back at which they were served last. Returns whether one of them has left its place.
+    fn put_back(&mut self, failed: &[Fault]) -> bool {
+        let mut has_left = false;
+        for (id, _) in failed {
+            let Some(app) = self.apps.get_mut(id) else { continue };
+            if let Some(served) = app.served.clone().filter(|served| *served != app.settings.mount) {
+                Arc::make_mut(&mut app.settings).mount = served;
+                has_left = true;
             }
         }
-        self.entries = names;
+        has_left
     }
 
     async fn set(
@@ -183,9 +320,16 @@ fn entry_name(listener: &ListenerKey) -> String {
     listener.as_ref().map_or_else(|| "shared".to_owned(), |(_, setting)| setting.clone())
 }
 
-/// Returns whether a slot was not added because slots that exist have the calls of the instance pool.
-fn needs_more_calls(error: &anyhow::Error) -> bool {
-    matches!(error.downcast_ref::<NoRoom>(), Some(NoRoom::Calls { .. }))
+/// Returns the address of a listener that is not the shared one.
+fn address(listener: &ListenerKey) -> Option<SocketAddr> {
+    listener.as_ref().map(|(address, _)| *address)
+}
+
+/// Returns whether a slot that was not added fits into the instance pool once an app's former slot is gone.
+fn fits_after(error: &anyhow::Error, former: &RunningApp) -> bool {
+    let Some(NoRoom::Calls { wanted, free }) = error.downcast_ref::<NoRoom>() else { return false };
+    let Limits { max_concurrent, shadow_calls, .. } = &former.settings.slot.limits;
+    free.saturating_add(*max_concurrent).saturating_add(*shadow_calls) >= *wanted
 }
 
 /// Adds to a slot's resources what an app provides to its guests.
@@ -205,9 +349,9 @@ pub(crate) fn provide(
 }
 
 /// Refuses an app below the paths of a service, which it would answer for in part.
-fn check_mount(context: &ServiceContext, app: &AppSettings) -> anyhow::Result<()> {
-    let (config, mount) = (&context.config, &app.mount);
-    for service in context.services {
+pub(crate) fn check_mount(config: &Config, services: ServiceList, app: &AppSettings) -> anyhow::Result<()> {
+    let mount = &app.mount;
+    for service in services {
         let name = service.spec().name;
         let settings = config.services.get(name);
         let base = service.page_entry(config).base_path;

@@ -1,9 +1,15 @@
 //! Apps that a reload adds, changes and removes.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::{
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+};
 
-use bulkhead_tests::host::CONFIG_FILE;
+use bulkhead_tests::host::{CONFIG_FILE, program};
 use serde_json::json;
+use tempfile::TempDir;
 
 use super::*;
 
@@ -55,6 +61,127 @@ async fn changed_app_goes_on() {
     // Another slot takes its place.
     reload(&host, &app("path_prefix = '/two'\nmemory_bytes = 1048576")).await;
     eventually("the app answers again", async || get(&host, "/two").await.0 == 200).await;
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn other_component_takes_the_place() {
+    let host = start("").await;
+    let one = written(&host, "one.wasm", &HttpGuest::answering(200, "one"));
+    let two = written(&host, "two.wasm", &HttpGuest::answering(200, "two"));
+    let garbage = host.folder().join("garbage.wasm");
+    std::fs::write(&garbage, "no component").unwrap();
+    let app = |component: &str| format!("[apps.one]\npath_prefix = '/one'\ncomponent = {component}\n");
+    reload(&host, &app(&one)).await;
+    eventually("the app answers", async || get(&host, "/one").await == (200, "one".to_owned())).await;
+    reload(&host, &app(&two)).await;
+    eventually("the other one answers", async || get(&host, "/one").await == (200, "two".to_owned())).await;
+    for name in ["nowhere.wasm", "garbage.wasm"] {
+        reload(&host, &app(&format!("'{}'", host.folder().join(name).display()))).await;
+        eventually("readiness says that the former one stays", async || {
+            let (status, checks) = readiness(&host).await;
+            let names = |reason: &str| name == "garbage.wasm" || reason.contains(name);
+            status == 200 && checks.iter().any(|(check, reason)| check == "slot one" && names(reason))
+        })
+        .await;
+        assert_eq!(get(&host, "/one").await, (200, "two".to_owned()), "{name}");
+        reload(&host, &app(&two)).await;
+        eventually("nothing is wrong", async || readiness(&host).await == (200, Vec::new())).await;
+    }
+    host.stop().await;
+}
+
+/// Writes a program into a folder that compiles as the host's does, once the file `gate` is there.
+fn gated_program(folder: &Path) -> PathBuf {
+    let (draft, path) = (folder.join("draft"), folder.join("compile"));
+    let gate = folder.join("gate");
+    let wait = format!("while [ ! -e {} ]; do /bin/sleep 0.02; done", gate.display());
+    std::fs::write(&draft, format!("#!/bin/sh\n{wait}\nexec {} \"$@\"\n", program().display())).unwrap();
+    std::fs::set_permissions(&draft, std::fs::Permissions::from_mode(0o755)).unwrap();
+    // A copy that this process never had open: else a child of another test may keep it from being run.
+    assert!(Command::new("/bin/cp").arg("-p").args([&draft, &path]).status().unwrap().success());
+    path
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn revoked_key_waits_for_no_compilation() {
+    let tools = TempDir::new().unwrap();
+    let (compile, gate) = (gated_program(tools.path()), tools.path().join("gate"));
+    std::fs::write(&gate, "").unwrap();
+    let builder = TestHost::builder().config(&format!("{ALONE}{}", operator::tokens()));
+    let builder = builder.compile_program(&compile).env("BULKHEAD_SANDBOX__CACHE", "false");
+    let host = builder.start().await;
+    let one = written(&host, "one.wasm", &HttpGuest::answering(200, "one"));
+    let other = written(&host, "other.wasm", &HttpGuest::answering(200, "other"));
+    let app =
+        |key: &str| format!("[apps.one]\npath_prefix = '/one'\ncomponent = {one}\napi_keys = ['{key}']\n");
+    let ask = async || answer(host.client().get(host.url("/one")).bearer_auth("former-key")).await.0;
+    reload(&host, &app("former-key")).await;
+    eventually("the app answers", async || ask().await == 200).await;
+    std::fs::remove_file(&gate).unwrap();
+    let added = format!("[apps.other]\npath_prefix = '/other'\ncomponent = {other}\n");
+    reload(&host, &format!("{}{added}", app("other-key"))).await;
+    eventually("the former key is refused", async || ask().await == 401).await;
+    assert_eq!(get(&host, "/other").await.0, 404, "the other app is not compiled yet");
+    std::fs::write(&gate, "").unwrap();
+    eventually("the other app answers", async || get(&host, "/other").await.0 == 200).await;
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn app_beyond_all_calls_goes_on() {
+    let sandbox = "[sandbox]\ncalls = 4\nmemory_bytes = 1048576\n";
+    let host = start(sandbox).await;
+    let component = written(&host, "one.wasm", &HttpGuest::answering(200, "one"));
+    let app = |calls: u64| {
+        format!(
+            "{sandbox}[apps.one]\npath_prefix = '/one'\ncomponent = {component}\nmax_concurrent = {calls}\n\
+             shadow_calls = 1\nmemory_bytes = 1048576\n"
+        )
+    };
+    reload(&host, &app(1)).await;
+    eventually("the app answers", async || get(&host, "/one").await.0 == 200).await;
+    reload(&host, &app(4)).await;
+    eventually("readiness names the key", async || {
+        let (_, checks) = readiness(&host).await;
+        checks.iter().any(|(check, reason)| check == "app one" && reason.contains("sandbox.calls"))
+    })
+    .await;
+    assert_eq!(get(&host, "/one").await, (200, "one".to_owned()));
+    // There is room for it in place of the former slot only.
+    reload(&host, &app(3)).await;
+    eventually("nothing is wrong", async || readiness(&host).await == (200, Vec::new())).await;
+    assert_eq!(get(&host, "/one").await, (200, "one".to_owned()));
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn app_without_its_listener_stays() {
+    let host = start("").await;
+    let component = written(&host, "one.wasm", &HttpGuest::answering(200, "one"));
+    let app = |keys: &str| format!("[apps.one]\npath_prefix = '/one'\ncomponent = {component}\n{keys}\n");
+    reload(&host, &app("")).await;
+    eventually("the app answers", async || get(&host, "/one").await.0 == 200).await;
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    // With the slot that goes on, and with another one.
+    for more in ["", "memory_bytes = 1048576"] {
+        reload(&host, &app(&format!("listen = '{address}'\n{more}"))).await;
+        eventually("readiness names the key", async || {
+            let (_, checks) = readiness(&host).await;
+            checks.iter().any(|(check, reason)| {
+                check == "app one" && reason.contains("apps.one.listen") && !reason.contains("os error")
+            })
+        })
+        .await;
+        assert_eq!(get(&host, "/one").await, (200, "one".to_owned()), "{more}");
+    }
+    drop(taken);
+    eventually("the app has moved", async || {
+        let there = host.client().get(format!("http://{address}/one")).send().await;
+        there.is_ok_and(|there| there.status() == 200) && get(&host, "/one").await.0 == 404
+    })
+    .await;
     host.stop().await;
 }
 

@@ -120,14 +120,13 @@ fn reference_has_rows_of_apps() {
 fn live_keys_continue_an_app() {
     let app = |more: &str| apps(&format!("[apps.a]\npath_prefix = '/a'\n{more}")).remove(0);
     let before = app("");
-    for live in
-        ["cpu_ms = 7", "deadline_ms = 7", "path_prefix = '/b'", "api_keys = ['x']", "component = 'x.wasm'"]
-    {
+    for live in ["cpu_ms = 7", "deadline_ms = 7", "path_prefix = '/b'", "api_keys = ['x']"] {
         let after =
             if live.starts_with("path") { apps(&format!("[apps.a]\n{live}")).remove(0) } else { app(live) };
         assert!(before.continues_as(&after), "{live}");
     }
     for other in [
+        "component = 'x.wasm'",
         "memory_bytes = 65536",
         "max_concurrent = 1",
         "probe = 'GET /'",
