@@ -106,12 +106,12 @@ pub trait Service: Send + Sync {
         capabilities
     }
 
-    /// Checks what the configuration names outside of itself, such as files, as the start would. It is called only where
-    /// the service is on. Returns warnings, each of which begins with its key.
+    /// Checks what the configuration names outside of its own table, such as files, as the start would. `services` are those
+    /// of the binary. It is called only where the service is on. Returns warnings, each of which begins with its key.
     ///
     /// # Errors
     /// Why the host would not start, and which setting to change.
-    fn check_files(&self, _config: &Config) -> anyhow::Result<Vec<String>> {
+    fn check_files(&self, _config: &Config, _services: ServiceList) -> anyhow::Result<Vec<String>> {
         Ok(Vec::new())
     }
 

@@ -96,7 +96,7 @@ fn check_files(distribution: &Distribution, config: &Config) -> anyhow::Result<V
     let mut warnings = Vec::new();
     for service in distribution.services {
         if config.services.get(service.spec().name).enabled {
-            warnings.extend(service.check_files(config)?);
+            warnings.extend(service.check_files(config, distribution.services)?);
         }
     }
     Ok(warnings)

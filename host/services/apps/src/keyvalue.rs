@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bulkhead_config::slots::Slot as SlotSettings;
+use bulkhead_config::{Config, slots::Slot as SlotSettings};
 use bulkhead_keyvalue::{KeyValue, KeyValueMetrics, KeyValueSettings, SlotKeyValue};
 use bulkhead_os::clock::HostClock;
 use bulkhead_runtime::capabilities::SlotResources;
@@ -19,6 +19,22 @@ pub(crate) async fn open(context: &ServiceContext) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Refuses a slot that lists a store which the configuration does not have.
+pub(crate) fn check(config: &Config, slot: &SlotSettings) -> anyhow::Result<()> {
+    if slot.keyvalue.is_empty() {
+        return Ok(());
+    }
+    let settings: &KeyValueSettings = config.table()?;
+    let is_unknown = |name: &&String| !settings.names().any(|known| known == name.as_str());
+    if let Some(unknown) = slot.keyvalue.iter().find(is_unknown) {
+        let key = slot.key("keyvalue");
+        anyhow::bail!(
+            "{key} names the store {unknown}, which does not exist; add [keyvalue.stores.{unknown}]"
+        );
+    }
+    Ok(())
+}
+
 /// Adds to a slot's resources the stores that its guests may open.
 pub(crate) fn provide(
     context: &ServiceContext,
@@ -28,14 +44,7 @@ pub(crate) fn provide(
     if slot.keyvalue.is_empty() {
         return Ok(());
     }
-    let settings: &KeyValueSettings = context.config.table()?;
-    let is_unknown = |name: &&String| !settings.names().any(|known| known == name.as_str());
-    if let Some(unknown) = slot.keyvalue.iter().find(is_unknown) {
-        let key = slot.key("keyvalue");
-        anyhow::bail!(
-            "{key} names the store {unknown}, which does not exist; add [keyvalue.stores.{unknown}]"
-        );
-    }
+    check(&context.config, slot)?;
     // Where a component is only checked, no store is open.
     if let Some(stores) = context.extensions.get::<KeyValue>() {
         let metrics = context.metrics.set::<KeyValueMetrics>()?.slot(slot.id());

@@ -17,7 +17,7 @@ use bulkhead_runtime::{
 };
 use bulkhead_service::{
     Close, CommandSpec, MetricRegistrar, PageEntry, PageGuide, Service, ServiceContext, ServiceFuture,
-    Started, check_component, not_owned,
+    ServiceList, Started, check_component, not_owned,
 };
 use futures_util::future::LocalBoxFuture;
 use tokio::{sync::watch, task::JoinHandle, time::timeout};
@@ -77,6 +77,17 @@ impl Service for AppsPlugin {
 
     fn add_capabilities(&self, capabilities: CapabilitySet) -> CapabilitySet {
         capabilities.with(HttpCapability).with(KeyValueCapability)
+    }
+
+    fn check_files(&self, config: &Config, services: ServiceList) -> anyhow::Result<Vec<String>> {
+        for slot in config.slots.each().filter(|slot| config.services.uses(&slot.spec)) {
+            keyvalue::check(config, slot)?;
+        }
+        for app in &config.table::<AppsSettings>()?.apps {
+            running::check_mount(config, services, app)?;
+            keyvalue::check(config, &app.slot)?;
+        }
+        Ok(Vec::new())
     }
 
     fn adds_slots(&self) -> bool {

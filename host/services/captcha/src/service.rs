@@ -22,7 +22,7 @@ use bulkhead_runtime::keys::MasterKey;
 use bulkhead_runtime::slots::SlotWorld;
 use bulkhead_service::{
     CommandSpec, MetricRegistrar, PageEntry, PageForm, PageGuide, SECRETS_DIR, ServedAt, Service,
-    ServiceContext, ServiceFuture, SharedDatabase, Started, check_component, not_owned,
+    ServiceContext, ServiceFuture, ServiceList, SharedDatabase, Started, check_component, not_owned,
 };
 use bulkhead_telemetry::metrics::{PoolStats, Times};
 
@@ -86,7 +86,7 @@ impl Service for CaptchaPlugin {
         capabilities.with(PowCapability).with(LedgerCapability)
     }
 
-    fn check_files(&self, config: &Config) -> anyhow::Result<Vec<String>> {
+    fn check_files(&self, config: &Config, _services: ServiceList) -> anyhow::Result<Vec<String>> {
         let files = WidgetFiles::configured(config.table::<Captcha>()?)?;
         Ok(files.as_ref().and_then(WidgetFiles::warning).into_iter().collect())
     }

@@ -115,6 +115,27 @@ algorithm = "SHA-256"
 }
 
 #[tokio::test]
+async fn check_refuses_what_apps_cannot_have() {
+    let folder = TempDir::new().unwrap();
+    for (app, reason) in [
+        (
+            "path_prefix = '/terminvereinbarung/api/2/a'",
+            "apps.a.path_prefix is inside /terminvereinbarung/api/2, which belongs to the service status",
+        ),
+        (
+            "path_prefix = '/a'\nkeyvalue = ['nowhere']",
+            "apps.a.keyvalue names the store nowhere, which does not exist",
+        ),
+    ] {
+        fs::write(folder.path().join("app.toml"), format!("[apps.a]\n{app}\n{SITE}")).unwrap();
+        let check = Launch::bulkhead(&["config", "check", "--config", "app.toml"]).in_folder(folder.path());
+        let finished = check.env("HOME", "/").finish().await;
+        assert_eq!((finished.status.code(), finished.stdout.as_str()), (Some(1), ""), "{reason}");
+        assert!(finished.stderr.contains(reason), "{reason}: {}", finished.stderr);
+    }
+}
+
+#[tokio::test]
 async fn check_of_good_file_writes_nothing() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("good.toml"), SITE).unwrap();
