@@ -127,7 +127,7 @@ async fn check_refuses_what_apps_cannot_have() {
             "apps.a.keyvalue names the store nowhere, which does not exist",
         ),
     ] {
-        fs::write(folder.path().join("app.toml"), format!("[apps.a]\n{app}\n{SITE}")).unwrap();
+        fs::write(folder.path().join("app.toml"), format!("[apps.a]\n{app}\n")).unwrap();
         let check = Launch::bulkhead(&["config", "check", "--config", "app.toml"]).in_folder(folder.path());
         let finished = check.env("HOME", "/").finish().await;
         assert_eq!((finished.status.code(), finished.stdout.as_str()), (Some(1), ""), "{reason}");
