@@ -35,6 +35,19 @@ async fn pages_of_listed_origins_may_call() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn options_without_page_reaches_the_app() {
+    let keys = "cors_origins = ['https://a.example']";
+    let host = hosting(&HttpGuest::answering(200, "hello"), keys).start().await;
+    let options = || host.client().request(reqwest::Method::OPTIONS, host.url("/hello"));
+    assert_eq!(answer(options()).await.1, "hello");
+    assert_eq!(answer(options().header("access-control-request-method", "PUT")).await.1, "hello");
+    let of_page = options().header("origin", "https://a.example").send().await.unwrap();
+    assert_eq!(of_page.headers()["access-control-allow-origin"], "https://a.example");
+    assert_eq!(of_page.text().await.unwrap(), "hello");
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn upgrade_is_not_offered() {
     let host = hosting(&HttpGuest::answering(200, "hello"), "").start().await;
     let request = host.client().get(host.url("/hello")).header("connection", "upgrade");

@@ -2,7 +2,15 @@
 
 use std::time::Duration;
 
-use axum::{Router, http::HeaderValue};
+use axum::{
+    Router,
+    extract::Request,
+    http::{
+        HeaderMap, HeaderValue, Method,
+        header::{ACCESS_CONTROL_REQUEST_METHOD, ORIGIN},
+    },
+    middleware::map_request,
+};
 use tower_http::cors::{AllowHeaders, AllowMethods, AllowOrigin, CorsLayer};
 
 /// How long a browser may cache the response to a preflight.
@@ -21,5 +29,29 @@ pub(super) fn with_cors(router: Router, origins: &[HeaderValue]) -> Router {
         .allow_methods(AllowMethods::mirror_request())
         .allow_headers(AllowHeaders::mirror_request())
         .max_age(PREFLIGHT);
-    router.layer(cors)
+    router.layer(map_request(restored)).layer(cors).layer(map_request(covered))
+}
+
+/// Marks an `OPTIONS` that is for the app, and goes as a `GET` past the layer that takes every `OPTIONS` for a preflight.
+#[derive(Clone, Copy)]
+struct Covered;
+
+async fn covered(mut request: Request) -> Request {
+    if request.method() == Method::OPTIONS && !is_preflight(request.headers()) {
+        *request.method_mut() = Method::GET;
+        request.extensions_mut().insert(Covered);
+    }
+    request
+}
+
+async fn restored(mut request: Request) -> Request {
+    if request.extensions_mut().remove::<Covered>().is_some() {
+        *request.method_mut() = Method::OPTIONS;
+    }
+    request
+}
+
+/// Returns whether an `OPTIONS` with these fields asks on behalf of a page, and not the app itself.
+fn is_preflight(headers: &HeaderMap) -> bool {
+    headers.contains_key(ORIGIN) && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }
