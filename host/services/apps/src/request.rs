@@ -40,6 +40,10 @@ pub(crate) fn for_guest(
     client: &Client,
     stripped: Option<&str>,
 ) -> Option<GuestRequest> {
+    // The target of `OPTIONS *`.
+    if !parts.uri.path().starts_with('/') {
+        return None;
+    }
     let path = match stripped {
         Some(prefix) => bulkhead_http::path::after_prefix(parts.uri.path(), prefix)?,
         None => parts.uri.path(),
@@ -167,13 +171,27 @@ mod tests {
     }
 
     fn asked(target: &str, fields: &[(&'static str, &'static str)], stripped: Option<&str>) -> GuestRequest {
+        tried(target, fields, stripped).unwrap()
+    }
+
+    fn tried(
+        target: &str,
+        fields: &[(&'static str, &'static str)],
+        stripped: Option<&str>,
+    ) -> Option<GuestRequest> {
         let mut request = Request::get(target);
         for (name, value) in fields {
             request = request.header(*name, *value);
         }
         let (parts, ()) = request.body(()).unwrap().into_parts();
         let body = IncomingBody::new(Body::empty(), 0, Arc::new(CallProgress::new()));
-        for_guest(parts, body, &client(), stripped).unwrap()
+        for_guest(parts, body, &client(), stripped)
+    }
+
+    #[test]
+    fn target_without_path_is_refused() {
+        assert!(tried("*", &[], None).is_none());
+        assert_eq!(asked("http://x", &[], None).uri().path(), "/");
     }
 
     #[test]

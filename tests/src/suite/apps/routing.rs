@@ -49,6 +49,18 @@ async fn routes_of_services_win_under_shorter_prefix() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn target_without_path_is_refused() {
+    let config = format!("{ALONE}[apps.root]\npath_prefix = '/'\n");
+    let host = TestHost::builder().config(&config).app("root", path().component()).start().await;
+    for method in ["GET", "OPTIONS"] {
+        let mut socket = connected(&host, &format!("{method} * HTTP/1.1\nhost: x\n\n")).await;
+        let answer = read_until(&mut socket, "bad-target").await;
+        assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+    }
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn prefix_is_stripped_where_asked() {
     let host = hosting(&path(), "").start().await;
     assert_eq!(get(&host, "/hello/a%2fb?c=d").await.1, "/hello/a%2fb?c=d");
