@@ -5,11 +5,11 @@ mod cors;
 mod error;
 mod upgrade;
 
-use std::sync::Arc;
+use std::{convert::Infallible, sync::Arc};
 
 use axum::{
     Extension, Router,
-    body::Body,
+    body::{Body, Bytes},
     extract::{Request, State},
     http::{Method, StatusCode, header::AUTHORIZATION},
     response::{IntoResponse, Response},
@@ -26,7 +26,7 @@ use bulkhead_runtime::{
     keys::ApiKeys,
     slots::Slot,
 };
-use futures_util::FutureExt as _;
+use futures_util::{FutureExt as _, stream};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use tokio::sync::{Notify, oneshot};
@@ -222,11 +222,20 @@ async fn passed_on(
     let known = declared.filter(|_| has_body);
     let mut body = GuestBody::new(body, progress, limit, known, call).with_digest(is_copied);
     if has_body {
+        // What runs a guest may answer so for a fault of the guest's own, and say nothing.
+        if parts.status == StatusCode::INTERNAL_SERVER_ERROR && !body.has_begun().await {
+            return Err(AppError::GUEST);
+        }
         return Ok(Response::from_parts(parts, Body::new(body)));
     }
     // The guest writes a body all the same, which nobody gets.
     tokio::spawn(async move { while let Some(Ok(_)) = body.frame().await {} });
-    Ok(Response::from_parts(parts, Body::empty()))
+    Ok(Response::from_parts(parts, without_length()))
+}
+
+/// Returns an empty body of no known length: the host gives a response no `Content-Length` that its guest has not given.
+fn without_length() -> Body {
+    Body::from_stream(stream::empty::<Result<Bytes, Infallible>>())
 }
 
 fn bad_answer(reason: &str) -> EndedCall {

@@ -15,6 +15,7 @@ use axum::{
 };
 use bulkhead_runtime::invoke::{EndedCall, Outcome};
 use http_body::{Body as HttpBody, Frame};
+use http_body_util::BodyExt as _;
 use sha2::{Digest as _, Sha256};
 use wasmtime_wasi_http::{Error, p2::body::HyperOutgoingBody};
 
@@ -54,6 +55,8 @@ pub(crate) struct GuestBody {
     declared: Option<u64>,
     /// The digest of what has been sent, where it is compared with another version's.
     digest: Option<Sha256>,
+    /// The first piece, where it has been awaited before the client gets the head.
+    first: Option<Frame<Bytes>>,
     /// Ends the call when dropped; `None` once the body has ended.
     call: Option<CallTask>,
 }
@@ -67,13 +70,25 @@ impl GuestBody {
         declared: Option<u64>,
         call: CallTask,
     ) -> Self {
-        Self { inner, progress, limit, sent: 0, declared, digest: None, call: Some(call) }
+        Self { inner, progress, limit, sent: 0, declared, digest: None, first: None, call: Some(call) }
     }
 
     /// Has the digest of the body computed, if it is compared with another version's.
     pub(crate) fn with_digest(mut self, is_compared: bool) -> Self {
         self.digest = is_compared.then(Sha256::new);
         self
+    }
+
+    /// Waits for the first piece with bytes or trailers, which is kept. Returns whether there is one; if not, the body has
+    /// ended.
+    pub(crate) async fn has_begun(&mut self) -> bool {
+        while let Some(Ok(frame)) = self.frame().await {
+            if frame.data_ref().is_none_or(|data| !data.is_empty()) {
+                self.first = Some(frame);
+                return true;
+            }
+        }
+        false
     }
 
     /// Records the end of the body. The call ends with it, or goes on alone.
@@ -134,6 +149,9 @@ impl HttpBody for GuestBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, IncompleteBody>>> {
         let this = &mut *self;
+        if let Some(first) = this.first.take() {
+            return Poll::Ready(Some(Ok(first)));
+        }
         if this.progress.has_failed() && this.call.is_some() {
             return Poll::Ready(Some(Err(this.fail(BodyEnd::Aborted))));
         }
@@ -153,14 +171,14 @@ impl HttpBody for GuestBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
+        self.first.is_none() && self.inner.is_end_stream()
     }
 }
 
 impl Drop for GuestBody {
     fn drop(&mut self) {
         // What sends a body of a known length does not ask for its end.
-        if self.inner.is_end_stream() || self.declared == Some(self.sent) {
+        if self.is_end_stream() || self.first.is_none() && self.declared == Some(self.sent) {
             self.end(BodyEnd::Complete);
         }
     }
@@ -171,7 +189,6 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::panic)]
 
     use futures_util::FutureExt as _;
-    use http_body_util::BodyExt as _;
     use wasmtime_wasi_http::p2::body::{HostOutgoingBody, StreamContext};
 
     use super::*;
@@ -224,6 +241,24 @@ mod tests {
         progress.set_guest(GuestState::Returned);
         body.frame().await.unwrap().unwrap_err();
         assert_eq!(end_of(&progress), Some(BodyEnd::Unfinished));
+    }
+
+    #[tokio::test]
+    async fn first_piece_is_kept() {
+        let (mut body, mut guest, _progress) = body(100);
+        write(&mut guest, "hello");
+        assert!(body.has_begun().await);
+        guest.finish(None).unwrap();
+        assert!(!body.is_end_stream(), "the first piece is to come");
+        assert_eq!(body.collect().await.unwrap().to_bytes(), "hello");
+    }
+
+    #[tokio::test]
+    async fn empty_body_has_not_begun() {
+        let (mut body, guest, progress) = body(100);
+        guest.finish(None).unwrap();
+        assert!(!body.has_begun().await);
+        assert_eq!(end_of(&progress), Some(BodyEnd::Complete));
     }
 
     #[tokio::test]

@@ -79,9 +79,26 @@ async fn head_has_no_body_and_ends_well() {
     let host = hosting(&HttpGuest::answering(200, "hello"), "").start().await;
     let answer = host.client().head(host.url("/hello")).send().await.unwrap();
     assert_eq!(answer.status(), 200);
+    assert!(!answer.headers().contains_key("content-length"), "the guest gives none");
     assert_eq!(answer.text().await.unwrap(), "");
     host.assert_at_rest().await;
     assert_calls(&host, "ok", 1.0).await;
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn failure_without_body_is_guest_error() {
+    let guest = HttpGuest::handling(
+        "(local.set $body (call $respond (local.get $out) (i32.const 500) (call $new-fields)))
+         (call $finish (call $open (local.get $body)) (local.get $body))",
+    );
+    let host = hosting(&guest, "").start().await;
+    let (status, text) = get(&host, "/hello").await;
+    assert_eq!((status, code(&text).as_str()), (500, "guest-error"));
+    assert_calls(&host, "guest-error", 1.0).await;
+    host.stop().await;
+    let host = hosting(&HttpGuest::answering(500, "its own"), "").start().await;
+    assert_eq!(get(&host, "/hello").await, (500, "its own".to_owned()));
     host.stop().await;
 }
 
