@@ -33,3 +33,4 @@ mod request_id;
 mod settings;
 mod stream;
 pub mod tls;
+pub mod unknown_length;

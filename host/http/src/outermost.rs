@@ -23,7 +23,7 @@ use super::{
     compression,
     error::{self, HostError},
     forwarded::{self, Proxies},
-    head_fields, host_field, request_id,
+    head_fields, host_field, request_id, unknown_length,
 };
 
 /// What the layer uses.
@@ -99,7 +99,7 @@ where
                 Ok(called) => answered(called).await,
                 Err(refused) => refused,
             };
-            let mut response = entry.record(response);
+            let mut response = entry.record(unknown_length::without_length(response));
             response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
             id.add_to(&mut response);
             Ok::<_, Infallible>(response)

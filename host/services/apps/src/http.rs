@@ -5,11 +5,11 @@ mod cors;
 mod error;
 mod upgrade;
 
-use std::{convert::Infallible, sync::Arc};
+use std::sync::Arc;
 
 use axum::{
     Extension, Router,
-    body::{Body, Bytes},
+    body::Body,
     extract::{Request, State},
     http::{Method, StatusCode, header::AUTHORIZATION},
     response::{IntoResponse, Response},
@@ -20,13 +20,14 @@ use bulkhead_http::{
     bearer,
     compression::AsItIs,
     forwarded::{Client, Contradicting},
+    unknown_length::UnknownLength,
 };
 use bulkhead_runtime::{
     invoke::{self, EndedCall, Outcome},
     keys::ApiKeys,
     slots::Slot,
 };
-use futures_util::{FutureExt as _, stream};
+use futures_util::FutureExt as _;
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use tokio::sync::{Notify, oneshot};
@@ -230,12 +231,11 @@ async fn passed_on(
     }
     // The guest writes a body all the same, which nobody gets.
     tokio::spawn(async move { while let Some(Ok(_)) = body.frame().await {} });
-    Ok(Response::from_parts(parts, without_length()))
-}
-
-/// Returns an empty body of no known length: the host gives a response no `Content-Length` that its guest has not given.
-fn without_length() -> Body {
-    Body::from_stream(stream::empty::<Result<Bytes, Infallible>>())
+    let mut response = Response::from_parts(parts, Body::empty());
+    if declared.is_none() {
+        response.extensions_mut().insert(UnknownLength);
+    }
+    Ok(response)
 }
 
 fn bad_answer(reason: &str) -> EndedCall {
