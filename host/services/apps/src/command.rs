@@ -1,5 +1,7 @@
 //! `bulkhead run`: serves one component as an app, without a configuration.
 
+mod folder;
+
 use std::{
     env, fs,
     net::SocketAddr,
@@ -17,14 +19,13 @@ use clap::Parser;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::Child;
 
+use self::folder::RunFolder;
 use crate::spec::NAME;
 
 /// The name of the app and of its slot.
 const APP: &str = "APP";
 /// Variables of the environment that reach the host: where certificate authorities are, and how the terminal is written to.
 const PASSED_ON: [&str; 4] = ["SSL_CERT_FILE", "SSL_CERT_DIR", "TERM", "NO_COLOR"];
-/// Folder of the slots' states, in the data folder: none of an earlier run counts.
-const SLOTS: &str = "slots";
 /// Time between two looks at the file.
 const LOOK: Duration = Duration::from_millis(500);
 
@@ -53,7 +54,8 @@ impl ServiceCommand for Command {
         let file = fs::canonicalize(&self.file)
             .with_context(|| format!("cannot read {}; name a component", self.file.display()))?;
         let services = spec.services.iter().map(|service| service.name);
-        let mut serve = self.serve(&file, services)?;
+        let folder = RunFolder::take()?;
+        let mut serve = self.serve(&file, &folder, services)?;
         if self.watch {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             let ended = runtime.block_on(watched(serve, &file))?;
@@ -69,20 +71,13 @@ impl Command {
     fn serve(
         &self,
         file: &Path,
+        folder: &RunFolder,
         services: impl Iterator<Item = &'static str>,
     ) -> anyhow::Result<process::Command> {
-        let folder = folder(self.listen.port())?;
-        match fs::remove_dir_all(folder.join(SLOTS)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                let place = folder.display();
-                return Err(error).with_context(|| format!("cannot use {place}; set XDG_CACHE_HOME"));
-            }
-            _ => {}
-        }
         let mut serve = process::Command::new(env::current_exe().context("cannot find this program")?);
         serve.arg("serve").env_clear();
         serve.args(["--listen", &self.listen.to_string(), "--admin-listen", "127.0.0.1:0"]);
-        serve.args(["--log-format", &self.log_format, "--data-dir"]).arg(&folder);
+        serve.args(["--log-format", &self.log_format, "--data-dir"]).arg(&folder.path);
         serve.envs(PASSED_ON.into_iter().filter_map(|name| Some((name, env::var_os(name)?))));
         for name in services.filter(|name| *name != NAME) {
             serve.env(format!("BULKHEAD_SERVICES__{}__ENABLED", name.to_uppercase()), "false");
@@ -94,14 +89,6 @@ impl Command {
         }
         Ok(serve)
     }
-}
-
-/// Returns the folder for compiled code, one for each port, so that two runs do not share a state.
-fn folder(port: u16) -> anyhow::Result<PathBuf> {
-    let of = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let cache = of("XDG_CACHE_HOME").or_else(|| Some(of("HOME")?.join(".cache")));
-    let cache = cache.context("there is no folder for compiled code; set XDG_CACHE_HOME or HOME")?;
-    Ok(cache.join("bulkhead").join("run").join(port.to_string()))
 }
 
 /// Serves until a signal ends it, and has the component loaded again when its file changes.

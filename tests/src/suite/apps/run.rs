@@ -24,6 +24,24 @@ async fn run_serves_one_file_and_follows_it() {
     host.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_share_no_folder() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("hello.wasm");
+    std::fs::write(&file, HttpGuest::answering(200, "hello").component()).unwrap();
+    let arguments = ["run", file.to_str().unwrap(), "--listen", "127.0.0.1:0", "--log-format", "json"];
+    let launch = || Launch::bulkhead(&arguments).env("XDG_CACHE_HOME", folder.path().to_str().unwrap());
+    let (first, second) = (launch().ready().await, launch().ready().await);
+    for index in 0..2 {
+        assert!(folder.path().join(format!("bulkhead/run/{index}")).is_dir(), "{index}");
+    }
+    first.stop().await;
+    let third = launch().ready().await;
+    assert!(!folder.path().join("bulkhead/run/2").exists(), "a folder that is free is used again");
+    second.stop().await;
+    third.stop().await;
+}
+
 #[tokio::test]
 async fn run_needs_a_file() {
     let launch = Launch::bulkhead(&["run", "/nowhere.wasm"]).env("HOME", "/");
