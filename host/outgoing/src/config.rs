@@ -39,6 +39,14 @@ pub fn read_origins(reader: &mut Reader) -> Vec<OutgoingOrigin> {
 }
 
 impl OutgoingOrigin {
+    /// Checks the text of an origin without the rest of a configuration.
+    ///
+    /// # Errors
+    /// With what it must be.
+    pub fn check(text: &str) -> Result<(), String> {
+        OriginPattern::parse(text).map(drop)
+    }
+
     fn read(r: &mut Reader) -> Option<Self> {
         let pattern = r
             .key("origin", "Origin that may be called; `*.` before a name stands for one or more labels")

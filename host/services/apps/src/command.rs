@@ -3,6 +3,7 @@
 mod folder;
 
 use std::{
+    collections::BTreeSet,
     env, fs,
     net::SocketAddr,
     os::unix::process::CommandExt as _,
@@ -11,9 +12,10 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use bulkhead_config::HostSpec;
 use bulkhead_http::lifecycle::Signals;
+use bulkhead_outgoing::OutgoingOrigin;
 use bulkhead_service::ServiceCommand;
 use clap::Parser;
 use rustix::process::{Pid, Signal, kill_process};
@@ -36,10 +38,10 @@ pub(crate) struct Command {
     /// The component.
     file: PathBuf,
     /// Address to serve it at.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080", value_parser = address)]
     listen: SocketAddr,
     /// Origin that it may send requests to, such as <https://api.example.org>; can be given several times.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = origin)]
     allow: Vec<String>,
     /// Load the file again whenever it changes.
     #[arg(long)]
@@ -53,6 +55,12 @@ impl ServiceCommand for Command {
     fn run(self, spec: &HostSpec) -> anyhow::Result<()> {
         let file = fs::canonicalize(&self.file)
             .with_context(|| format!("cannot read {}; name a component", self.file.display()))?;
+        if file.to_str().is_none() {
+            bail!(
+                "the name of {} is not UTF-8; give the file and its folders names that are",
+                file.display()
+            );
+        }
         let services = spec.services.iter().map(|service| service.name);
         let folder = RunFolder::take()?;
         let mut serve = self.serve(&file, &folder, services)?;
@@ -84,11 +92,23 @@ impl Command {
         }
         let key = |name: &str| format!("BULKHEAD_APPS__{APP}__{name}");
         serve.env(key("COMPONENT"), file).env(key("PATH_PREFIX"), "/");
-        for (index, url) in self.allow.iter().enumerate() {
+        // The configuration takes each once.
+        for (index, url) in self.allow.iter().collect::<BTreeSet<_>>().into_iter().enumerate() {
             serve.env(key(&format!("OUTGOING_{index}")), url);
         }
         Ok(serve)
     }
+}
+
+/// Parses the address to serve at.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse()
+        .map_err(|_| "must be an IP address and a port, such as 127.0.0.1:8080 or [::1]:8080".to_owned())
+}
+
+/// Parses an origin as the configuration takes it.
+fn origin(text: &str) -> Result<String, String> {
+    OutgoingOrigin::check(text).map(|()| text.to_owned())
 }
 
 /// Serves until a signal ends it, and has the component loaded again when its file changes.

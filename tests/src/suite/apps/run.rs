@@ -49,3 +49,16 @@ async fn run_needs_a_file() {
     assert_eq!(finished.status.code(), Some(1));
     assert!(finished.stderr.contains("cannot read /nowhere.wasm"), "{}", finished.stderr);
 }
+
+#[tokio::test]
+async fn wrong_argument_of_run_is_named() {
+    for (name, value, wanted) in [
+        ("--allow", "x", "must be an origin such as https://api.example.org"),
+        ("--listen", "localhost:8080", "must be an IP address and a port, such as 127.0.0.1:8080"),
+    ] {
+        let finished = Launch::bulkhead(&["run", "/nowhere.wasm", name, value]).finish().await;
+        assert_eq!(finished.status.code(), Some(2));
+        let text = &finished.stderr;
+        assert!(text.contains(name) && text.contains(wanted), "{text}");
+    }
+}
