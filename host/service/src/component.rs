@@ -20,6 +20,9 @@ pub enum ComponentCheckError {
     /// Its self-test failed.
     #[error("the component's self-test failed: {0}")]
     SelfTest(String),
+    /// It is for another world, or no component.
+    #[error("{0}")]
+    World(String),
 }
 
 /// Runs every check that a component must pass before its first call, and returns it as a version of `slot`.

@@ -1,5 +1,6 @@
 //! `bulkhead run`: serves one component as an app, without a configuration.
 
+mod fit;
 mod folder;
 
 use std::{
@@ -60,6 +61,10 @@ impl ServiceCommand for Command {
                 "the name of {} is not UTF-8; give the file and its folders names that are",
                 file.display()
             );
+        }
+        // A host waits for a better file, which comes to one that watches.
+        if !self.watch {
+            fit::check(&file)?;
         }
         let services = spec.services.iter().map(|service| service.name);
         let folder = RunFolder::take()?;

@@ -62,3 +62,19 @@ async fn wrong_argument_of_run_is_named() {
         assert!(text.contains(name) && text.contains(wanted), "{text}");
     }
 }
+
+#[tokio::test]
+async fn run_refuses_what_is_no_app() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("any.wasm");
+    for (bytes, wanted) in [
+        (Vec::new(), "is not a WebAssembly component: the file is empty"),
+        (b"garbage".to_vec(), "is not a WebAssembly component"),
+        (wat::parse_str("(component)").unwrap(), "is no component of wasi:http/proxy 0.2"),
+    ] {
+        std::fs::write(&file, bytes).unwrap();
+        let finished = Launch::bulkhead(&["run", file.to_str().unwrap()]).env("HOME", "/").finish().await;
+        assert_eq!(finished.status.code(), Some(3), "{}", finished.stderr);
+        assert!(finished.stderr.contains(wanted), "{}", finished.stderr);
+    }
+}
