@@ -19,7 +19,7 @@ use bulkhead_http::lifecycle::Signals;
 use bulkhead_outgoing::OutgoingOrigin;
 use bulkhead_service::ServiceCommand;
 use clap::Parser;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, RawPid, Signal, getppid, kill_process, set_parent_process_death_signal};
 use tokio::process::Child;
 
 use self::folder::RunFolder;
@@ -50,6 +50,9 @@ pub(crate) struct Command {
     /// Format of log lines on standard error.
     #[arg(long, value_name = "FORMAT", default_value = "human", value_parser = ["human", "json"])]
     log_format: String,
+    /// The process that watches the file, with which this one ends.
+    #[arg(long, value_name = "PID", hide = true)]
+    watched_by: Option<RawPid>,
 }
 
 impl ServiceCommand for Command {
@@ -62,24 +65,35 @@ impl ServiceCommand for Command {
                 file.display()
             );
         }
-        // A host waits for a better file, which comes to one that watches.
-        if !self.watch {
-            fit::check(&file)?;
+        if self.watch {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            let ended = runtime.block_on(watched(self.served(&file)?, &file))?;
+            process::exit(ended.code().unwrap_or(1));
+        }
+        // A host without an app waits for one, which comes only where the file is watched.
+        match self.watched_by {
+            Some(parent) => end_with(parent)?,
+            None => fit::check(&file)?,
         }
         let services = spec.services.iter().map(|service| service.name);
         let folder = RunFolder::take()?;
         let mut serve = self.serve(&file, &folder, services)?;
-        if self.watch {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-            let ended = runtime.block_on(watched(serve, &file))?;
-            process::exit(ended.code().unwrap_or(1));
-        }
         // Replaces this process, and returns only if that fails.
         Err(serve.exec()).context("cannot serve")
     }
 }
 
 impl Command {
+    /// Returns this command as the child that a watching process starts, which becomes the host.
+    fn served(&self, file: &Path) -> anyhow::Result<process::Command> {
+        let mut run = process::Command::new(env::current_exe().context("cannot find this program")?);
+        run.arg("run").arg(file);
+        run.args(["--listen", &self.listen.to_string(), "--log-format", &self.log_format]);
+        run.args(self.allow.iter().flat_map(|url| ["--allow", url.as_str()]));
+        run.args(["--watched-by", &process::id().to_string()]);
+        Ok(run)
+    }
+
     /// Returns the command that serves the component and nothing else.
     fn serve(
         &self,
@@ -103,6 +117,16 @@ impl Command {
         }
         Ok(serve)
     }
+}
+
+/// Has the system end this process, and the host that takes its place, together with its parent.
+fn end_with(parent: RawPid) -> anyhow::Result<()> {
+    set_parent_process_death_signal(Some(Signal::TERM)).context("cannot follow the watching process")?;
+    // It may have ended before.
+    if Pid::as_raw(getppid()) != parent {
+        bail!("the watching process has ended");
+    }
+    Ok(())
 }
 
 /// Parses the address to serve at.

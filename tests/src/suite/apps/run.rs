@@ -25,6 +25,20 @@ async fn run_serves_one_file_and_follows_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn host_ends_with_process_that_watches() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("hello.wasm");
+    std::fs::write(&file, HttpGuest::answering(200, "hello").component()).unwrap();
+    let arguments =
+        ["run", file.to_str().unwrap(), "--listen", "127.0.0.1:0", "--log-format", "json", "--watch"];
+    let launch = Launch::bulkhead(&arguments).env("XDG_CACHE_HOME", folder.path().to_str().unwrap());
+    let mut host = launch.ready().await;
+    host.signal(rustix::process::Signal::KILL);
+    // The host holds its pipes, too, until it ends.
+    assert_eq!(host.ended().await.code(), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn runs_share_no_folder() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("hello.wasm");
