@@ -130,10 +130,7 @@ impl Sandbox {
                 .key("tables", "Tables of one component; the pool reserves them for every call")
                 .integer(1..=1_000, TABLES),
             calls: r
-                .key(
-                    "calls",
-                    "Calls of all slots that run at once, those that a reload adds included",
-                )
+                .key("calls", "Calls of all slots that run at once, those that a reload adds included")
                 .default_text("what the slots need, and 64 more")
                 .optional_integer(1..=1_000_000),
             memory_bytes: r

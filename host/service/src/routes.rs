@@ -223,7 +223,8 @@ impl Routes {
         };
         let entries = with_entry(entries, entry.clone());
         // Routes that conflict close nothing.
-        let wanted: Vec<Place> = routers_by_listener(&entries)?.into_iter().map(|wanted| wanted.place).collect();
+        let wanted: Vec<Place> =
+            routers_by_listener(&entries)?.into_iter().map(|wanted| wanted.place).collect();
         Ok(listeners.close_overlapping(&wanted))
     }
 

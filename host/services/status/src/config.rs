@@ -165,7 +165,9 @@ pub(crate) fn embedded_appointments(config: &Config) -> PathBuf {
 
 /// Reads tokens or their hashes as hashes.
 fn read_tokens(r: &mut Reader) -> Vec<TokenHash> {
-    let tokens = r.key("tokens", "Tokens that may read the status; sha256:HEX in place of the text is its digest").secrets(1);
+    let tokens = r
+        .key("tokens", "Tokens that may read the status; sha256:HEX in place of the text is its digest")
+        .secrets(1);
     let mut hashes = Vec::with_capacity(tokens.len());
     for (index, token) in tokens.iter().enumerate() {
         match hash(token.expose()) {

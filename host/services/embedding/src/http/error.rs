@@ -1,4 +1,4 @@
-//! Errors of the service: status, code and sentence. [`super::error_form`] puts them into the form of a route.
+//! Errors of the service: status, code and sentence. The module `error_form` puts them into the form of a route.
 
 use std::borrow::Cow;
 
