@@ -251,7 +251,7 @@ mod tests {
     fn model_takes_several_aliases() {
         let given = pairs(&[("minishlab/potion", "a"), ("/m/potion", "org/b"), ("minishlab/potion", "c")]);
         assert_eq!(names(&[LOADED], &given), [["a", "c", "org/b"]]);
-        // A name with a slash is none of a path, so that the derived segment stays.
+        // A name with a slash is no segment of a path, so that the derived one stays.
         assert_eq!(names(&[LOADED], &pairs(&[("minishlab/potion", "org/b")])), [["potion", "org/b"]]);
         let models = [LOADED, pulled("org/other")];
         for (aliases, refused) in [
