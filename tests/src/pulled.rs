@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use bulkhead_inference::{
+use bulkhead_inference::progress::Silent;
+use bulkhead_sources::{
+    PullSource,
     catalog::{KnownModel, Method},
-    progress::Silent,
-    source::{PullSource, pull_known},
+    pull_known,
 };
 
 /// A static model with what `potion-base-8M` lacks: `mapping`, `weights`, int8 rows, a Unigram tokeniser.

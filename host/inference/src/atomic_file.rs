@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// # Errors
 ///
 /// What `fill` returns, and faults of the file system; nothing is left behind then.
-pub(crate) fn write<T, E: From<io::Error>>(
+pub fn write<T, E: From<io::Error>>(
     path: &Path,
     fill: impl FnOnce(&mut File) -> Result<T, E>,
 ) -> Result<T, E> {

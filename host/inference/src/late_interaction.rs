@@ -36,7 +36,7 @@ pub struct TokenVectors {
 }
 
 /// The projection by which a model makes them.
-pub(crate) struct LateInteraction {
+pub struct LateInteraction {
     dims: usize,
     /// `[dims + 1, hidden]`: the projection, and the importance as one more number.
     weight: Vec<f32>,
@@ -52,7 +52,7 @@ impl LateInteraction {
     /// # Errors
     ///
     /// When the file cannot be read, lacks a tensor or has one of another shape or with numbers that are not finite.
-    pub(crate) fn open(folder: &Path, hidden: usize) -> Result<Option<Self>, LoadError> {
+    pub fn open(folder: &Path, hidden: usize) -> Result<Option<Self>, LoadError> {
         let path = folder.join(FILE);
         if !path.try_exists().map_err(|fault| LoadError::read(&path, fault))? {
             return Ok(None);

@@ -7,18 +7,16 @@
 //! - `model`: one loaded model of either family, from text to vectors
 //! - `onnx`: graphs of any kind, run by a runtime of their own
 //! - `encoder`, `static_model`: the two families, from token ids to vectors
-//! - `source`, `convert`, `catalog`: where models come from, and how they become folders
 //! - `late_interaction`: vectors of a text's words
 //! - `decimals`: vectors as JSON
 //! - `pooling`: from token vectors to a text's vector
 //! - `folder`, `tensors`, `tensor_shape`, `atomic_file`, `progress`, `error`: a model's files
 //!
 //! From text to token ids is the crate `bulkhead-tokenizers`, what follows an encoder is `bulkhead-heads`, and matrix
-//! products for each instruction set are `bulkhead-kernels`.
+//! products for each instruction set are `bulkhead-kernels`. Where models come from, and how they become folders, is
+//! `bulkhead-sources`, which uses this crate.
 
-mod atomic_file;
-pub mod catalog;
-pub mod convert;
+pub mod atomic_file;
 pub mod decimals;
 pub mod encoder;
 pub mod engine;
@@ -30,7 +28,6 @@ pub mod model;
 pub mod onnx;
 pub mod pooling;
 pub mod progress;
-pub mod source;
 pub mod static_model;
 pub mod tensor_shape;
 pub mod tensors;

@@ -3,7 +3,6 @@
 mod batch;
 mod cache;
 mod heads;
-mod inspect;
 mod speed;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -27,7 +26,6 @@ use self::heads::ModelHead;
 use self::speed::MeasuredSpeed;
 
 pub use self::heads::ModelOutput;
-pub use self::inspect::inspect;
 pub(crate) use self::speed::LEAST_TOKENS;
 pub use self::tokens::{TextError, Tokenized};
 pub use crate::folder::ModelTask;

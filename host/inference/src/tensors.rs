@@ -1,6 +1,6 @@
 //! Memory-mapped safetensors files, whose tensors are read in place.
 
-pub(crate) mod shards;
+pub mod shards;
 #[cfg(test)]
 mod tests;
 

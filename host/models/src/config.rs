@@ -12,7 +12,8 @@ use bulkhead_config::{
     secret::Secret,
     tables::{Context, ServiceTable},
 };
-use bulkhead_inference::{catalog::DEFAULT_MODEL, encoder::Dtype, kernels::Kernel, pooling::Pooling};
+use bulkhead_inference::{encoder::Dtype, kernels::Kernel, pooling::Pooling};
+use bulkhead_sources::catalog::DEFAULT_MODEL;
 
 pub use self::callers::{EmbeddingKey, EmbeddingShares};
 

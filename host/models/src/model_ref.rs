@@ -3,12 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use bulkhead_config::{Config, tables::MissingTable};
-use bulkhead_inference::{
-    catalog,
-    error::SourceError,
-    model::LoadOptions,
-    source::{self, hub::HubModel},
-};
+use bulkhead_inference::{error::SourceError, model::LoadOptions};
+use bulkhead_sources::{catalog, hub::HubModel};
 
 use super::config::EmbeddingSettings;
 
@@ -30,7 +26,7 @@ pub(super) struct ModelRef {
 impl ModelRef {
     /// Resolves a configured value: an existing path, else a pulled model, else one in the hub's cache.
     pub(super) fn resolve(value: &str, models_dir: &Path) -> Self {
-        match source::resolve(value, models_dir) {
+        match bulkhead_sources::resolve(value, models_dir) {
             Ok(found) => Self { value: value.to_owned(), id: found.id, folder: Ok(found.folder) },
             Err(error) => {
                 // The id that it would have, without paths of this machine.

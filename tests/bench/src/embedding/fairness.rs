@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::Path, thread, time::Duration};
 
-use bulkhead_inference::catalog::known;
+use bulkhead_sources::catalog::known;
 use bulkhead_tests::pulled::pulled;
 use serde_json::{Value, json};
 

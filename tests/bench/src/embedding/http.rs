@@ -1,6 +1,7 @@
 //! An encoder through HTTP beside ONNX Runtime behind a minimal server.
 
-use bulkhead_inference::{catalog::known, encoder::Dtype};
+use bulkhead_inference::encoder::Dtype;
+use bulkhead_sources::catalog::known;
 use bulkhead_tests::pulled::pulled;
 use serde_json::json;
 

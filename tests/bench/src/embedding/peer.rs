@@ -3,7 +3,7 @@
 
 use std::net::SocketAddr;
 
-use bulkhead_inference::catalog::known;
+use bulkhead_sources::catalog::known;
 use bulkhead_tests::pulled::pulled;
 use serde_json::json;
 

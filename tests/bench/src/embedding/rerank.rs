@@ -8,11 +8,11 @@ use std::{
 };
 
 use bulkhead_inference::{
-    catalog::known,
     encoder::Dtype,
     engine::{Caller, Engine, EngineOptions, Input, Request},
     model::{EmbedOptions, LoadOptions, Model, ModelOutput},
 };
+use bulkhead_sources::catalog::known;
 use bulkhead_tests::pulled::pulled;
 use serde_json::{Value, json};
 

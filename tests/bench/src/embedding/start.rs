@@ -1,6 +1,6 @@
 //! The real binary with one model: how soon it is ready, and what it takes.
 
-use bulkhead_inference::catalog::known;
+use bulkhead_sources::catalog::known;
 use bulkhead_tests::pulled::pulled;
 use serde_json::json;
 

@@ -9,10 +9,10 @@ use std::{
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bulkhead_inference::{
-    catalog::known,
     engine::{Caller, Engine, EngineOptions, Input, Request},
     model::{EmbedOptions, LoadOptions, Model, Scratch},
 };
+use bulkhead_sources::catalog::known;
 use bulkhead_tests::pulled::{TOKENLEARN, pulled};
 use serde_json::{Value, json};
 

@@ -8,7 +8,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use bulkhead_inference::catalog::known;
+use bulkhead_sources::catalog::known;
 use bulkhead_tests::pulled::{models_folder, pulled};
 use serde_json::Value;
 

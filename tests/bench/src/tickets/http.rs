@@ -1,6 +1,6 @@
 //! Decisions on tickets through HTTP beside the embedding of the same text.
 
-use bulkhead_inference::catalog::known;
+use bulkhead_sources::catalog::known;
 use bulkhead_tests::pulled::pulled;
 use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! Callers that take turns: short requests among long ones, quotas, and requests that are refused.
 
-use bulkhead_inference::catalog::known;
+use bulkhead_sources::catalog::known;
 use bulkhead_tests::pulled::pulled;
 use futures_util::future::join_all;
 

@@ -8,12 +8,12 @@ use std::{
 };
 
 use bulkhead_inference::{
-    catalog::{KnownModel, known},
     encoder::Dtype,
     engine::{Caller, Embedded, Engine, EngineOptions, Input, Request},
     kernels::Kernel,
     model::{EmbedOptions, LoadOptions, Model},
 };
+use bulkhead_sources::catalog::{KnownModel, known};
 use bulkhead_tests::pulled::{TOKENLEARN, models_folder, pulled};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};

@@ -17,7 +17,7 @@ use bulkhead::{
     services::list::TRIAGE,
     slots::Slot,
 };
-use bulkhead_inference::catalog::known;
+use bulkhead_sources::catalog::known;
 use bulkhead_tests::{host::eventually, parts::Parts, pulled::pulled, samples::Samples};
 use futures_util::future::{BoxFuture, join_all};
 use serde_json::{Value, json};

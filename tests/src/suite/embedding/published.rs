@@ -4,12 +4,11 @@
 use std::{collections::BTreeMap, io::Write as _, path::Path, sync::Arc};
 
 use bulkhead_inference::{
-    catalog::{self, KnownModel, known},
     encoder::Dtype,
     model::{EmbedOptions, LoadOptions, Model, Scratch},
     pooling::Pooling,
-    source,
 };
+use bulkhead_sources::catalog::{self, KnownModel, known};
 use bulkhead_tests::pulled::{models_folder, pulled};
 use serde::Deserialize;
 
@@ -64,7 +63,7 @@ impl Case {
             Some(model) => Some(Arc::new(Model::load(&pulled(model), &options).unwrap())),
             // It may be of a kind that is not served.
             None => {
-                let folder = source::resolve(&self.model, &models_folder()).ok()?.folder;
+                let folder = bulkhead_sources::resolve(&self.model, &models_folder()).ok()?.folder;
                 Model::load(&folder, &options).ok().map(Arc::new)
             }
         }

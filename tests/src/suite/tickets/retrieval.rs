@@ -1,6 +1,6 @@
 //! What searching is worth with the model that was taught for it, on the questions that nothing was chosen by.
 
-use bulkhead_inference::catalog::known;
+use bulkhead_sources::catalog::known;
 use bulkhead_tests::{
     child::Launch,
     pulled::{models_folder, pulled},

@@ -1,4 +1,4 @@
-//! Writes a small static model.
+//! Writes a small static model, which tests of `bulkhead-sources` describe too.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -7,7 +7,7 @@ use safetensors::tensor::TensorView;
 use serde_json::json;
 
 /// Words of the toy model; each one's vector is four numbers made of its id.
-pub const WORDS: [&str; 14] = [
+pub(crate) const WORDS: [&str; 14] = [
     "[PAD]", "[UNK]", "[CLS]", "[SEP]", "hello", "world", "good", "day", "fair", "wind", "port", "##s",
     "boom", "fail",
 ];
@@ -17,11 +17,11 @@ fn row(id: usize) -> [f32; 4] {
     [id, 1.0, -id, 0.5]
 }
 
-pub fn toy_folder(folder: &Path) {
+pub(crate) fn toy_folder(folder: &Path) {
     write_toy(folder, row);
 }
 
-pub fn write_toy(folder: &Path, row: fn(usize) -> [f32; 4]) {
+pub(crate) fn write_toy(folder: &Path, row: fn(usize) -> [f32; 4]) {
     let vocabulary: serde_json::Map<_, _> =
         WORDS.iter().enumerate().map(|(id, word)| ((*word).to_owned(), json!(id))).collect();
     let tokenizer = json!({

@@ -14,7 +14,7 @@ use anyhow::Context as _;
 use bulkhead_classifier::tickets::{self, Ticket};
 use bulkhead_cli::{Configuration, make_data_folder};
 use bulkhead_config::{Config, Flag, HostSpec};
-use bulkhead_inference::{model::Model, source};
+use bulkhead_inference::model::Model;
 use bulkhead_models::{
     config::{EmbeddingSettings, MODELS},
     load_options, models_dir,
@@ -82,7 +82,7 @@ impl TriageArgs {
         let embedding: &EmbeddingSettings = config.table()?;
         let [default, ..] = MODELS;
         let wanted = self.model.as_deref().or(embedding.models.first().map(String::as_str));
-        let resolved = source::resolve(wanted.unwrap_or(default), &models)?;
+        let resolved = bulkhead_sources::resolve(wanted.unwrap_or(default), &models)?;
         // Packed weights and heads are written there.
         make_data_folder(&config.data_dir);
         let model = Model::load(&resolved.folder, &load_options(embedding, &models))?;

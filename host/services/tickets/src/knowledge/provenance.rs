@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use bulkhead_inference::{catalog, model::Description};
+use bulkhead_inference::model::Description;
 use bulkhead_knowledge::Provenance;
 use bulkhead_models::{Inference, ServedModel};
+use bulkhead_sources::catalog;
 
 /// The prompt of questions, where the model has it.
 pub const QUERY_PROMPT: &str = "query";

@@ -1,8 +1,8 @@
 //! Searches a knowledge base with the model that it was embedded with.
 
 use bulkhead_config::Config;
-use bulkhead_inference::catalog;
 use bulkhead_knowledge::{Embedder as _, KnowledgeBase, Mode, Passage, Query};
+use bulkhead_sources::catalog;
 
 use super::{load_model, open};
 use crate::knowledge::{PromptEmbedder, matching_model};
