@@ -1,25 +1,18 @@
 //! The captcha service: its sites, and the slot that issues and judges their challenges.
 
 pub mod actuator;
-pub mod alias;
 mod answer;
 mod calls;
 pub mod capabilities;
 mod client;
 mod command;
-pub mod config;
-#[cfg(test)]
-mod configured;
-mod edit;
 pub mod http;
-pub mod import;
 pub mod metrics;
 pub mod service;
 mod shadow_diff;
 mod site;
 mod solve_time;
 pub mod spec;
-mod spring;
 mod token;
 mod world;
 
@@ -38,6 +31,8 @@ use self::{
     metrics::CaptchaMetrics,
     world::Client,
 };
+
+pub use bulkhead_captcha_configuration::{config, import};
 
 pub use self::{
     answer::{CaptchaCallError, IssuedChallenge, PayloadJudgement, RejectedRequest, RejectionReason},

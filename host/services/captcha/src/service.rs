@@ -6,6 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use axum::http::HeaderMap;
+use bulkhead_captcha_configuration::alias::ALIASES;
 use bulkhead_config::{
     Config, ServiceSpec,
     alias::Aliases,
@@ -30,7 +31,6 @@ use self::health::{ActuatorHealth, OpenLedger};
 use crate::{
     CaptchaService,
     actuator::{self, ActuatorState, Application},
-    alias::ALIASES,
     capabilities::{ledger::LedgerCapability, pow::PowCapability},
     command::Command,
     config::{Captcha, Database, OnLedgerFailure, Site, management::Management},

@@ -12,7 +12,7 @@ const MODULES: [&str; 10] = [
     "keyvalue/src/settings",
     "models/src/config",
     "services/apps/src/config",
-    "services/captcha/src/config",
+    "services/captcha/configuration/src/config",
     "services/status/src/config",
     "services/tickets/src/config",
     "services/tickets/src/guard/config",

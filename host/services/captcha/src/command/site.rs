@@ -4,6 +4,7 @@ mod change;
 
 use std::path::{Path, PathBuf};
 
+use bulkhead_captcha_configuration::edit::{Rotation, SitesFile};
 use bulkhead_cli::{
     Configuration,
     client::Remote,
@@ -16,10 +17,7 @@ use serde_json::json;
 use unicode_normalization::UnicodeNormalization as _;
 
 use self::change::SiteChange;
-use crate::{
-    config::Captcha,
-    edit::{Rotation, SitesFile},
-};
+use crate::config::Captcha;
 
 /// Random bytes of a secret, too many to guess.
 const SECRET_BYTES: usize = 32;

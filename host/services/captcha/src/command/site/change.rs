@@ -7,16 +7,14 @@ use std::{
 };
 
 use anyhow::Context as _;
+use bulkhead_captcha_configuration::edit::{EditError, SitesFile};
 use bulkhead_cli::{check, client::Remote, exit::InvalidConfiguration, output};
 use bulkhead_config::{Config, ConfigFile, HostSpec, Loaded};
 use bulkhead_os::files;
 use serde_json::{Value, json};
 
 use super::{Target, file};
-use crate::{
-    config::{Captcha, Site},
-    edit::{EditError, SitesFile},
-};
+use crate::config::{Captcha, Site};
 
 /// Prefixes of environment variables that set sites.
 const SITE_VARIABLES: [&str; 2] = ["BULKHEAD_CAPTCHA__SITES__", "CAPTCHA_SITES_"];
@@ -217,10 +215,11 @@ mod tests {
     };
 
     use bulkhead_cli::exit::Exit;
+    use bulkhead_service::Service as _;
     use clap::Parser;
 
     use super::*;
-    use crate::configured::spec;
+    use crate::service::CaptchaPlugin;
 
     #[derive(Debug, Parser)]
     struct Line {
@@ -231,7 +230,14 @@ mod tests {
     fn begun(path: &Path) -> anyhow::Result<SiteChange> {
         let line = ["site", "--no-reload", "--config"].map(Path::new);
         let line = Line::try_parse_from(line.into_iter().chain([path])).unwrap();
-        SiteChange::begin(&spec(), line.target)
+        let spec = HostSpec {
+            services: vec![CaptchaPlugin.spec()],
+            interfaces: Vec::new(),
+            stubs: Vec::new(),
+            tables: CaptchaPlugin.tables().to_vec(),
+            aliases: vec![CaptchaPlugin.aliases()],
+        };
+        SiteChange::begin(&spec, line.target)
     }
 
     #[test]

@@ -17,7 +17,7 @@ use bulkhead_config::{
 use super::SERVICE;
 
 /// The base path of Spring.
-pub const BASE_PATH: &str = "/actuator";
+const BASE_PATH: &str = "/actuator";
 
 /// The operational endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,19 +2,24 @@
 
 #![allow(clippy::unwrap_used)]
 
-use bulkhead_config::{HostSpec, Loaded, Problems, tables::ServiceTable};
-use bulkhead_service::Service as _;
+use bulkhead_config::{
+    HostSpec, Loaded, Problems, ServiceSpec,
+    tables::{ServiceTable, TableSpec},
+};
 
-use crate::service::CaptchaPlugin;
+use crate::{
+    alias::ALIASES,
+    config::{Captcha, SERVICE, management::Management},
+};
 
-/// Returns the specification of a host with this service alone.
-pub(crate) fn spec() -> HostSpec {
+/// Returns the specification of a host with this service alone, without its slot.
+fn spec() -> HostSpec {
     HostSpec {
-        services: vec![CaptchaPlugin.spec()],
+        services: vec![ServiceSpec { name: SERVICE, slots: &[] }],
         interfaces: Vec::new(),
         stubs: Vec::new(),
-        tables: CaptchaPlugin.tables().to_vec(),
-        aliases: vec![CaptchaPlugin.aliases()],
+        tables: vec![TableSpec::of::<Captcha>(), TableSpec::of::<Management>()],
+        aliases: vec![ALIASES],
     }
 }
 

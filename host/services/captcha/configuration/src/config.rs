@@ -16,7 +16,7 @@ use bulkhead_pow::PowAlgorithm;
 use ipnet::IpNet;
 
 /// Name of the service in `[services.NAME]`.
-pub const SERVICE: &str = "captcha";
+pub(crate) const SERVICE: &str = "captcha";
 /// Default lifetime of a challenge, as in the Java service: time to fill in a long form.
 const CAPTCHA_TIMEOUT: Duration = Duration::from_secs(1200);
 /// Default window of visits, as in the Java service: a longer one takes more rows.
@@ -24,17 +24,17 @@ const SOURCE_ADDRESS_WINDOW: Duration = Duration::from_secs(1800);
 /// Default pool size: a small PostgreSQL accepts it from several hosts.
 const DATABASE_CONNECTIONS: u32 = 10;
 /// Default body limit: several times the largest valid payload.
-pub const BODY_BYTES: usize = 16 << 10;
+const BODY_BYTES: usize = 16 << 10;
 /// Shortest API key, characters: too long to be guessed.
 const API_KEY_CHARS: usize = 32;
 /// Shortest site secret that cannot be guessed, characters.
-pub(crate) const SECRET_CHARS: usize = 16;
+pub const SECRET_CHARS: usize = 16;
 /// Shortest secret that signs widget results, characters: too long for an offline attack.
 const SIGNATURE_SECRET_CHARS: usize = 32;
 /// Default cost, PBKDF2 iterations: barely noticeable in a browser, 0.1 s of a core for an attacker.
 const COST: u32 = 5000;
 /// Default highest counter: bounds a client's wait at twice the mean; doubling it doubles the wait.
-pub const COUNTER_MAX: u32 = 256;
+const COUNTER_MAX: u32 = 256;
 /// Default uses of a solved challenge.
 const MAX_VERIFIES_PER_PAYLOAD: u32 = 1;
 /// Most uses of a solved challenge: the ledger keeps one row per use, and invalidating writes them all at once.

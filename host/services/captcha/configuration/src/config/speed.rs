@@ -37,7 +37,7 @@ impl Site {
     }
 
     /// Returns the shortest time in which a browser solves challenges of this cost, on average over many.
-    pub(crate) fn min_solve_time(&self, cost: u32) -> Duration {
+    pub fn min_solve_time(&self, cost: u32) -> Duration {
         let cost = f64::from(cost);
         let worker_seconds = match self.protocol {
             // The number is one of as many as the cost.

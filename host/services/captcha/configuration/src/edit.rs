@@ -69,7 +69,7 @@ impl SitesFile {
     }
 
     /// Checks whether the file has a site.
-    pub fn has(&self, site: &str) -> bool {
+    fn has(&self, site: &str) -> bool {
         let sites = self.0.document.get("captcha").and_then(|captcha| captcha.as_table_like()?.get("sites"));
         sites.and_then(Item::as_table_like).is_some_and(|sites| spelling(sites, site).is_some())
     }
