@@ -112,17 +112,23 @@ impl Database {
         settings: &StoreSettings,
         change: &Change,
     ) -> Result<u64, StoreFailure> {
-        match self {
-            Self::Sqlite(stores) => in_time(stores.write(store, settings, change)).await,
-            Self::Postgres(stores) => in_time(stores.write(store, settings, change)).await,
-        }
+        self.transact(store, settings, Some(change)).await
     }
 
     /// Deletes expired values of a store, within a number of them, and returns how many.
     pub(crate) async fn expire(&self, store: &str, settings: &StoreSettings) -> Result<u64, StoreFailure> {
+        self.transact(store, settings, None).await
+    }
+
+    async fn transact(
+        &self,
+        store: &str,
+        settings: &StoreSettings,
+        change: Option<&Change>,
+    ) -> Result<u64, StoreFailure> {
         match self {
-            Self::Sqlite(stores) => in_time(stores.expire(store, settings)).await,
-            Self::Postgres(stores) => in_time(stores.expire(store, settings)).await,
+            Self::Sqlite(stores) => in_time(stores.transact(store, settings, change)).await,
+            Self::Postgres(stores) => in_time(stores.transact(store, settings, change)).await,
         }
     }
 

@@ -125,21 +125,8 @@ impl SqliteStores {
         Ok(rows)
     }
 
-    pub(super) async fn write(
-        &self,
-        store: &str,
-        settings: &StoreSettings,
-        change: &Change,
-    ) -> Result<u64, StoreFailure> {
-        self.transact(store, settings, Some(change)).await
-    }
-
-    pub(super) async fn expire(&self, store: &str, settings: &StoreSettings) -> Result<u64, StoreFailure> {
-        self.transact(store, settings, None).await
-    }
-
     /// Makes a change in a transaction, or deletes expired values without one.
-    async fn transact(
+    pub(super) async fn transact(
         &self,
         store: &str,
         settings: &StoreSettings,
