@@ -6,6 +6,7 @@ mod sqlite;
 use std::{path::Path, time::Duration};
 
 use bulkhead_os::clock::HostClock;
+use sqlx::Transaction;
 use tokio::time::timeout;
 
 use super::{
@@ -56,6 +57,20 @@ fn page(mut rows: NumberedKeys) -> (Vec<String>, Option<u64>) {
     let last = rows.last().map(|(id, _)| id.cast_unsigned());
     let keys = rows.into_iter().filter_map(|(_, key)| String::from_utf8(key).ok()).collect();
     (keys, last.filter(|_| has_more))
+}
+
+/// Commits a transaction in which a change was made, and rolls one back in which it was refused. Returns whether the
+/// connection may be used again; after another failure it is closed.
+async fn end<DB: sqlx::Database>(
+    transaction: Transaction<'_, DB>,
+    answer: &Result<u64, StoreFailure>,
+) -> Result<bool, sqlx::Error> {
+    match answer {
+        Ok(_) => transaction.commit().await?,
+        Err(StoreFailure::Refused(_)) => transaction.rollback().await?,
+        Err(_) => return Ok(false),
+    }
+    Ok(true)
 }
 
 impl Database {

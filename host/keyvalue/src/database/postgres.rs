@@ -8,7 +8,7 @@ use sqlx::{
     postgres::{PgConnectOptions, PgConnection},
 };
 
-use super::{ANSWER_BYTES, EXPIRED, NumberedKeys, PAGE, count};
+use super::{ANSWER_BYTES, EXPIRED, NumberedKeys, PAGE, count, end};
 use crate::{
     change::{Change, Rows, Usage, expire},
     error::StoreFailure,
@@ -141,20 +141,10 @@ impl PostgresStores {
             Some(change) => change.apply(&mut rows, settings).await,
             None => expire(&mut rows).await,
         };
-        match answer {
-            Ok(answer) => {
-                transaction.commit().await?;
-                lease.release();
-                Ok(answer)
-            }
-            Err(StoreFailure::Refused(text)) => {
-                transaction.rollback().await?;
-                lease.release();
-                Err(StoreFailure::Refused(text))
-            }
-            // The connection is closed.
-            Err(failure) => Err(failure),
+        if end(transaction, &answer).await? {
+            lease.release();
         }
+        answer
     }
 
     pub(super) async fn close(&self) {
