@@ -9,7 +9,7 @@ use sqlx::{
 };
 use url::Url;
 
-use super::secret::Secret;
+use super::{reader::Reader, secret::Secret};
 
 /// Parameters that the drivers know. The drivers log unknown ones with their values.
 const MYSQL: [&str; 13] = [
@@ -93,9 +93,24 @@ pub fn parse(written: &str) -> Result<DatabaseUrl, String> {
     }
 }
 
+/// Parses the setting of a key with `parse`, and records what is wrong with it and what to review. Returns `None` where it
+/// is absent or wrong.
+pub fn read<T>(
+    r: &mut Reader,
+    key: &str,
+    written: Option<Secret>,
+    parse: impl FnOnce(&str) -> Result<T, String>,
+) -> Option<T> {
+    let written = written?;
+    if let Some(text) = warning(written.expose()) {
+        r.warn(key, text);
+    }
+    parse(written.expose()).map_err(|problem| r.problem(key, problem)).ok()
+}
+
 /// Returns the warning for a database on another machine whose URL does not demand TLS. With a mode that only prefers
 /// TLS, an attacker between the two can claim that the server has none.
-pub fn warning(written: &str) -> Option<&'static str> {
+fn warning(written: &str) -> Option<&'static str> {
     let (is_here, demands_tls, text) = match parse(written).ok()? {
         DatabaseUrl::Sqlite(_) => return None,
         DatabaseUrl::MySql(url) => {

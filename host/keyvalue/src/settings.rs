@@ -113,19 +113,8 @@ fn read_database(r: &mut Reader) -> KeyValueDatabase {
         .key("database", "Where stores are kept: sqlite:PATH or postgres://user:password@host/name")
         .default_text("a file in data_dir")
         .secret();
-    let Some(written) = written else {
-        return KeyValueDatabase::DataFolder;
-    };
-    if let Some(text) = database_url::warning(written.expose()) {
-        r.warn("database", text);
-    }
-    let parsed = database_url::sqlite_or_postgres(
-        written.expose(),
-        KeyValueDatabase::Sqlite,
-        KeyValueDatabase::Postgres,
-    );
-    parsed.unwrap_or_else(|problem| {
-        r.problem("database", problem);
-        KeyValueDatabase::DataFolder
-    })
+    let database = database_url::read(r, "database", written, |url| {
+        database_url::sqlite_or_postgres(url, KeyValueDatabase::Sqlite, KeyValueDatabase::Postgres)
+    });
+    database.unwrap_or(KeyValueDatabase::DataFolder)
 }

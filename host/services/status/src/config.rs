@@ -201,19 +201,10 @@ fn read_database(r: &mut Reader) -> AppointmentDatabase {
         .key("database", "Where figures come from: sqlite:PATH, or a URL with mysql:// or postgres://")
         .default_text("appointments.sqlite in data_dir")
         .secret();
-    let Some(written) = written else {
-        return AppointmentDatabase::Embedded;
-    };
-    if let Some(text) = database_url::warning(written.expose()) {
-        r.warn("database", text);
-    }
-    match database_url::parse(written.expose()) {
-        Ok(DatabaseUrl::Sqlite(path)) => AppointmentDatabase::Sqlite(path),
-        Ok(DatabaseUrl::MySql(url)) => AppointmentDatabase::MariaDb(url),
-        Ok(DatabaseUrl::Postgres(url)) => AppointmentDatabase::Postgres(url),
-        Err(text) => {
-            r.problem("database", text);
-            AppointmentDatabase::Embedded
-        }
+    match database_url::read(r, "database", written, database_url::parse) {
+        Some(DatabaseUrl::Sqlite(path)) => AppointmentDatabase::Sqlite(path),
+        Some(DatabaseUrl::MySql(url)) => AppointmentDatabase::MariaDb(url),
+        Some(DatabaseUrl::Postgres(url)) => AppointmentDatabase::Postgres(url),
+        None => AppointmentDatabase::Embedded,
     }
 }

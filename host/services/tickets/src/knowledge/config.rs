@@ -57,24 +57,11 @@ impl KnowledgeSettings {
             .key("url", "The knowledge base: sqlite:PATH, or postgres://user:password@host/name")
             .default_text("knowledge.sqlite in data_dir")
             .secret();
-        if let Some(text) = written.as_ref().and_then(|written| database_url::warning(written.expose())) {
-            r.warn("url", text);
-        }
-        let url = written.map(|written| {
-            database_url::sqlite_or_postgres(
-                written.expose(),
-                KnowledgeDatabase::Sqlite,
-                KnowledgeDatabase::Postgres,
-            )
+        let url = database_url::read(r, "url", written, |url| {
+            database_url::sqlite_or_postgres(url, KnowledgeDatabase::Sqlite, KnowledgeDatabase::Postgres)
         });
-        let url = url.transpose();
         Self {
-            url: url
-                .unwrap_or_else(|text| {
-                    r.problem("url", text);
-                    None
-                })
-                .unwrap_or(KnowledgeDatabase::Embedded),
+            url: url.unwrap_or(KnowledgeDatabase::Embedded),
             floor_percent: r
                 .key("floor_percent", "Relevance below which a passage is not answered from")
                 .unit("per cent")

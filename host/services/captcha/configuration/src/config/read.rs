@@ -103,18 +103,10 @@ fn read_database(r: &mut Reader) -> Database {
         .key("database", "Where the ledger lives: sqlite:PATH or postgres://user:password@host/name")
         .default_text("a file in data_dir")
         .secret();
-    let Some(written) = written else {
-        return Database::EmbeddedSqlite;
-    };
-    if let Some(text) = database_url::warning(written.expose()) {
-        r.warn("database", text);
-    }
-    database_url::sqlite_or_postgres(written.expose(), Database::Sqlite, Database::Postgres).unwrap_or_else(
-        |problem| {
-            r.problem("database", problem);
-            Database::EmbeddedSqlite
-        },
-    )
+    let database = database_url::read(r, "database", written, |url| {
+        database_url::sqlite_or_postgres(url, Database::Sqlite, Database::Postgres)
+    });
+    database.unwrap_or(Database::EmbeddedSqlite)
 }
 
 #[derive(Clone, Copy, PartialEq)]
