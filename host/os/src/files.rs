@@ -1,5 +1,5 @@
-//! Reads plain files without waiting for pipes, and writes files completely or not at all, even after a crash of the
-//! process or the machine.
+//! Reads plain files without waiting for pipes, creates files that one user reads, and writes files completely or not at
+//! all, even after a crash of the process or the machine.
 
 use std::{
     fs::{self, File},
@@ -30,6 +30,15 @@ pub fn make_data_folder(path: &Path) -> io::Result<()> {
         let text = "as data folder; set data_dir to a writable one";
         io::Error::new(error.kind(), format!("cannot use {} {text}: {error}", path.display()))
     })
+}
+
+/// Creates a missing file, which only this user can read, and the folders above it.
+///
+/// # Errors
+/// The operating system's error, also where this user may not write to the existing file.
+pub fn create(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), fs::create_dir_all)?;
+    File::options().append(true).create(true).mode(0o600).open(path).map(drop)
 }
 
 /// Reads a plain file of at most `cap` bytes. Never waits for a pipe.
@@ -154,6 +163,18 @@ mod tests {
         }
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn created_file_keeps_what_it_holds() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("above/file");
+        create(&path).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        fs::write(&path, "text").unwrap();
+        create(&path).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "text");
+        assert!(create(folder.path()).is_err());
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Stores in a file of SQLite.
 
-use std::{io, path::Path, time::Duration};
+use std::{path::Path, time::Duration};
 
 use bulkhead_database::Pool;
-use bulkhead_os::clock::HostClock;
+use bulkhead_os::{clock::HostClock, files};
 use sqlx::{
     ConnectOptions as _, Connection as _,
     sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous},
@@ -47,17 +47,6 @@ pub(crate) struct SqliteStores {
     writers: Mutex<()>,
 }
 
-/// Creates the file if it is missing; its companions take over its mode.
-fn create(path: &Path) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    let mut options = std::fs::OpenOptions::new();
-    options.append(true).create(true);
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map(drop)
-}
-
 async fn prepare(connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
     sqlx::raw_sql(TABLES).execute(connection).await?;
     Ok(())
@@ -66,7 +55,8 @@ async fn prepare(connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
 impl SqliteStores {
     /// Opens or creates the file, readable by its owner only when created.
     pub(super) async fn open(path: &Path, clock: HostClock) -> Result<Self, StoreFailure> {
-        create(path).map_err(sqlx::Error::Io)?;
+        // Its companions take over its mode.
+        files::create(path).map_err(sqlx::Error::Io)?;
         let options = SqliteConnectOptions::new()
             .filename(path)
             .journal_mode(SqliteJournalMode::Wal)

@@ -11,6 +11,7 @@ use super::pool::{Connections, PoolStats, acquire_timeout};
 use super::records::{COUNT_CEILING, Claim, Id, Rows, Swept, Visit, VisitRows, Visits, Window};
 use super::schema::{SQLITE_SWEEP, Table};
 use super::sweep::{self, Expire, SCAN};
+use bulkhead_os::files;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection};
 use std::path::Path;
@@ -30,7 +31,8 @@ impl Sqlite {
     /// Opens or creates the database at `path`, readable by its owner only when created.
     pub(super) async fn open(path: &Path, limits: &Options) -> Result<Self, StorageError> {
         let &Options { connections, answer_timeout, .. } = limits;
-        create(path)
+        // Its companions take over its mode.
+        files::create(path)
             .map_err(|error| StorageError::Unavailable(format!("cannot open {}: {error}", path.display())))?;
         let options = SqliteConnectOptions::new()
             .filename(path)
@@ -239,18 +241,6 @@ impl Expire for Sweeper<'_> {
 /// Returns the keys of a client, which need no escapes, as a JSON array.
 fn json_of(client: &[String]) -> String {
     format!("[\"{}\"]", client.join("\",\""))
-}
-
-/// Creates the file if it is missing; its companions take over its mode.
-fn create(path: &Path) -> std::io::Result<()> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    let mut options = std::fs::OpenOptions::new();
-    options.append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map(drop)
 }
 
 /// Creates what is missing; the time of the latest sweep.
