@@ -1,7 +1,8 @@
-//! Access to the operating system: files that are written completely or not at all, the time, random ids, and the service
-//! manager.
+//! Access to the operating system: files that are written completely or not at all, the data folder, the time, random ids,
+//! and the service manager.
 
 pub mod clock;
+pub mod data_folder;
 pub mod files;
 pub mod ids;
 pub mod systemd;
