@@ -1,9 +1,12 @@
 //! The argument that names the configuration file, and the layers that a configuration is read from.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use bulkhead_config::{ConfigFile, Flag, HostSpec, Loaded, Problems, Sources, load};
-use bulkhead_os::files;
+use bulkhead_os::{data_folder, files};
 
 use super::{CONFIG_VARIABLE, FLAG_VARIABLES};
 
@@ -54,6 +57,13 @@ pub fn check(spec: &HostSpec, file: ConfigFile) -> Result<Loaded, Problems> {
 
 /// Makes the data folder, as a host does, for a command that may be the first to write into it. If that fails, the next
 /// write into it reports the error.
-pub fn make_data_folder(folder: &Path) {
+///
+/// # Errors
+/// When the folder has the format of a newer version.
+pub fn make_data_folder(folder: &Path) -> io::Result<()> {
     let _ = files::make_data_folder(folder);
+    match data_folder::check(folder) {
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => Err(error),
+        _ => Ok(()),
+    }
 }

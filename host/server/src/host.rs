@@ -1,6 +1,7 @@
 //! Starts and stops a host: everything that a configuration asks for.
 
 mod compiled_code;
+mod data_folder;
 mod observe;
 mod routes;
 mod sharing;
@@ -19,7 +20,7 @@ use bulkhead_http::{
     heartbeat::Heartbeat,
     lifecycle::{Drain, Lifecycle, Stopping},
 };
-use bulkhead_os::files;
+use bulkhead_os::{data_folder::DataFolder, files};
 use bulkhead_rollout::{
     ConfigSource, DeploymentRegistry, LocalStore, ReloadError, Reloaded, Reloader, registry::Registries,
 };
@@ -68,8 +69,10 @@ pub struct Host {
     engine: Arc<Engine>,
     /// Of the public listeners.
     heartbeat: Heartbeat,
-    // Last, so that operators see a host drain.
+    // After the rest, so that operators see a host drain.
     admin: AdminListener,
+    /// Last: the folder is in use until everything is closed.
+    _data_folder: DataFolder,
 }
 
 /// Builds the context that the services of a host are started with, and has them prepare it for each other. Compiled code
@@ -141,6 +144,7 @@ impl Host {
             Arc::new(move || source().map(|loaded| with_demo(services, loaded, demo)))
         });
         prepare_data_folder(&loaded.config.data_dir)?;
+        let data_folder = data_folder::open(&loaded.config.data_dir)?;
         let lifecycle = Lifecycle::new();
         let cache = compiled_code::of_host(&loaded.config)?;
         let context = context(distribution, &loaded, source, lifecycle.clone(), cache)?;
@@ -171,7 +175,19 @@ impl Host {
         }
         let engine = Arc::clone(&context.slot_context.engine);
         let ServiceContext { health, reloader, .. } = context;
-        Ok(Self { addresses, lifecycle, routes, servers, open, health, reloader, engine, heartbeat, admin })
+        Ok(Self {
+            addresses,
+            lifecycle,
+            routes,
+            servers,
+            open,
+            health,
+            reloader,
+            engine,
+            heartbeat,
+            admin,
+            _data_folder: data_folder,
+        })
     }
 
     /// Checks a component as [`Host::start`] does before it may answer: size, format, exports, imports,

@@ -107,7 +107,7 @@ impl ServiceCommand for Command {
             Self::Pull { args, models, from, index, .. } => {
                 let config = args.config(spec)?;
                 let embedding: &EmbeddingSettings = config.table()?;
-                make_data_folder(&config.data_dir);
+                make_data_folder(&config.data_dir)?;
                 let index = index.or_else(|| embedding.index_url.clone());
                 pull(&models_dir(&config)?, models, from, index)?;
             }
@@ -205,7 +205,7 @@ fn load(config: &Config, model: &str) -> anyhow::Result<Model> {
     let models = models_dir(config)?;
     let resolved = bulkhead_sources::resolve(model, &models)?;
     // Packed weights are written there.
-    make_data_folder(&config.data_dir);
+    make_data_folder(&config.data_dir)?;
     let options = load_options(config.table()?, &models);
     Ok(Model::load(&resolved.folder, &options)?)
 }

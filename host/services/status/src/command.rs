@@ -58,7 +58,7 @@ impl ServiceCommand for Command {
             AppointmentDatabase::Postgres(url) => DatabaseLocation::Postgres(url.expose().to_owned()),
         };
         if matches!(&location, DatabaseLocation::Sqlite(file) if file.starts_with(&config.data_dir)) {
-            make_data_folder(&config.data_dir);
+            make_data_folder(&config.data_dir)?;
         }
         let clock = Clock::new(&status.time_zone)
             .ok_or_else(|| anyhow::anyhow!("status.time_zone names no time zone"))?;

@@ -107,7 +107,7 @@ fn load_model(config: &Config, name: Option<&str>) -> anyhow::Result<(Arc<Infere
     settings.default_prompts.clear();
     settings.default_prompt = None;
     // Packed weights are written there, and the base may be there, too.
-    make_data_folder(&config.data_dir);
+    make_data_folder(&config.data_dir)?;
     let metrics = Metrics::new(config.data_dir.clone(), [])?.set()?;
     let inference = Arc::new(Inference::start(&settings, &models_dir(config)?, metrics)?);
     match inference.shared(inference.default_id()) {

@@ -84,7 +84,7 @@ impl TriageArgs {
         let wanted = self.model.as_deref().or(embedding.models.first().map(String::as_str));
         let resolved = bulkhead_sources::resolve(wanted.unwrap_or(default), &models)?;
         // Packed weights and heads are written there.
-        make_data_folder(&config.data_dir);
+        make_data_folder(&config.data_dir)?;
         let model = Model::load(&resolved.folder, &load_options(embedding, &models))?;
         Ok(LoadedModel { config, model_id: resolved.id, model })
     }
