@@ -38,7 +38,7 @@ mod secret_file;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
+use std::{net::SocketAddr, path::PathBuf};
 
 pub use host_spec::HostSpec;
 pub use load::{ConfigFile, Flag, Loaded, Sources, load};
@@ -73,9 +73,25 @@ pub struct Config {
     pub services: services::Services,
     /// The tables of the services.
     tables: Tables,
+    /// Listeners that these tables name, by the keys that set their addresses.
+    opened: Vec<(String, SocketAddr)>,
 }
 
 impl Config {
+    /// Returns the address of every listener of the host, with the key that sets it.
+    pub fn listeners(&self) -> Vec<(String, SocketAddr)> {
+        let mut listeners = vec![
+            ("server.listen".to_owned(), self.server.listen),
+            ("server.admin_listen".to_owned(), self.server.admin_listen),
+        ];
+        for (name, service) in self.services.each() {
+            let own = service.listen.filter(|_| service.enabled);
+            listeners.extend(own.map(|address| (format!("services.{name}.listen"), address)));
+        }
+        listeners.extend(self.opened.iter().cloned());
+        listeners
+    }
+
     /// Returns the table of a service.
     ///
     /// # Errors

@@ -4,19 +4,9 @@ use std::net::SocketAddr;
 
 use super::{Config, reader::Reader};
 
-/// Rejects two listeners at one address, and an unprotected admin listener. `opened` are the listeners of services'
-/// tables, by the keys that set them.
-pub(super) fn check(reader: &mut Reader, config: &Config, opened: Vec<(String, SocketAddr)>) {
-    let mut listeners = vec![
-        ("server.listen".to_owned(), config.server.listen),
-        ("server.admin_listen".to_owned(), config.server.admin_listen),
-    ];
-    for (name, service) in config.services.each() {
-        let own = service.listen.filter(|_| service.enabled);
-        listeners.extend(own.map(|address| (format!("services.{name}.listen"), address)));
-    }
-    listeners.extend(opened);
-
+/// Rejects two listeners at one address, and an unprotected admin listener.
+pub(super) fn check(reader: &mut Reader, config: &Config) {
+    let listeners = config.listeners();
     for (index, (key, address)) in listeners.iter().enumerate() {
         let earlier = listeners.iter().take(index).find(|(_, other)| clash(*other, *address));
         if let Some((other, _)) = earlier {

@@ -221,9 +221,21 @@ pub(super) fn read(
     }
     let ReadTables { tables, listeners: opened, slots: added } = context.finish();
     slots.set_added(added);
-    let config =
-        Config { data_dir, demo, server, admin, log, sandbox, slots, sharing, registries, services, tables };
-    listeners::check(reader, &config, opened);
+    let config = Config {
+        data_dir,
+        demo,
+        server,
+        admin,
+        log,
+        sandbox,
+        slots,
+        sharing,
+        registries,
+        services,
+        tables,
+        opened,
+    };
+    listeners::check(reader, &config);
     reader.finish();
     config
 }

@@ -117,6 +117,15 @@ fn table_is_found_by_its_type() {
 }
 
 #[test]
+fn listeners_come_with_their_keys() {
+    let toml = "[shop]\nlisten = '127.0.0.1:81'\n[services.captcha]\nlisten = '127.0.0.1:82'";
+    let listeners = loaded(toml, &[]).config.listeners();
+    let ports: Vec<_> = listeners.iter().map(|(key, address)| (key.as_str(), address.port())).collect();
+    let of_server = [("server.listen", 8080), ("server.admin_listen", 9901)];
+    assert_eq!(ports, [&of_server[..], &[("services.captcha.listen", 82), ("shop.listen", 81)]].concat());
+}
+
+#[test]
 fn edit_leaves_clones_as_they_were() {
     let before = loaded("", &[]).config;
     let mut after = before.clone();
