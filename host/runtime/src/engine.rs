@@ -31,6 +31,9 @@ const HOST_STACK_BYTES: usize = 512 << 10;
 /// Guard region of a memory that is allocated on demand, bytes: with it, most offsets of a load need no bounds check.
 const ON_DEMAND_GUARD_BYTES: u64 = 64 << 10;
 
+/// A module with a function that does nothing.
+const EMPTY_FUNCTION: &[u8] = b"\0asm\x01\0\0\0\x01\x04\x01\x60\0\0\x03\x02\x01\0\x0a\x04\x01\x02\0\x0b";
+
 /// The error of an engine that cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
@@ -46,6 +49,12 @@ pub enum EngineError {
     /// The thread of the epoch clock cannot be started.
     #[error("cannot start the epoch clock: {0}")]
     Ticker(std::io::Error),
+    /// Compiled code cannot be mapped.
+    #[error(
+        "cannot map compiled code: {0:#}; let the host map executable memory (MemoryDenyWriteExecute=no in its unit, execmem in \
+         SELinux)"
+    )]
+    Code(wasmtime::Error),
 }
 
 /// The settings that machine code depends on: engines with the same settings can run each other's code, with a pooling
@@ -150,6 +159,14 @@ impl Engine {
         let left = Room::none(size);
         room.iter().for_each(|limits| left.add(limits));
         Ok(Self { wasmtime, code, ticker, memory_in_use: Arc::default(), room: left })
+    }
+
+    /// Checks that code can be compiled and mapped as executable memory.
+    ///
+    /// # Errors
+    /// When the operating system does not allow it.
+    pub fn check_code(&self) -> Result<(), EngineError> {
+        wasmtime::Module::new(&self.wasmtime, EMPTY_FUNCTION).map(drop).map_err(EngineError::Code)
     }
 
     /// Reserves the calls of a slot that is added while the host runs.

@@ -46,6 +46,13 @@ fn memories_are_reserved_unlike_core_instances() {
 }
 
 #[test]
+fn compiled_code_is_mapped() {
+    for allocator in [Allocator::Pooling, Allocator::OnDemand] {
+        engine(allocator, &Limits::DEFAULT).unwrap().check_code().unwrap();
+    }
+}
+
+#[test]
 fn on_demand_has_no_pool() {
     assert!(engine(Allocator::OnDemand, &Limits::DEFAULT).unwrap().pool_metrics().is_none());
 }
