@@ -5,6 +5,7 @@ mod command;
 mod component;
 mod context;
 mod extensions;
+mod finding;
 mod health;
 mod page;
 mod registrar;
@@ -32,6 +33,7 @@ pub use self::{
     component::{ComponentCheckError, check_component},
     context::{SECRETS_DIR, ServiceContext},
     extensions::Extensions,
+    finding::{MachineFinding, Severity},
     health::{DatabaseState, HostHealth, WatchedDatabase},
     page::{PageEntry, PageForm, PageGuide},
     registrar::MetricRegistrar,
@@ -113,6 +115,12 @@ pub trait Service: Send + Sync {
     /// Why the host would not start, and which setting to change.
     fn check_files(&self, _config: &Config, _services: ServiceList) -> anyhow::Result<Vec<String>> {
         Ok(Vec::new())
+    }
+
+    /// Checks on this machine, for the command `doctor`, what the service needs and no other check covers, such as models.
+    /// Nothing is started and nothing is written. It is called even where the service is off.
+    fn examine(&self, _config: &Config) -> Vec<MachineFinding> {
+        Vec::new()
     }
 
     /// Adds the settings of `--demo` to the configuration.
