@@ -4,6 +4,7 @@ mod access;
 mod call;
 pub mod config;
 pub mod embeddings;
+mod examine;
 mod graphs;
 mod load_hooks;
 pub mod metrics;
@@ -27,6 +28,7 @@ use bulkhead_inference::{
 
 pub use self::{
     access::{ModelAccessError, NamedGraph, SlotModelAccess, TokenBucket},
+    examine::{ExaminedModel, ModelState, examine},
     graphs::{GraphError, NamedHead, NamedOnnx},
     load_hooks::{LoadHookError, LoadHooks},
     model::{EmbedParameters, InferenceError, ServedModel},

@@ -2,21 +2,63 @@
 
 use std::sync::Arc;
 
-use bulkhead_config::slots::Slot as SlotSettings;
-use bulkhead_models::{Inference, LoadHooks, metrics::InferenceMetrics, models_dir};
-use bulkhead_service::ServiceContext;
+use bulkhead_config::{Config, slots::Slot as SlotSettings};
+use bulkhead_models::{
+    ExaminedModel, Inference, LoadHooks, ModelState, metrics::InferenceMetrics, models_dir,
+};
+use bulkhead_service::{MachineFinding, ServiceContext};
 
 use super::spec::NAME;
+
+/// Returns whether the embedding service or an active slot uses the models.
+fn are_used(config: &Config) -> bool {
+    let uses_models = |slot: &SlotSettings| {
+        let names = slot.models.as_ref();
+        config.services.uses(&slot.spec) && names.map_or(slot.spec.uses_models, |names| !names.is_empty())
+    };
+    config.services.get(NAME).enabled || config.slots.each().any(uses_models)
+}
+
+/// Checks the configured models, if they are used, without keeping them.
+pub(super) fn examine(config: &Config) -> Vec<MachineFinding> {
+    const CHECK: &str = "models";
+    if !are_used(config) {
+        return vec![MachineFinding::fine(CHECK, "no service that is on uses models")];
+    }
+    let (settings, folder) = match (config.table(), models_dir(config)) {
+        (Ok(settings), Ok(folder)) => (settings, folder),
+        (Err(missing), _) | (_, Err(missing)) => {
+            return vec![MachineFinding::failure(CHECK, missing.to_string())];
+        }
+    };
+    let found = |ExaminedModel { id, state }: ExaminedModel| match state {
+        ModelState::Whole { weights_sha256 } => MachineFinding::fine(
+            CHECK,
+            format!("`{id}` is whole; its weights have the digest {weights_sha256}"),
+        ),
+        ModelState::Missing { remedy } => MachineFinding::warning(
+            CHECK,
+            format!("`{id}` is not there, and a host starts without it; {remedy}"),
+        ),
+        ModelState::Changed { difference } => MachineFinding::warning(
+            CHECK,
+            format!("`{id}` is not as it was pulled: {difference}; remove its folder and pull it again"),
+        ),
+        ModelState::Unusable { fault } => MachineFinding::failure(
+            CHECK,
+            format!(
+                "`{id}` cannot be loaded: {fault}; correct or remove it, or leave it out of embedding.models"
+            ),
+        ),
+    };
+    bulkhead_models::examine(settings, &folder).map(found).collect()
+}
 
 /// Loads the models and starts their threads. Returns `None` where the embedding service is off and no active slot uses
 /// models.
 pub(super) async fn load(context: &ServiceContext) -> anyhow::Result<Option<Arc<Inference>>> {
     let config = &context.config;
-    let uses_models = |slot: &SlotSettings| {
-        let names = slot.models.as_ref();
-        config.services.uses(&slot.spec) && names.map_or(slot.spec.uses_models, |names| !names.is_empty())
-    };
-    if !config.services.get(NAME).enabled && !config.slots.each().any(uses_models) {
+    if !are_used(config) {
         return Ok(None);
     }
     let (config, load_hooks) = (config.clone(), context.extensions.get_or_default::<LoadHooks>());

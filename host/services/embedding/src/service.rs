@@ -11,8 +11,8 @@ use bulkhead_models::{
 use bulkhead_rollout::LiveKeys;
 use bulkhead_runtime::capabilities::{CapabilitySet, SlotResources};
 use bulkhead_service::{
-    CommandSpec, FlagsSpec, MetricRegistrar, PageEntry, PageForm, PageGuide, Service, ServiceContext,
-    ServiceFuture, Started,
+    CommandSpec, FlagsSpec, MachineFinding, MetricRegistrar, PageEntry, PageForm, PageGuide, Service,
+    ServiceContext, ServiceFuture, Started,
 };
 
 use crate::{
@@ -63,6 +63,10 @@ impl Service for EmbeddingPlugin {
 
     fn add_capabilities(&self, capabilities: CapabilitySet) -> CapabilitySet {
         capabilities.with(NnCapability).with(EmbeddingsCapability).with(RerankCapability)
+    }
+
+    fn examine(&self, config: &Config) -> Vec<MachineFinding> {
+        models::examine(config)
     }
 
     fn page_entry(&self, _config: &Config) -> PageEntry {
