@@ -6,11 +6,23 @@ use bulkhead_config::{Config, slots::Limits};
 use bulkhead_runtime::{
     capabilities::CapabilitySet,
     compile::{CacheSettings, Compiler},
-    engine::Engine,
+    engine::{Engine, EngineError},
     slots::SlotContext,
 };
 use bulkhead_service::ServiceList;
 use bulkhead_telemetry::Metrics;
+
+/// Returns the engine for the slots of `config` and for those that services may add.
+///
+/// # Errors
+/// Fails if the engine cannot be created.
+pub(crate) fn engine(services: ServiceList, config: &Config) -> Result<Engine, EngineError> {
+    let used = config.slots.each().filter(|slot| config.services.uses(&slot.spec));
+    let is_on = |name| config.services.get(name).enabled;
+    let on = services.iter().filter(|service| is_on(service.spec().name));
+    let reserved: Vec<Limits> = on.flat_map(|service| service.reserved_limits(config)).collect();
+    Engine::with_room(&config.sandbox, used.map(|slot| &slot.limits), &reserved)
+}
 
 /// Returns the engine, the compiler with its cache and the limits for the slots of `config` and for those that services may
 /// add, with the capabilities of the host.
@@ -24,12 +36,7 @@ pub(super) fn new(
     capabilities: CapabilitySet,
     cache: Option<CacheSettings>,
 ) -> anyhow::Result<SlotContext> {
-    let used = config.slots.each().filter(|slot| config.services.uses(&slot.spec));
-    let is_on = |name| config.services.get(name).enabled;
-    let on = services.iter().filter(|service| is_on(service.spec().name));
-    let reserved: Vec<Limits> = on.flat_map(|service| service.reserved_limits(config)).collect();
-    let limits = used.map(|slot| &slot.limits);
-    let engine = Arc::new(Engine::with_room(&config.sandbox, limits, &reserved)?);
+    let engine = Arc::new(engine(services, config)?);
     let compiler = Arc::new(Compiler::new(Arc::clone(&engine), &config.sandbox, cache, Arc::clone(metrics)));
     let sandbox = Arc::new(config.sandbox.clone());
     Ok(SlotContext { engine, compiler, sandbox, capabilities })
