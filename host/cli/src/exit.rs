@@ -52,7 +52,7 @@ pub enum Exit {
     Failed = 1,
     /// The arguments are wrong. The parser of arguments ends with the same code.
     Usage = 2,
-    /// The component may not answer, or the configuration may not take effect.
+    /// The component may not answer, the configuration may not take effect, or no host can start on the machine.
     Refused = 3,
     /// The slot has another generation, or its state does not allow the command.
     Conflict = 4,

@@ -5,6 +5,7 @@ mod arguments;
 mod author;
 mod component;
 mod config;
+mod doctor;
 mod health;
 mod manual;
 mod serve;
@@ -68,6 +69,15 @@ enum Command {
                       host within 5 seconds."
     )]
     Health(health::HealthArgs),
+    /// Check what a host needs: kernel, limits, disk, clock, ports, models, configuration and data folder. Says what to do
+    /// about what is missing.
+    ///
+    /// Nothing is started, and nothing is kept. Limits are those of this command: run it as the host is run.
+    #[command(
+        after_help = "Exit codes: 0 a host has what it needs; 1 a host starts, but something is to be corrected; 2 wrong \
+                      arguments; 3 no host can start or keep its data."
+    )]
+    Doctor(doctor::DoctorArgs),
     /// Print completions for a shell.
     Completions {
         /// The shell.
@@ -122,6 +132,7 @@ fn perform(distribution: &Distribution) -> anyhow::Result<()> {
         Command::Wit(command) => author::finish(command.run()),
         Command::Admin(command) => command.run(),
         Command::Health(health) => health.run(),
+        Command::Doctor(doctor) => doctor.run(distribution),
         Command::Man(manual) => manual.run(distribution),
         Command::Completions { shell } => completions(distribution, shell),
     }
@@ -136,7 +147,12 @@ fn message(error: &anyhow::Error) -> String {
             before if before.contains(&cause) => message,
             before => format!("{before}: {cause}"),
         });
-    let mut parts = message.split(" (os error ");
+    without_numbers(&message)
+}
+
+/// Returns a text without the numbers of the operating system's errors.
+fn without_numbers(text: &str) -> String {
+    let mut parts = text.split(" (os error ");
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |text, part| match part.split_once(')') {
         Some((number, rest)) if number.bytes().all(|byte| byte.is_ascii_digit()) => text + rest,

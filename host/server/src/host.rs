@@ -36,6 +36,7 @@ use bulkhead_service::{
 use bulkhead_telemetry::{Metrics, exposition::Format};
 use tokio::{runtime::Handle, task::JoinSet};
 
+pub(crate) use self::slot_context::engine;
 use self::{observe::FaultObserver, routes::HostRoutes};
 use crate::distribution::Distribution;
 

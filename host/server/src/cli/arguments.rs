@@ -282,7 +282,19 @@ mod tests {
         let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
         assert_eq!(
             names,
-            ["serve", "config", "component", "wit", "admin", "health", "completions", "man", "sum", "count"]
+            [
+                "serve",
+                "config",
+                "component",
+                "wit",
+                "admin",
+                "health",
+                "doctor",
+                "completions",
+                "man",
+                "sum",
+                "count"
+            ]
         );
     }
 }

@@ -92,7 +92,7 @@ impl Command {
 }
 
 /// Checks files as `serve` would read them, and returns warnings.
-fn check_files(distribution: &Distribution, config: &Config) -> anyhow::Result<Vec<String>> {
+pub(super) fn check_files(distribution: &Distribution, config: &Config) -> anyhow::Result<Vec<String>> {
     let mut warnings = Vec::new();
     for service in distribution.services {
         if config.services.get(service.spec().name).enabled {

@@ -62,6 +62,7 @@ const COMMANDS: &[(&str, &str, Answer)] = &[
     ("admin token", "ops", Done),
     ("admin audit", "", TOKEN),
     ("health", "--url http://127.0.0.1:9", First("--url")),
+    ("doctor", "", First("models")),
     ("completions", "bash", Done),
     ("man", "FOLDER/man", Done),
     ("captcha site add", "shop", FILE),

@@ -5,13 +5,14 @@ use bulkhead_server::cli::command;
 use crate::services::list::BULKHEAD;
 
 /// The subcommands of every binary, then those of services.
-const SUBCOMMANDS: [&str; 14] = [
+const SUBCOMMANDS: [&str; 15] = [
     "serve",
     "config",
     "component",
     "wit",
     "admin",
     "health",
+    "doctor",
     "completions",
     "man",
     "run",
