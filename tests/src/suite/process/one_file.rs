@@ -54,7 +54,7 @@ async fn binary_serves_with_empty_environment() {
     assert_eq!(names(place.path()), ["bulkhead"], "the working folder is left alone");
     let data = home.path().join(".local/share/bulkhead");
     assert_eq!(mode(&data), 0o700);
-    assert_eq!(names(&data), ["captcha.sqlite", "compiled", "demo", "secrets"]);
+    assert_eq!(names(&data), ["captcha.sqlite", "compiled", "demo", "format", "lock", "secrets"]);
     assert_eq!(mode(&data.join("captcha.sqlite")), 0o600);
     let secrets = data.join("secrets");
     assert_eq!(mode(&secrets), 0o700);
