@@ -7,6 +7,8 @@ mod captcha_sites;
 mod command_line;
 mod compile;
 mod crash;
+mod data_format;
+mod doctor;
 mod drain;
 mod environment;
 mod first_run;
