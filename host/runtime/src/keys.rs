@@ -28,9 +28,9 @@ pub enum SecretFileError {
     /// Reading or writing failed.
     #[error("{0}: {1}; make the data folder writable or set data_dir")]
     Io(PathBuf, io::Error),
-    /// The file is shorter than a generated secret.
+    /// The file is shorter than a generated secret, or no text.
     #[error("{0} holds no usable secret; remove it to have a new one generated")]
-    Short(PathBuf),
+    Unusable(PathBuf),
     /// Other users can read the file.
     #[error("{0} can be read by others; run chmod 600 on it")]
     Exposed(PathBuf),
@@ -93,14 +93,17 @@ impl MasterKey {
         Self(secret.as_bytes().to_vec())
     }
 
-    /// Reads the secret in `path`, or generates it with mode 600 when the file does not exist.
+    /// Reads the secret in `path`, or generates it with mode 600 when the file does not exist. A damaged file is set aside.
     ///
     /// # Errors
     /// When the file cannot be read or written, or others can read it.
     pub fn load_or_generate(path: &Path) -> Result<Self, SecretFileError> {
         let io = |error| SecretFileError::Io(path.to_owned(), error);
-        if let Some(key) = read(path)? {
-            return Ok(key);
+        match read(path) {
+            Ok(Some(key)) => return Ok(key),
+            Ok(None) => {}
+            Err(SecretFileError::Unusable(_)) => set_aside(path).map_err(io)?,
+            Err(error) => return Err(error),
         }
         let mut secret = [0; GENERATED_BYTES];
         getrandom::fill(&mut secret).map_err(SecretFileError::Random)?;
@@ -117,10 +120,12 @@ impl MasterKey {
         // one's secret.
         let linked = fs::hard_link(&temporary, path);
         fs::remove_file(&temporary).map_err(io)?;
+        // A link is durable once the folder is synchronized.
+        path.parent().map_or(Ok(()), |folder| fs::File::open(folder)?.sync_all()).map_err(io)?;
         match linked {
             Ok(()) => Ok(Self(text.into_bytes())),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                read(path)?.ok_or_else(|| SecretFileError::Short(path.to_owned()))
+                read(path)?.ok_or_else(|| SecretFileError::Unusable(path.to_owned()))
             }
             Err(error) => Err(io(error)),
         }
@@ -156,16 +161,36 @@ fn read(path: &Path) -> Result<Option<MasterKey>, SecretFileError> {
     let text = match files::read_text(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            return Err(SecretFileError::Unusable(path.to_owned()));
+        }
         Err(error) => return Err(io(error)),
     };
     if fs::metadata(path).map_err(io)?.permissions().mode() & 0o077 != 0 {
         return Err(SecretFileError::Exposed(path.to_owned()));
     }
     let text = text.trim();
-    if text.len() < GENERATED_BYTES {
-        return Err(SecretFileError::Short(path.to_owned()));
+    // A power cut may leave zeros in place of what was written, which everybody could guess.
+    if text.len() < GENERATED_BYTES || text.chars().any(char::is_control) {
+        return Err(SecretFileError::Unusable(path.to_owned()));
     }
     Ok(Some(MasterKey::new(text)))
+}
+
+/// Sets a damaged secret file aside, and logs what that means.
+fn set_aside(path: &Path) -> io::Result<()> {
+    let folder = fs::File::open(path.parent().unwrap_or(Path::new(".")))?;
+    // Of two hosts that start at once, the second finds the first one's new secret.
+    folder.lock()?;
+    if matches!(read(path), Err(SecretFileError::Unusable(_))) {
+        let aside = files::set_aside(path)?;
+        tracing::error!(
+            file = %path.display(),
+            aside = %aside.display(),
+            "the secret is damaged and a new one is generated: what the old one has signed is not accepted any more"
+        );
+    }
+    Ok(())
 }
 
 /// The hash function of an HMAC.

@@ -133,15 +133,30 @@ fn concurrent_hosts_share_one_secret() {
 }
 
 #[test]
-fn exposed_or_short_secret_is_refused() {
+fn exposed_secret_is_refused() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("host.key");
     MasterKey::load_or_generate(&path).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
     let error = MasterKey::load_or_generate(&path).unwrap_err();
     assert!(matches!(error, SecretFileError::Exposed(_)), "{error}");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
-    fs::write(&path, "too short\n").unwrap();
-    let error = MasterKey::load_or_generate(&path).unwrap_err();
-    assert!(matches!(error, SecretFileError::Short(_)), "{error}");
+}
+
+#[test]
+fn damaged_secret_is_set_aside() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("host.key");
+    let mut last = MasterKey::load_or_generate(&path).unwrap();
+    let zeros = [0_u8; 2 * GENERATED_BYTES];
+    for damaged in [&b""[..], b"too short\n", &zeros, &[0xff_u8; 2 * GENERATED_BYTES]] {
+        fs::write(&path, damaged).unwrap();
+        let error = MasterKey::load(&path).unwrap_err();
+        assert!(matches!(error, SecretFileError::Unusable(_)), "{error}");
+        let made = MasterKey::load_or_generate(&path).unwrap();
+        assert_ne!(made.raw(), last.raw());
+        assert_eq!(fs::read(folder.path().join("host.key.damaged")).unwrap(), damaged);
+        assert_eq!((mode(&path), MasterKey::load(&path).unwrap().unwrap().raw()), (0o600, made.raw()));
+        last = made;
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
 }
