@@ -292,8 +292,12 @@ fn precompile(context: &ServiceContext, mut stopping: Stopping) -> impl Future<O
     let store = Arc::clone(deployments.store());
     async move {
         let compiled = async {
-            // The reserve is the space in which a rollback is written on a full disk.
-            let _ = background::run(move || store.ensure_reserve()).await;
+            let recovered = move || {
+                store.recover();
+                // The space in which a rollback is written on a full disk.
+                store.ensure_reserve()
+            };
+            let _ = background::run(recovered).await;
             compiler.start_eviction().await;
             for slot in deployments.all() {
                 Arc::clone(&slot).precompile().await;

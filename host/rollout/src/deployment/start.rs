@@ -42,7 +42,7 @@ impl<W: World> Deployment<W> {
 
     async fn restore(&self, configured: impl Future<Output = ConfiguredResult>) -> Result<(), String> {
         let slot = self.slot.name();
-        let state = self.store.state(slot).unwrap_or_else(|error| {
+        let state = self.store.restore_state(slot).unwrap_or_else(|error| {
             tracing::error!(slot = slot.as_str(), %error, "the state of the slot cannot be read");
             None
         });

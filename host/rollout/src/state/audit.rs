@@ -135,12 +135,8 @@ fn ends_mid_line(file: &mut File) -> io::Result<bool> {
     Ok(last != *b"\n")
 }
 
-/// Returns the last `limit` entries that `wanted` accepts, the oldest first. Skips incomplete lines.
-pub(super) fn read(
-    path: &Path,
-    limit: usize,
-    wanted: impl Fn(&AuditEntry) -> bool,
-) -> io::Result<Vec<AuditEntry>> {
+/// Reads the end of the log: bytes that begin with a line, unless the log is longer.
+fn tail(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -150,12 +146,31 @@ pub(super) fn read(
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
     let mut tail = Vec::new();
     file.take(TAIL_BYTES).read_to_end(&mut tail)?;
+    Ok(tail)
+}
+
+/// Returns the last `limit` entries that `wanted` accepts, the oldest first. Skips damaged lines.
+pub(super) fn read(
+    path: &Path,
+    limit: usize,
+    wanted: impl Fn(&AuditEntry) -> bool,
+) -> io::Result<Vec<AuditEntry>> {
+    let tail = tail(path)?;
     let lines = tail.split(|byte| *byte == b'\n');
     let mut entries: Vec<AuditEntry> =
         lines.filter_map(|line| serde_json::from_slice(line).ok()).filter(wanted).collect();
     let surplus = entries.len().saturating_sub(limit);
     entries.drain(..surplus);
     Ok(entries)
+}
+
+/// Returns how many of the last lines are damaged.
+pub(super) fn damaged_lines(path: &Path) -> io::Result<usize> {
+    let tail = tail(path)?;
+    // The first line of a long log may begin before its tail.
+    let cut = usize::from(tail.len() as u64 == TAIL_BYTES);
+    let lines = tail.split(|byte| *byte == b'\n').skip(cut).filter(|line| !line.is_empty());
+    Ok(lines.filter(|line| serde_json::from_slice::<AuditEntry>(line).is_err()).count())
 }
 
 #[cfg(test)]
@@ -204,8 +219,29 @@ mod tests {
         append(&path, &[entry(1), entry(2)]).unwrap();
         let whole = fs::read(&path).unwrap();
         fs::write(&path, whole.get(..whole.len() - 20).unwrap()).unwrap();
+        assert_eq!(damaged_lines(&path).unwrap(), 1);
         append(&path, &[entry(3)]).unwrap();
-        assert_eq!(generations(&path, 9), [1, 3]);
+        assert_eq!((generations(&path, 9), damaged_lines(&path).unwrap()), (vec![1, 3], 1));
+    }
+
+    #[test]
+    fn damaged_lines_are_skipped_and_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.jsonl");
+        assert_eq!(damaged_lines(&path).unwrap(), 0);
+        append(&path, &[entry(1), entry(2), entry(3)]).unwrap();
+        let mut bytes = fs::read(&path).unwrap();
+        assert_eq!(damaged_lines(&path).unwrap(), 0);
+        let length = bytes.len();
+        for byte in bytes.iter_mut().skip(length / 2 - 5).take(10) {
+            *byte = 0;
+        }
+        // Zeros in place of what was not written.
+        bytes.extend([0; 100]);
+        fs::write(&path, bytes).unwrap();
+        assert_eq!((generations(&path, 9), damaged_lines(&path).unwrap()), (vec![1, 3], 2));
+        append(&path, &[entry(4)]).unwrap();
+        assert_eq!((generations(&path, 9), damaged_lines(&path).unwrap()), (vec![1, 3, 4], 2));
     }
 
     #[test]

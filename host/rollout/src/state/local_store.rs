@@ -2,6 +2,7 @@
 
 mod audit_log;
 mod built_in;
+mod recovery;
 mod reserve;
 #[cfg(test)]
 mod tests;
@@ -35,7 +36,7 @@ pub enum LocalStoreError {
     #[error("{0}: {1}; make the data folder writable and see that its disk has room")]
     Io(PathBuf, io::Error),
     /// A file differs from what was written.
-    #[error("{0} is damaged: {1}; remove it and push the component again")]
+    #[error("{0} is damaged: {1}; push the component again, or restart the host, which then uses an earlier one")]
     Damaged(PathBuf, String),
     /// A component's file cannot be read.
     #[error(transparent)]
@@ -147,7 +148,10 @@ impl LocalStore {
     /// # Errors
     /// When it cannot be read or is damaged.
     pub fn state(&self, slot: SlotId) -> Result<Option<SlotState>, LocalStoreError> {
-        let path = self.state_path(slot);
+        Self::read_state(self.state_path(slot))
+    }
+
+    fn read_state(path: PathBuf) -> Result<Option<SlotState>, LocalStoreError> {
         let text = match fs::read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -240,6 +244,7 @@ impl LocalStore {
             self.write_blob(slot, blob)?;
         }
         let logged = self.append_entries(&self.unlogged(slot, after.audit_entries(slot, &stored)))?;
+        self.keep_previous(slot);
         let written = self.write(path, &[&text]);
         let mut attempted = self.attempted.lock().unwrap_or_else(PoisonError::into_inner);
         match written {

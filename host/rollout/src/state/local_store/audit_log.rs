@@ -23,6 +23,15 @@ impl LocalStore {
         written.map_err(|error| LocalStoreError::Io(path, error))
     }
 
+    /// Logs how many of the last lines of the log a power cut has damaged: readers skip them.
+    pub(super) fn report_damaged_lines(&self) {
+        match audit::damaged_lines(&self.audit_path()) {
+            Ok(0) => {}
+            Ok(lines) => tracing::warn!(lines, "lines of the audit log are damaged and skipped"),
+            Err(error) => tracing::warn!(%error, "the audit log cannot be read"),
+        }
+    }
+
     /// Removes the lines after a `length`, because the change that they name was rejected.
     pub(super) fn truncate_audit_log(&self, length: u64) {
         if let Err(error) = audit::truncate(&self.audit_path(), length) {

@@ -24,7 +24,7 @@ impl LocalStore {
     /// Creates the reserve if it is missing and the disk has room; returns whether it exists.
     pub fn ensure_reserve(&self) -> bool {
         let path = self.reserve_path();
-        let made = if path.exists() { Ok(()) } else { create(&path, self.free()) };
+        let made = if is_whole(&path) { Ok(()) } else { create(&path, self.free()) };
         if let Err(error) = &made {
             tracing::debug!(%error, "the data folder has no reserve");
         }
@@ -37,7 +37,7 @@ impl LocalStore {
         let bytes = components.iter().fold(state, |sum, blob| sum.saturating_add(blob.wasm.len()));
         // If the system does not report free space, the write itself shows whether there was enough.
         let takes_it = self.free().is_some_and(|free| free < BYTES.saturating_add(bytes as u64));
-        if takes_it && !path.exists() {
+        if takes_it && !is_whole(&path) {
             return Err(LocalStoreError::Io(path, io::ErrorKind::StorageFull.into()));
         }
         Ok(())
@@ -53,6 +53,11 @@ impl LocalStore {
     fn free(&self) -> Option<u64> {
         free(&self.folder)
     }
+}
+
+/// Returns whether the reserve occupies its space: a power cut may have cut it.
+fn is_whole(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|file| file.len() >= BYTES)
 }
 
 /// Returns whether an error means that the disk is full.

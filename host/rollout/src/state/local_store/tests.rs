@@ -93,7 +93,7 @@ fn unreferenced_components_are_removed() {
     let blob = store.blob(SLOT, &two.versions[0].component, 9).unwrap();
     assert_eq!(blob.signature.as_deref(), Some("signed"));
     let files = fs::read_dir(folder.path().join(SLOT.as_str())).unwrap().count();
-    assert_eq!(files, 3, "the state, a component and its signature");
+    assert_eq!(files, 4, "the state, the one before it, a component and its signature");
 }
 
 #[test]
@@ -108,7 +108,70 @@ fn damaged_component_or_state_is_an_error() {
     fs::write(store.state_path(SLOT), b"{").unwrap();
     store.state(SLOT).unwrap_err();
     store.save(SLOT, one.revision, &after(&one, b"two"), &[]).unwrap_err();
-    assert_eq!(fs::read(store.state_path(SLOT)).unwrap(), b"{", "it is left for an operator to repair");
+    assert_eq!(fs::read(store.state_path(SLOT)).unwrap(), b"{", "the next start sets it aside");
+}
+
+#[test]
+fn damaged_state_is_replaced_by_previous() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = LocalStore::new(folder.path().to_owned());
+    let one = after(&SlotState::default(), b"one");
+    store.save(SLOT, 0, &one, &component(&one, b"one")).unwrap();
+    let two = after(&one, b"two");
+    store.save(SLOT, one.revision, &two, &component(&two, b"two")).unwrap();
+    assert_eq!(store.restore_state(SLOT).unwrap().unwrap(), two, "it is intact");
+    let whole = fs::read(store.state_path(SLOT)).unwrap();
+    for damaged in [&whole[..whole.len() / 2], &vec![0; whole.len()][..], b""] {
+        fs::write(store.state_path(SLOT), damaged).unwrap();
+        assert_eq!(store.restore_state(SLOT).unwrap().unwrap(), one);
+        assert_eq!(fs::read(files::damaged_path(&store.state_path(SLOT))).unwrap(), damaged);
+        assert_eq!(store.state(SLOT).unwrap().unwrap(), one, "it is on disk");
+    }
+    store.save(SLOT, one.revision, &two, &component(&two, b"two")).unwrap();
+    assert_eq!(store.state(SLOT).unwrap().unwrap(), two);
+}
+
+#[test]
+fn damaged_first_state_is_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = LocalStore::new(folder.path().to_owned());
+    let one = after(&SlotState::default(), b"one");
+    store.save(SLOT, 0, &one, &component(&one, b"one")).unwrap();
+    fs::write(store.state_path(SLOT), b"{").unwrap();
+    assert_eq!(store.restore_state(SLOT).unwrap(), None);
+    store.save(SLOT, 0, &one, &component(&one, b"one")).unwrap();
+    fs::write(store.state_path(SLOT), b"{").unwrap();
+    fs::write(folder.path().join("captcha/book.previous.json"), b"{").unwrap();
+    assert_eq!(store.restore_state(SLOT).unwrap(), None, "both are damaged");
+}
+
+#[test]
+fn cut_reserve_is_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = LocalStore::new(folder.path().to_owned());
+    assert!(store.ensure_reserve());
+    let reserve = folder.path().join("reserve");
+    let whole = fs::metadata(&reserve).unwrap().len();
+    File::options().write(true).open(&reserve).unwrap().set_len(7).unwrap();
+    store.fault.set_free(0);
+    assert!(!store.ensure_reserve(), "it holds no room");
+    store.fault.set_free(64 << 20);
+    assert!(store.ensure_reserve());
+    assert_eq!(fs::metadata(&reserve).unwrap().len(), whole);
+}
+
+#[test]
+fn temporary_files_of_crash_are_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = LocalStore::new(folder.path().to_owned());
+    store.recover();
+    let one = after(&SlotState::default(), b"one");
+    store.save(SLOT, 0, &one, &component(&one, b"one")).unwrap();
+    let left = folder.path().join("reserve.1234.tmp");
+    fs::write(&left, b"half").unwrap();
+    store.recover();
+    assert!(!left.exists() && folder.path().join("reserve").exists());
+    assert_eq!(store.state(SLOT).unwrap().unwrap(), one);
 }
 
 #[test]

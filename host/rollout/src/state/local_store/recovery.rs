@@ -1,0 +1,69 @@
+//! What a start of the host finds after a power cut: a damaged state is set aside, and the state before it counts.
+
+use std::{fs, path::PathBuf};
+
+use bulkhead_config::slots::SlotId;
+use bulkhead_os::files;
+
+use super::{LocalStore, LocalStoreError};
+use crate::state::SlotState;
+
+impl LocalStore {
+    /// Removes temporary files that a crash has left in the folder of all slots, and logs damaged lines of the audit log.
+    /// Failures only cost disk space.
+    pub fn recover(&self) {
+        self.report_damaged_lines();
+        let Ok(files) = fs::read_dir(&self.folder) else { return };
+        let Ok(_lock) = self.lock() else { return };
+        for path in files.flatten().map(|file| file.path()) {
+            if path.extension().is_some_and(|extension| extension == "tmp") {
+                let _ = fs::remove_file(path);
+            }
+        }
+    }
+
+    fn previous_path(&self, slot: SlotId) -> PathBuf {
+        self.state_path(slot).with_extension("previous.json")
+    }
+
+    /// Keeps the state that is about to be replaced. Without it, a slot whose state is damaged starts as it was configured.
+    pub(super) fn keep_previous(&self, slot: SlotId) {
+        let previous = self.previous_path(slot);
+        let _ = fs::remove_file(&previous);
+        let _ = fs::hard_link(self.state_path(slot), previous);
+    }
+
+    /// Returns a slot's state as [`LocalStore::state`] does. A damaged one is set aside, and the one before the last
+    /// change takes its place, if there is one.
+    ///
+    /// # Errors
+    /// When it cannot be read, or a damaged one cannot be replaced.
+    pub(crate) fn restore_state(&self, slot: SlotId) -> Result<Option<SlotState>, LocalStoreError> {
+        match self.state(slot) {
+            Err(LocalStoreError::Damaged(..)) => {}
+            state => return state,
+        }
+        let _lock = self.lock()?;
+        let error = match self.state(slot) {
+            Err(error @ LocalStoreError::Damaged(..)) => error,
+            // Another host with this folder has replaced it meanwhile.
+            state => return state,
+        };
+        let path = self.state_path(slot);
+        let aside = files::set_aside(&path).map_err(|error| LocalStoreError::Io(path.clone(), error))?;
+        let previous = Self::read_state(self.previous_path(slot)).unwrap_or_default();
+        tracing::error!(
+            slot = slot.as_str(),
+            %error,
+            aside = %aside.display(),
+            generation = previous.as_ref().map(|previous| previous.generation),
+            "the state of the slot is damaged and set aside; the one before the last change counts, if there is one"
+        );
+        if let Some(previous) = &previous {
+            let text = serde_json::to_vec_pretty(previous)
+                .map_err(|error| LocalStoreError::Damaged(path.clone(), error.to_string()))?;
+            self.write(path, &[&text, b"\n"])?;
+        }
+        Ok(previous)
+    }
+}
