@@ -1,7 +1,9 @@
-//! A small connection pool: connections are opened when needed and kept while they work.
+//! SQLite files after a power cut, and a small connection pool: connections are opened when needed and kept while they work.
 //!
 //! The error of a failed connection is returned at once. After a failure the pool pauses for a while, during which
 //! every caller gets the same error at once instead of waiting.
+
+pub mod sqlite;
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},

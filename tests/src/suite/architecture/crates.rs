@@ -10,7 +10,7 @@ use super::{names, root};
 /// Each crate of the platform, and the crates of this repository that it may use.
 pub const PLATFORM: [(&str, &[&str]); 14] = [
     ("os", &[]),
-    ("database", &[]),
+    ("database", &["os"]),
     ("config", &["os"]),
     ("telemetry", &["config"]),
     ("http", &["config", "os", "telemetry"]),

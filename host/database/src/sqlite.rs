@@ -1,0 +1,244 @@
+//! SQLite files: how they are created, and what a start finds after a power cut. A damaged file is set aside, so that a new
+//! one can be made.
+
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    io::{self, Read as _},
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+};
+
+use bulkhead_os::files;
+use sqlx::{ConnectOptions as _, Connection as _, sqlite::SqliteConnectOptions};
+
+/// What follows the name of a database in the name of its write-ahead log.
+const LOG: &str = "-wal";
+/// What follows it in the name of the log's index.
+const INDEX: &str = "-shm";
+/// Bytes of the header of a log.
+const LOG_HEADER: usize = 32;
+/// How the header begins. Its fourth byte names the byte order of checksums, 0x82 or 0x83.
+const LOG_MAGIC: [u8; 3] = [0x37, 0x7f, 0x06];
+/// SQLite's codes of a damaged file: SQLITE_CORRUPT and SQLITE_NOTADB.
+const DAMAGED: [i32; 2] = [11, 26];
+/// SQLite's codes of a disk that takes nothing: SQLITE_READONLY, SQLITE_IOERR, SQLITE_FULL and SQLITE_CANTOPEN.
+const DISK: [i32; 4] = [8, 10, 13, 14];
+
+/// Creates the file, readable by its owner only, and its folder, if they are missing. Its companions take over its mode.
+///
+/// # Errors
+/// The operating system's error.
+pub fn create(path: &Path) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    File::options().append(true).create(true).mode(0o600).open(path).map(drop)
+}
+
+/// Sets the file of `options` aside, with its companions, if it is damaged, and logs why. Returns whether rows were lost, also
+/// where an earlier start was interrupted before it had made a new file.
+///
+/// A file whose host was not stopped is read as a whole; that takes a second for some hundred megabytes.
+///
+/// # Errors
+/// When the file cannot be read for another reason, or not be renamed.
+pub async fn set_damaged_aside(options: &SqliteConnectOptions) -> Result<bool, sqlx::Error> {
+    let path = options.get_filename();
+    let log = beside(path, LOG);
+    let has_log = fs::metadata(&log).is_ok_and(|log| log.len() > 0);
+    if fs::metadata(path).map_or(0, |file| file.len()) == 0 {
+        if has_log {
+            // SQLite would take it for a new file and delete the log.
+            set_aside(path, &["", LOG, INDEX], "it is empty")?;
+        }
+        let aside = files::damaged_path(path);
+        return Ok(has_log || aside.exists() || beside(&aside, LOG).exists());
+    }
+    let is_log_damaged = has_log && !begins_as_log(&log)?;
+    if is_log_damaged {
+        set_aside(path, &[LOG, INDEX], "its write-ahead log is damaged")?;
+    }
+    let reason = match inspect(options, has_log).await {
+        Ok(reason) if reason == "ok" => return Ok(is_log_damaged),
+        Ok(reason) => reason,
+        Err(error) if has_code(&error, &DAMAGED) => error.to_string(),
+        Err(error) => return Err(error),
+    };
+    set_aside(path, &["", LOG, INDEX], &reason)?;
+    Ok(true)
+}
+
+/// Returns whether the disk takes nothing, because it is read-only, full or faulty: a file that cannot be opened now can be
+/// opened later.
+pub fn is_disk_fault(error: &sqlx::Error) -> bool {
+    use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    match error {
+        sqlx::Error::Io(error) => matches!(error.kind(), QuotaExceeded | ReadOnlyFilesystem | StorageFull),
+        error => has_code(error, &DISK),
+    }
+}
+
+/// Returns whether SQLite gave one of these codes, extended or not.
+fn has_code(error: &sqlx::Error, codes: &[i32]) -> bool {
+    let code = error.as_database_error().and_then(|error| error.code()?.parse::<i32>().ok());
+    code.is_some_and(|code| codes.contains(&(code & 0xff)))
+}
+
+fn beside(path: &Path, suffix: impl AsRef<OsStr>) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+fn begins_as_log(log: &Path) -> io::Result<bool> {
+    let mut header = Vec::new();
+    File::open(log)?.take(LOG_HEADER as u64).read_to_end(&mut header)?;
+    Ok(header.len() == LOG_HEADER && header.starts_with(&LOG_MAGIC))
+}
+
+/// Returns `ok`, or what is wrong with the file; of all pages where it is not known that they were written.
+async fn inspect(options: &SqliteConnectOptions, all: bool) -> Result<String, sqlx::Error> {
+    let mut connection = options.connect().await?;
+    let query = match all {
+        true => "PRAGMA quick_check(1)",
+        false => "SELECT CASE WHEN count(*) >= 0 THEN 'ok' END FROM sqlite_master",
+    };
+    let found = sqlx::query_scalar(query).fetch_one(&mut connection).await;
+    // What is wrong with it is known.
+    let _ = connection.close().await;
+    found
+}
+
+/// Renames a file or its companions. Those of an earlier damaged file do not stay beside this one.
+fn set_aside(path: &Path, suffixes: &[&str], reason: &str) -> io::Result<()> {
+    let aside = files::damaged_path(path);
+    for suffix in suffixes {
+        let (from, to) = (beside(path, suffix), beside(&aside, suffix));
+        let moved = match fs::rename(from, &to) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => fs::remove_file(to),
+            moved => moved,
+        };
+        match moved {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    tracing::error!(
+        file = %path.display(),
+        aside = %aside.display(),
+        reason,
+        "the database is damaged and set aside; what it held is lost"
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use sqlx::sqlite::SqliteJournalMode;
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn options(folder: &TempDir) -> SqliteConnectOptions {
+        SqliteConnectOptions::new()
+            .filename(folder.path().join("a.sqlite"))
+            .journal_mode(SqliteJournalMode::Wal)
+            .create_if_missing(true)
+    }
+
+    fn file(folder: &TempDir, suffix: &str) -> PathBuf {
+        beside(&folder.path().join("a.sqlite"), suffix)
+    }
+
+    /// Leaves a file as a killed host does: with a thousand rows, of which the log deletes a hundred.
+    async fn killed(folder: &TempDir) {
+        let origin = TempDir::new().unwrap();
+        let mut connection = options(&origin).connect().await.unwrap();
+        let rows = "CREATE TABLE row (text TEXT);
+            INSERT INTO row WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+                SELECT hex(randomblob(100)) FROM n;";
+        sqlx::raw_sql(rows).execute(&mut connection).await.unwrap();
+        sqlx::raw_sql("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut connection).await.unwrap();
+        sqlx::raw_sql("DELETE FROM row WHERE rowid <= 100").execute(&mut connection).await.unwrap();
+        for suffix in ["", LOG] {
+            fs::copy(file(&origin, suffix), file(folder, suffix)).unwrap();
+        }
+        connection.close().await.unwrap();
+    }
+
+    async fn count(folder: &TempDir) -> i64 {
+        let mut connection = options(folder).connect().await.unwrap();
+        sqlx::query_scalar("SELECT count(*) FROM row").fetch_one(&mut connection).await.unwrap()
+    }
+
+    fn cut(path: &Path, to: u64) {
+        File::options().write(true).open(path).unwrap().set_len(to).unwrap();
+    }
+
+    #[tokio::test]
+    async fn intact_or_missing_file_stays() {
+        let folder = TempDir::new().unwrap();
+        assert!(!set_damaged_aside(&options(&folder)).await.unwrap());
+        killed(&folder).await;
+        assert!(!set_damaged_aside(&options(&folder)).await.unwrap());
+        assert_eq!(count(&folder).await, 900);
+        assert!(!file(&folder, ".damaged").exists());
+    }
+
+    #[tokio::test]
+    async fn cut_or_garbled_file_is_set_aside() {
+        for damage in ["cut", "halved", "empty", "gone", "zeros", "text"] {
+            let folder = TempDir::new().unwrap();
+            killed(&folder).await;
+            let path = file(&folder, "");
+            let length = fs::metadata(&path).unwrap().len();
+            match damage {
+                "cut" => cut(&path, length - 4096),
+                "halved" => cut(&path, length / 2),
+                "empty" => cut(&path, 0),
+                "gone" => fs::remove_file(&path).unwrap(),
+                "zeros" => fs::write(&path, vec![0; usize::try_from(length).unwrap()]).unwrap(),
+                _ => fs::write(&path, "no database").unwrap(),
+            }
+            assert!(set_damaged_aside(&options(&folder)).await.unwrap(), "{damage}");
+            assert!(!path.exists() && !file(&folder, LOG).exists(), "{damage}");
+            let aside = if damage == "gone" { ".damaged-wal" } else { ".damaged" };
+            assert!(file(&folder, aside).exists(), "{damage}");
+        }
+    }
+
+    #[tokio::test]
+    async fn garbled_log_is_set_aside_alone() {
+        for garbled in [&b"short"[..], &[0; 5000]] {
+            let folder = TempDir::new().unwrap();
+            killed(&folder).await;
+            fs::write(file(&folder, LOG), garbled).unwrap();
+            assert!(set_damaged_aside(&options(&folder)).await.unwrap());
+            assert_eq!(count(&folder).await, 1000, "what was in the log is lost");
+            assert_eq!(fs::read(file(&folder, ".damaged-wal")).unwrap(), garbled);
+        }
+    }
+
+    #[tokio::test]
+    async fn interrupted_start_reports_the_loss() {
+        let folder = TempDir::new().unwrap();
+        fs::write(file(&folder, ".damaged"), "no database").unwrap();
+        create(&file(&folder, "")).unwrap();
+        assert!(set_damaged_aside(&options(&folder)).await.unwrap());
+        killed(&folder).await;
+        assert!(!set_damaged_aside(&options(&folder)).await.unwrap(), "there is a new file");
+    }
+
+    #[tokio::test]
+    async fn unopenable_file_is_a_disk_fault() {
+        let folder = TempDir::new().unwrap();
+        fs::create_dir(file(&folder, "")).unwrap();
+        let error = options(&folder).connect().await.unwrap_err();
+        assert!(is_disk_fault(&error) && !has_code(&error, &DAMAGED), "{error}");
+        let read_only = sqlx::Error::Io(io::ErrorKind::ReadOnlyFilesystem.into());
+        assert!(is_disk_fault(&read_only) && !is_disk_fault(&sqlx::Error::PoolClosed));
+    }
+}
