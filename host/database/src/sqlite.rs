@@ -1,11 +1,9 @@
-//! SQLite files: how they are created, and what a start finds after a power cut. A damaged file is set aside, so that a new
-//! one can be made.
+//! SQLite files as a start finds them after a power cut. A damaged file is set aside, so that a new one can be made.
 
 use std::{
     ffi::OsStr,
     fs::{self, File},
     io::{self, Read as _},
-    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
 };
 
@@ -24,17 +22,6 @@ const LOG_MAGIC: [u8; 3] = [0x37, 0x7f, 0x06];
 const DAMAGED: [i32; 2] = [11, 26];
 /// SQLite's codes of a disk that takes nothing: SQLITE_READONLY, SQLITE_IOERR, SQLITE_FULL and SQLITE_CANTOPEN.
 const DISK: [i32; 4] = [8, 10, 13, 14];
-
-/// Creates the file, readable by its owner only, and its folder, if they are missing. Its companions take over its mode.
-///
-/// # Errors
-/// The operating system's error.
-pub fn create(path: &Path) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    File::options().append(true).create(true).mode(0o600).open(path).map(drop)
-}
 
 /// Sets the file of `options` aside, with its companions, if it is damaged, and logs why. Returns whether rows were lost, also
 /// where an earlier start was interrupted before it had made a new file.
@@ -226,7 +213,7 @@ mod tests {
     async fn interrupted_start_reports_the_loss() {
         let folder = TempDir::new().unwrap();
         fs::write(file(&folder, ".damaged"), "no database").unwrap();
-        create(&file(&folder, "")).unwrap();
+        files::create(&file(&folder, "")).unwrap();
         assert!(set_damaged_aside(&options(&folder)).await.unwrap());
         killed(&folder).await;
         assert!(!set_damaged_aside(&options(&folder)).await.unwrap(), "there is a new file");

@@ -2,6 +2,7 @@
 
 mod compiled_code;
 mod data_folder;
+mod damaged_files;
 mod observe;
 mod routes;
 mod sharing;
@@ -37,7 +38,7 @@ use bulkhead_telemetry::{Metrics, exposition::Format};
 use tokio::{runtime::Handle, task::JoinSet};
 
 pub(crate) use self::slot_context::engine;
-use self::{observe::FaultObserver, routes::HostRoutes};
+use self::{damaged_files::DamagedFiles, observe::FaultObserver, routes::HostRoutes};
 use crate::distribution::Distribution;
 
 /// File of the generated secret that authenticates the host's own files, in the folder of secrets.
@@ -95,7 +96,8 @@ fn context(
         .with_built_in(built_in);
     let deployments = DeploymentRegistry::new(Arc::new(store), sharing::shared(services, config, &metrics)?);
     let deployments = Arc::new(deployments.with_expected(config.slots.ids()));
-    let health = Arc::new(HostHealth::new(lifecycle, Arc::clone(&deployments)));
+    let health = HostHealth::new(lifecycle, Arc::clone(&deployments), config.data_dir.clone());
+    let health = Arc::new(health);
     let slot_context = slot_context::new(services, config, &metrics, distribution.capabilities(), cache)?;
     observe::engine(&metrics, &slot_context.engine);
     let (allowed, component_bytes) = (config.registries.clone(), config.sandbox.component_bytes);
@@ -146,6 +148,7 @@ impl Host {
         });
         prepare_data_folder(&loaded.config.data_dir)?;
         let data_folder = data_folder::open(&loaded.config.data_dir)?;
+        let damaged_files = DamagedFiles::before_start(&loaded.config.data_dir);
         let lifecycle = Lifecycle::new();
         let cache = compiled_code::of_host(&loaded.config)?;
         let context = context(distribution, &loaded, source, lifecycle.clone(), cache)?;
@@ -158,6 +161,7 @@ impl Host {
         }
         sharing::start(&context).await;
         let open = start_services(&context).await?;
+        context.health.set_faults(damaged_files::CHECK, damaged_files.since_start());
         context.deployments.mark_complete();
         context.metrics.started();
 
@@ -276,10 +280,15 @@ fn with_demo(services: ServiceList, mut loaded: Loaded, demo: bool) -> Loaded {
 
 /// Makes the data folder, and restricts its access to the user of the host.
 fn prepare_data_folder(path: &Path) -> anyhow::Result<()> {
+    const MODE: u32 = 0o700;
     files::make_data_folder(path)?;
-    // Also for a folder that existed before.
-    let closed = fs::set_permissions(path, fs::Permissions::from_mode(0o700));
-    closed.with_context(|| {
+    // Also for a folder that existed before; on a read-only disk it can only be right already.
+    let is_closed = fs::metadata(path).is_ok_and(|folder| folder.permissions().mode() & 0o777 == MODE);
+    let closed = || match is_closed {
+        true => Ok(()),
+        false => fs::set_permissions(path, fs::Permissions::from_mode(MODE)),
+    };
+    closed().with_context(|| {
         format!("cannot use {} as data folder; set data_dir to a writable one", path.display())
     })
 }

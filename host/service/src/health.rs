@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     fmt,
+    path::PathBuf,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -11,6 +12,7 @@ use std::{
 };
 
 use bulkhead_http::lifecycle::{Lifecycle, Phase};
+use bulkhead_os::files;
 use bulkhead_rollout::{DeploymentRegistry, SharedView};
 use futures_util::future::BoxFuture;
 use tokio::task::JoinSet;
@@ -38,6 +40,10 @@ pub trait WatchedDatabase: fmt::Debug + Send + Sync + 'static {
     /// Describes how the host's clock differs from the database's, if it does.
     fn clock_fault(&self) -> Option<String>;
 
+    /// Describes why nothing can be written to its disk, in words that follow "the disk"; `None` where it can, or where the
+    /// database is a server.
+    fn disk_fault(&self) -> Option<&'static str>;
+
     /// Describes how calls are answered during an outage, and the setting that allows it; `None` when they fail.
     fn outage_mode(&self) -> Option<&'static str>;
 }
@@ -61,6 +67,7 @@ pub struct HostHealth {
     watchers: Mutex<JoinSet<()>>,
     /// What services report of parts that the host does without, by the name of the check.
     faults: Mutex<BTreeMap<String, String>>,
+    data_dir: PathBuf,
 }
 
 /// A monitored database and the result of its last probes.
@@ -107,10 +114,15 @@ impl MonitoredDatabase {
     fn report(&self, report: &mut ReadyReport) {
         const LOST: &str = "the database does not answer or cannot be written";
         let name = self.name;
-        match (self.is_lost(), self.watched.outage_mode()) {
-            (true, None) => report.fail(name, format!("{LOST}; see the log")),
-            (true, Some(outage_mode)) => report.degrade(name, format!("{LOST}; {outage_mode}")),
-            (false, _) => {}
+        if self.is_lost() {
+            match (self.watched.outage_mode(), self.watched.disk_fault()) {
+                (Some(outage_mode), _) => report.degrade(name, format!("{LOST}; {outage_mode}")),
+                // No other host has this file, and what does not need it is served.
+                (None, Some(fault)) => {
+                    report.degrade(name, format!("{LOST}: its disk {fault}; calls that need it fail"));
+                }
+                (None, None) => report.fail(name, format!("{LOST}; see the log")),
+            }
         }
         if let Some(fault) = self.watched.clock_fault() {
             report.degrade(format!("{name} clock"), fault);
@@ -119,14 +131,15 @@ impl MonitoredDatabase {
 }
 
 impl HostHealth {
-    /// Returns the health of a host without databases.
-    pub fn new(lifecycle: Lifecycle, deployments: Arc<DeploymentRegistry>) -> Self {
+    /// Returns the health of a host without databases, whose data folder is `data_dir`.
+    pub fn new(lifecycle: Lifecycle, deployments: Arc<DeploymentRegistry>, data_dir: PathBuf) -> Self {
         Self {
             lifecycle,
             deployments,
             databases: Mutex::default(),
             watchers: Mutex::default(),
             faults: Mutex::default(),
+            data_dir,
         }
     }
 
@@ -198,6 +211,10 @@ impl HostHealth {
                     report.degrade("shared state", reason);
                 }
             }
+        }
+        if let Some(fault) = files::disk_fault(&self.data_dir) {
+            report
+                .degrade("data disk", format!("the disk of data_dir {fault}; what stores nothing is served"));
         }
         for database in self.databases.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             database.report(&mut report);

@@ -7,6 +7,7 @@ use std::{
 };
 
 use bulkhead_config::Config;
+use bulkhead_os::files;
 use bulkhead_runtime::{
     compile::CacheSettings,
     keys::{MasterKey, SecretFileError},
@@ -29,14 +30,23 @@ pub(super) struct CheckCache {
     pub(super) is_of_host: bool,
 }
 
-/// Returns the cache of a host, unless the configuration turns it off.
+/// Returns the cache of a host, unless the configuration turns it off, or the disk does not take the secret that
+/// authenticates compiled code.
 ///
 /// # Errors
-/// Fails if the secret that authenticates compiled code cannot be used.
+/// Fails if there is a secret that cannot be used.
 pub(super) fn of_host(config: &Config) -> Result<Option<CacheSettings>, SecretFileError> {
-    let key = || MasterKey::load_or_generate(&key_file(&config.data_dir));
-    let key = config.sandbox.cache.then(key).transpose()?;
-    Ok(key.map(|key| settings(config, &config.data_dir, key)))
+    if !config.sandbox.cache {
+        return Ok(None);
+    }
+    match MasterKey::load_or_generate(&key_file(&config.data_dir)) {
+        Ok(key) => Ok(Some(settings(config, &config.data_dir, key))),
+        Err(error @ SecretFileError::Io(..)) if files::disk_fault(&config.data_dir).is_some() => {
+            tracing::warn!(%error, "compiled code is not cached, every start compiles");
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Returns the cache for a check of a component: the host's if its data folder belongs to the user and has a key, else one

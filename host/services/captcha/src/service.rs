@@ -252,6 +252,7 @@ async fn open_ledger(settings: &Captcha, config: &Config, deadline: Duration) ->
     let options = Options {
         lenient: settings.on_ledger_failure == OnLedgerFailure::Allow,
         clock: settings.clock.clone(),
+        challenge_life: settings.captcha_timeout,
         answer_timeout: answer_timeout(deadline),
         ..Options::new(settings.source_address_window, settings.database_connections)
     };

@@ -2,7 +2,7 @@
 //!
 //! When the time of day falls below the time of a sweep, a challenge may be good again whose spend that sweep has
 //! deleted. Below the mark only challenges are granted that this process has issued since: those cannot have been
-//! spent before.
+//! spent before. Where the rows themselves are lost, the mark is as far ahead as the last challenge lives.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
@@ -21,10 +21,6 @@ pub(super) struct HighWater {
 }
 
 impl HighWater {
-    pub(super) fn new(mark: i64) -> Self {
-        Self { mark: AtomicI64::new(mark), issued: Mutex::default() }
-    }
-
     fn issued(&self) -> MutexGuard<'_, HashMap<String, i64>> {
         self.issued.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -33,7 +29,7 @@ impl HighWater {
         self.mark.load(SeqCst)
     }
 
-    /// Raises the mark for a sweep at `now`, before it deletes anything.
+    /// Raises the mark for a sweep at `now`, before it deletes anything, or to the mark of the database.
     pub(super) fn raise(&self, now: i64) {
         self.mark.fetch_max(now, SeqCst);
         self.issued().retain(|_, expires_at| *expires_at >= now);
@@ -64,7 +60,8 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_swept() {
-        let high_water = HighWater::new(100);
+        let high_water = HighWater::default();
+        high_water.raise(100);
         high_water.remember(100, || Some("above".into()));
         for number in 0..=MOST_ISSUED {
             high_water.remember(50, || Some(number.to_string()));

@@ -69,16 +69,27 @@ impl Ledger {
         Ok(Self::over(store, options, outage_log))
     }
 
-    /// Opens the ledger as [`Ledger::open`] does, but waits in the background for a PostgreSQL server that cannot be
-    /// reached: until then every call returns `Unavailable`.
+    /// Opens the ledger as [`Ledger::open`] does, but waits for a PostgreSQL server that cannot be reached, and for a disk
+    /// that takes nothing: until then every call returns `Unavailable`.
     ///
     /// # Errors
     /// See [`Ledger::open`].
     pub async fn open_when_reached(backend: Backend, options: Options) -> Result<Self, StorageError> {
-        let Backend::Postgres(url) = backend else { return Self::open(backend, options).await };
         let outage_log = Arc::default();
-        let store = Postgres::open_when_reached(&url, &options, &outage_log).await?;
-        Ok(Self::over(Store::Postgres(store), options, outage_log))
+        let store = match backend {
+            Backend::Sqlite(path) => Store::Sqlite(Sqlite::open_when_writable(&path, &options).await?),
+            Backend::Postgres(url) => {
+                Store::Postgres(Postgres::open_when_reached(&url, &options, &outage_log).await?)
+            }
+            Backend::Memory => Store::Memory(Memory::default()),
+        };
+        Ok(Self::over(store, options, outage_log))
+    }
+
+    /// Returns why the disk of the ledger takes nothing, if it does not: it is read-only or full.
+    #[must_use]
+    pub fn disk_fault(&self) -> Option<&'static str> {
+        self.0.store.disk_fault()
     }
 
     /// Returns whether the database has been reached since the start.
@@ -88,7 +99,7 @@ impl Ledger {
     }
 
     fn over(store: Store, options: Options, outage_log: Arc<OutageLog>) -> Self {
-        let Options { window, lenient, clock, answer_timeout, connections: _ } = options;
+        let Options { window, lenient, clock, answer_timeout, connections: _, challenge_life: _ } = options;
         let store = Arc::new(store);
         let visits = Arc::new(Recorder::new(window, clock.clone(), lenient, store.is_shared()));
         let counts = Arc::new(Counts::new());
@@ -142,8 +153,8 @@ impl Ledger {
         let behind = mark.saturating_sub(self.0.clock.millis());
         (behind > records::millis(SKEW)).then(|| {
             format!(
-                "the host's clock went back to {} s before the last sweep of the ledger; of the challenges issued \
-                 before, those that may have been spent are refused",
+                "the host's clock went back to {} s before the last sweep of the ledger, or rows of the ledger were lost; \
+                 of the challenges issued before, those that may have been spent are refused",
                 behind / 1000
             )
         })

@@ -6,6 +6,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// How long a challenge may be spent unless the options say otherwise.
+const CHALLENGE_LIFE: Duration = Duration::from_mins(20);
+
 /// Where the ledger is stored.
 #[derive(Clone)]
 pub enum Backend {
@@ -40,6 +43,9 @@ pub struct Options {
     pub lenient: bool,
     /// The clock.
     pub clock: HostClock,
+    /// How long a challenge may be spent. If spends are lost with a damaged file, no challenge that was issued before is
+    /// granted.
+    pub challenge_life: Duration,
     /// Longest wait of a call for the database. It must be well under the caller's own deadline, or the caller is gone
     /// before it learns that there is no answer; counting a visit may wait twice as long.
     pub answer_timeout: Duration,
@@ -55,6 +61,7 @@ impl Options {
             connections,
             lenient: false,
             clock: HostClock::system(),
+            challenge_life: CHALLENGE_LIFE,
             answer_timeout: ANSWER_TIMEOUT,
         }
     }

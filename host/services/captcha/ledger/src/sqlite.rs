@@ -1,4 +1,7 @@
 //! Stores the ledger in SQLite: readers from a pool, all writes through one group-committing writer, write-ahead log.
+//!
+//! A damaged file is set aside. The new one does not have the spends of the old one, so that no challenge that was issued
+//! before is granted.
 
 mod claims;
 mod writer;
@@ -8,43 +11,95 @@ use super::deadline::{in_time, within};
 use super::high_water::HighWater;
 use super::options::Options;
 use super::pool::{Connections, PoolStats, acquire_timeout};
-use super::records::{COUNT_CEILING, Claim, Id, Rows, Swept, Visit, VisitRows, Visits, Window};
+use super::records::{self, COUNT_CEILING, Claim, Id, Rows, SKEW, Swept, Visit, VisitRows, Visits, Window};
 use super::schema::{SQLITE_SWEEP, Table};
 use super::sweep::{self, Expire, SCAN};
+use bulkhead_database::sqlite::{is_disk_fault, set_damaged_aside};
 use bulkhead_os::files;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
-use writer::{Work, Writer};
+use tokio::sync::OnceCell;
+use writer::{Work, Writer, mark};
 
 pub(super) struct Sqlite {
+    path: PathBuf,
+    limits: Options,
+    /// Empty while the disk takes nothing.
+    file: OnceCell<LedgerFile>,
+    high_water: HighWater,
+}
+
+/// The open file.
+struct LedgerFile {
     readers: Connections<sqlx::Sqlite>,
     writer: Writer,
-    high_water: HighWater,
-    /// Longest wait of a call.
-    answer_timeout: Duration,
 }
 
 impl Sqlite {
+    fn new(path: &Path, limits: &Options) -> Self {
+        let (file, high_water) = (OnceCell::new(), HighWater::default());
+        Self { path: path.to_owned(), limits: limits.clone(), file, high_water }
+    }
+
     /// Opens or creates the database at `path`, readable by its owner only when created.
     pub(super) async fn open(path: &Path, limits: &Options) -> Result<Self, StorageError> {
-        let &Options { connections, answer_timeout, .. } = limits;
-        // Its companions take over its mode.
-        files::create(path)
-            .map_err(|error| StorageError::Unavailable(format!("cannot open {}: {error}", path.display())))?;
+        let sqlite = Self::new(path, limits);
+        sqlite.file().await?;
+        Ok(sqlite)
+    }
+
+    /// Opens the database as [`Sqlite::open`] does. Where the disk takes nothing, each call tries again.
+    pub(super) async fn open_when_writable(path: &Path, limits: &Options) -> Result<Self, StorageError> {
+        let sqlite = Self::new(path, limits);
+        match sqlite.open_file().await {
+            Ok(file) => sqlite.file.set(file).map_err(|_| StorageError::closed())?,
+            Err(error) if is_disk_fault(&error) => {
+                tracing::error!(file = %path.display(), %error, "the ledger cannot be opened; calls try again");
+            }
+            Err(error) => return Err(sqlite.named(&error)),
+        }
+        Ok(sqlite)
+    }
+
+    async fn file(&self) -> Result<&LedgerFile, StorageError> {
+        let opened = self.file.get_or_try_init(|| self.open_file()).await;
+        opened.map_err(|error| self.named(&error))
+    }
+
+    fn named(&self, error: &sqlx::Error) -> StorageError {
+        StorageError::Unavailable(format!("cannot open {}: {error}", self.path.display()))
+    }
+
+    async fn open_file(&self) -> Result<LedgerFile, sqlx::Error> {
+        let &Options { connections, answer_timeout, challenge_life, .. } = &self.limits;
         let options = SqliteConnectOptions::new()
-            .filename(path)
+            .filename(&self.path)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
             .busy_timeout(acquire_timeout(answer_timeout))
             .disable_statement_logging();
+        let is_lost = set_damaged_aside(&options).await?;
+        files::create(&self.path)?;
         let mut connection = options.connect().await?;
-        let high_water = HighWater::new(prepare(&mut connection).await?);
+        // The result of a verification, which is spent too, is issued until the challenge has expired.
+        let life = records::millis(SKEW.saturating_add(challenge_life.saturating_mul(2)));
+        let lost_to = is_lost.then(|| self.limits.clock.millis().saturating_add(life));
+        self.high_water.raise(prepare(&mut connection, lost_to).await?);
         let read_only = options.clone().pragma("query_only", "on");
         let readers = Connections::new(read_only, connections, answer_timeout);
-        Ok(Self { readers, writer: Writer::start(options, connection), high_water, answer_timeout })
+        Ok(LedgerFile { readers, writer: Writer::start(options, connection) })
+    }
+
+    /// Returns whether the file is open.
+    pub(super) fn is_open(&self) -> bool {
+        self.file.initialized()
+    }
+
+    /// Returns why the file's disk takes nothing, if it does not.
+    pub(super) fn disk_fault(&self) -> Option<&'static str> {
+        files::disk_fault(self.path.parent()?)
     }
 
     /// Waits as long as a call may.
@@ -52,7 +107,7 @@ impl Sqlite {
         &self,
         answer: impl Future<Output = Result<T, StorageError>>,
     ) -> impl Future<Output = Result<T, StorageError>> {
-        within(self.answer_timeout, answer)
+        within(self.limits.answer_timeout, answer)
     }
 
     pub(super) fn high_water(&self) -> &HighWater {
@@ -66,7 +121,7 @@ impl Sqlite {
         now: i64,
         window: Window,
     ) -> Result<Visits, StorageError> {
-        let mut lease = self.readers.acquire().await?;
+        let mut lease = self.file().await?.readers.acquire().await?;
         let (client, site): (i64, i64) = sqlx::query_as(
             "SELECT
                 (SELECT count(*) FROM (
@@ -94,7 +149,7 @@ impl Sqlite {
         now: i64,
         window: Window,
     ) -> Result<VisitRows, StorageError> {
-        let mut lease = self.readers.acquire().await?;
+        let mut lease = self.file().await?.readers.acquire().await?;
         let clients = sqlx::query_as(
             "SELECT source_address_hash, expires_at FROM captcha_request
             WHERE source_address_hash IN (SELECT value FROM json_each(?1)) AND expires_at BETWEEN ?2 AND ?3
@@ -125,7 +180,7 @@ impl Sqlite {
         window: Window,
         most: usize,
     ) -> Result<VisitRows, StorageError> {
-        let mut lease = self.readers.acquire().await?;
+        let mut lease = self.file().await?.readers.acquire().await?;
         let clients = sqlx::query_as(
             "SELECT source_address_hash, expires_at FROM captcha_request
             WHERE expires_at BETWEEN ?1 AND ?2 LIMIT ?3",
@@ -146,12 +201,16 @@ impl Sqlite {
         Ok(VisitRows { clients, sites })
     }
 
+    async fn run(&self, work: Work) -> Result<u64, StorageError> {
+        self.file().await?.writer.run(work).await
+    }
+
     pub(super) async fn write(&self, batch: &[Arc<Visit>]) -> Result<(), StorageError> {
-        self.writer.run(Work::Visits(batch.to_vec())).await.map(drop)
+        self.run(Work::Visits(batch.to_vec())).await.map(drop)
     }
 
     pub(super) async fn spent(&self, id: &Id, now: i64) -> Result<u32, StorageError> {
-        let mut lease = self.readers.acquire().await?;
+        let mut lease = self.file().await?.readers.acquire().await?;
         let spent: i64 = sqlx::query_scalar(
             "SELECT count(*) FROM invalidated_payload WHERE payload_hash = ? AND expires_at >= ?",
         )
@@ -167,16 +226,16 @@ impl Sqlite {
         if claim.is_late() {
             return Ok(0);
         }
-        self.writer.run(Work::Claim(claim)).await
+        self.run(Work::Claim(claim)).await
     }
 
     pub(super) async fn fail(&self, id: &Id, expires_at: i64) -> Result<u32, StorageError> {
-        let failures = self.writer.run(Work::Fail { id: id.clone(), expires_at }).await?;
+        let failures = self.run(Work::Fail { id: id.clone(), expires_at }).await?;
         Ok(u32::try_from(failures).unwrap_or(u32::MAX))
     }
 
     pub(super) async fn rows(&self, now: i64) -> Result<Rows, StorageError> {
-        let mut lease = self.readers.acquire().await?;
+        let mut lease = self.file().await?.readers.acquire().await?;
         let (requests, payloads): (i64, i64) = sqlx::query_as(
             "SELECT
                 (SELECT count(*) FROM captcha_request WHERE expires_at >= ?1),
@@ -191,26 +250,28 @@ impl Sqlite {
 
     /// Writes the mark first: what is deleted below it cannot be granted again, not even after a restart.
     pub(super) async fn sweep(&self, now: i64) -> Result<Swept, StorageError> {
-        in_time(self.writer.run(Work::Mark { now })).await?;
+        in_time(self.run(Work::Mark { now })).await?;
         self.high_water.raise(now);
         sweep::sweep(&mut Sweeper { sqlite: self, now }).await
     }
 
     /// Checks that a reader and the writer answer.
     pub(super) async fn ping(&self) -> Result<(), StorageError> {
-        let mut lease = self.readers.acquire().await?;
+        let mut lease = self.file().await?.readers.acquire().await?;
         sqlx::query("SELECT 1").execute(&mut *lease).await?;
         lease.done();
-        self.writer.run(Work::Visits(Vec::new())).await.map(drop)
+        self.run(Work::Visits(Vec::new())).await.map(drop)
     }
 
     pub(super) fn pool_stats(&self) -> PoolStats {
-        self.readers.stats()
+        self.file.get().map(|file| file.readers.stats()).unwrap_or_default()
     }
 
     pub(super) async fn close(&self) {
-        self.readers.close().await;
-        self.writer.close().await;
+        if let Some(file) = self.file.get() {
+            file.readers.close().await;
+            file.writer.close().await;
+        }
     }
 }
 
@@ -224,7 +285,7 @@ impl Expire for Sweeper<'_> {
     type RowId = i64;
 
     async fn expired(&mut self, table: Table) -> Result<Vec<i64>, StorageError> {
-        let mut lease = self.sqlite.readers.acquire().await?;
+        let mut lease = self.sqlite.file().await?.readers.acquire().await?;
         let select = format!("SELECT rowid FROM {} WHERE expires_at < ? LIMIT {SCAN}", table.name());
         let query = sqlx::query_scalar(AssertSqlSafe(select)).bind(self.now).fetch_all(&mut *lease);
         let row_ids = in_time(async { Ok(query.await?) }).await?;
@@ -234,7 +295,7 @@ impl Expire for Sweeper<'_> {
 
     async fn delete(&mut self, table: Table, row_ids: &[i64]) -> Result<u64, StorageError> {
         let work = Work::Delete { table, row_ids: row_ids.to_vec(), now: self.now };
-        in_time(self.sqlite.writer.run(work)).await
+        in_time(self.sqlite.run(work)).await
     }
 }
 
@@ -243,14 +304,17 @@ fn json_of(client: &[String]) -> String {
     format!("[\"{}\"]", client.join("\",\""))
 }
 
-/// Creates what is missing; the time of the latest sweep.
-async fn prepare(connection: &mut SqliteConnection) -> Result<i64, StorageError> {
+/// Creates what is missing; the time of the latest sweep, which is `lost_to` where rows were lost that expire until then.
+async fn prepare(connection: &mut SqliteConnection, lost_to: Option<i64>) -> Result<i64, sqlx::Error> {
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
     for table in Table::ALL {
         sqlx::raw_sql(table.sqlite()).execute(&mut *transaction).await?;
         sqlx::query(table.probe()).execute(&mut *transaction).await?;
     }
     sqlx::raw_sql(SQLITE_SWEEP).execute(&mut *transaction).await?;
+    if let Some(lost_to) = lost_to {
+        mark(lost_to, &mut transaction).await?;
+    }
     let swept_to =
         sqlx::query_scalar("SELECT swept_to FROM bulkhead_sweep").fetch_optional(&mut *transaction);
     let swept_to = swept_to.await?.unwrap_or_default();

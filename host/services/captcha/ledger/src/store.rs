@@ -146,8 +146,17 @@ impl Store {
 
     pub(super) fn has_been_reached(&self) -> bool {
         match self {
-            Self::Sqlite(_) | Self::Memory(_) => true,
+            Self::Memory(_) => true,
+            Self::Sqlite(store) => store.is_open(),
             Self::Postgres(store) => store.is_prepared(),
+        }
+    }
+
+    /// Returns why the disk of the store takes nothing, if it does not.
+    pub(super) fn disk_fault(&self) -> Option<&'static str> {
+        match self {
+            Self::Sqlite(store) => store.disk_fault(),
+            Self::Postgres(_) | Self::Memory(_) => None,
         }
     }
 

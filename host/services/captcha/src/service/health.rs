@@ -30,6 +30,10 @@ impl WatchedDatabase for OpenLedger {
         self.0.clock_fault()
     }
 
+    fn disk_fault(&self) -> Option<&'static str> {
+        self.0.disk_fault()
+    }
+
     fn outage_mode(&self) -> Option<&'static str> {
         self.0.is_lenient().then_some(
             "payloads are accepted without it, so that one may be accepted twice (captcha.on_ledger_failure = \

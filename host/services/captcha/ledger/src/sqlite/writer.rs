@@ -234,7 +234,8 @@ async fn record(visits: &[Arc<Visit>], connection: &mut SqliteConnection) -> Res
     Ok(written)
 }
 
-async fn mark(now: i64, connection: &mut SqliteConnection) -> Result<u64, sqlx::Error> {
+/// Writes that rows which expired before `now` may be missing.
+pub(super) async fn mark(now: i64, connection: &mut SqliteConnection) -> Result<u64, sqlx::Error> {
     let marked = sqlx::query(
         "INSERT INTO bulkhead_sweep (only, swept_to) VALUES (1, ?)
         ON CONFLICT (only) DO UPDATE SET swept_to = max(swept_to, excluded.swept_to)",

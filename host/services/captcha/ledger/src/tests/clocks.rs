@@ -97,6 +97,41 @@ async fn wrong_clock_can_be_corrected() {
 }
 
 #[tokio::test]
+async fn clock_of_1970_at_boot_grants_nothing_twice() {
+    let folder = TempDir::new().unwrap();
+    for backend in [Backend::Sqlite(file(&folder)), Backend::Memory] {
+        let (ledger, control) = movable(backend).await;
+        let since_epoch = ledger.clock().unix();
+        let before = ledger.issue(1);
+        assert!(ledger.grants(1, before).await);
+        ledger.sweep().await.unwrap().unwrap();
+        control.set_back(since_epoch);
+        let (spent, open) = (ledger.issue(2), ledger.issue(3));
+        assert!(ledger.grants(2, spent).await && !ledger.grants(2, spent).await);
+        assert!(!ledger.grants(1, before).await, "spent before the boot");
+
+        control.set_ahead(since_epoch);
+        for (number, expires_at) in [(1, before), (2, spent), (3, open)] {
+            assert!(!ledger.grants(number, expires_at).await, "{number} is over or spent");
+        }
+        assert_eq!(ledger.clock_fault(), None);
+        let fresh = ledger.issue(4);
+        assert!(ledger.grants(4, fresh).await && !ledger.grants(4, fresh).await);
+
+        // Wrong once more, after what has expired is deleted.
+        ledger.sweep().await.unwrap().unwrap();
+        control.set_back(since_epoch);
+        assert!(ledger.clock_fault().is_some());
+        for (number, expires_at) in [(1, before), (2, spent), (3, open), (4, fresh)] {
+            assert!(!ledger.grants(number, expires_at).await, "{number} may have been spent");
+        }
+        let early = ledger.issue(5);
+        assert!(ledger.grants(5, early).await);
+        ledger.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn a_small_correction_changes_nothing() {
     let (ledger, control) = movable(Backend::Memory).await;
     let open = ledger.issue(1);

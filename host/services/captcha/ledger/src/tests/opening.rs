@@ -34,6 +34,69 @@ async fn an_existing_database_is_taken_over() {
     assert_eq!(ledger.claim(&id(1), soon(), 2, false).await, Ok(true));
 }
 
+/// Copies the files of a ledger as a killed host leaves them.
+fn killed(from: &TempDir) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    for name in ["ledger.sqlite", "ledger.sqlite-wal"] {
+        std::fs::copy(from.path().join(name), folder.path().join(name)).unwrap();
+    }
+    folder
+}
+
+#[tokio::test]
+async fn killed_ledger_keeps_what_it_granted() {
+    let origin = TempDir::new().unwrap();
+    let ledger = sqlite(&origin).await;
+    assert_eq!(ledger.claim(&id(1), soon(), 1, false).await, Ok(true));
+    let ledger = sqlite(&killed(&origin)).await;
+    assert_eq!(ledger.claim(&id(1), soon(), 1, false).await, Ok(false));
+    assert_eq!(ledger.claim(&id(2), soon(), 1, false).await, Ok(true), "it is outstanding");
+    assert_eq!(ledger.clock_fault(), None);
+}
+
+#[tokio::test]
+async fn damaged_ledger_grants_no_earlier_challenge() {
+    let origin = TempDir::new().unwrap();
+    let ledger = sqlite(&origin).await;
+    assert_eq!(ledger.claim(&id(1), soon(), 1, false).await, Ok(true));
+    for cut in [true, false] {
+        let folder = killed(&origin);
+        if cut {
+            std::fs::write(file(&folder), "").unwrap();
+        } else {
+            std::fs::write(file(&folder), "no database").unwrap();
+        }
+        for _ in 0..2 {
+            let ledger = sqlite(&folder).await;
+            assert_eq!(ledger.claim(&id(1), soon(), 1, false).await, Ok(false), "it was spent");
+            assert_eq!(ledger.claim(&id(2), soon(), 1, false).await, Ok(false), "it may have been spent");
+            ledger.remember_issued(soon(), || Some(id(3)));
+            assert_eq!(ledger.claim(&id(3), soon(), 1, false).await, Ok(true), "issued since");
+            assert_eq!(ledger.claim(&id(3), soon(), 1, false).await, Ok(false));
+            assert!(ledger.clock_fault().unwrap().contains("rows of the ledger were lost"));
+            ledger.close().await.unwrap();
+            assert!(folder.path().join("ledger.sqlite.damaged").exists());
+            std::fs::remove_file(file(&folder)).unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn unopenable_ledger_opens_once_it_can() {
+    let folder = TempDir::new().unwrap();
+    // Not even root opens a folder as a file.
+    std::fs::create_dir(file(&folder)).unwrap();
+    let backend = || Backend::Sqlite(file(&folder));
+    assert!(Ledger::open(backend(), options(WINDOW)).await.is_err());
+    let ledger = Ledger::open_when_reached(backend(), options(WINDOW)).await.unwrap();
+    assert!(!ledger.has_been_reached());
+    assert!(matches!(ledger.claim(&id(1), soon(), 1, false).await, Err(StorageError::Unavailable(_))));
+    std::fs::remove_dir(file(&folder)).unwrap();
+    assert_eq!(ledger.claim(&id(1), soon(), 1, false).await, Ok(true));
+    assert!(ledger.has_been_reached());
+    ledger.close().await.unwrap();
+}
+
 #[tokio::test]
 async fn arguments_are_checked() {
     let ledger = memory().await;
