@@ -25,7 +25,7 @@ const MIN_CATEGORIES: usize = 2;
 /// same examples and weights is reused.
 ///
 /// # Errors
-/// When training fails, or the trained classifier cannot be stored.
+/// When training fails.
 pub(super) fn add_classifier(
     config: &Config,
     rules: &Rules,
@@ -40,14 +40,20 @@ pub(super) fn add_classifier(
     }
     let Some(model) = inference.default_model() else { return Ok(()) };
     let file = classifier_file(config, rules, model);
-    let classifier = match Head::load(&file).ok().filter(|head| matches_model(head, model)) {
+    let stored = Head::load(&file);
+    if let Err(error) = &stored
+        && file.exists()
+    {
+        tracing::warn!(file = %file.display(), %error, "the stored classifier cannot be read and is trained again");
+    }
+    let classifier = match stored.ok().filter(|head| matches_model(head, model)) {
         Some(classifier) => classifier,
         None => {
             let classifier = train(rules, model)
                 .context("cannot train a classifier from the examples of tickets.triage")?;
-            classifier
-                .write(&file)
-                .context("cannot store the trained classifier; set data_dir to a writable folder")?;
+            if let Err(error) = classifier.write(&file) {
+                tracing::warn!(%error, "the trained classifier is not stored, every start trains it");
+            }
             classifier
         }
     };

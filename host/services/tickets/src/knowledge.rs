@@ -100,6 +100,12 @@ impl Knowledge {
         }
     }
 
+    /// Returns whether there is a base that cannot be read: its file is damaged, or its database does not answer.
+    pub async fn is_unreadable(&self) -> bool {
+        let opened = KnowledgeBase::open(self.url.expose(), Mode::Read).await;
+        opened.is_err_and(|error| is_unreadable(&error))
+    }
+
     /// Searches passages about `text`, best first, one per document, within the quotas of `access`. `categories` are those of
     /// the documents; empty: any.
     ///
@@ -274,10 +280,12 @@ impl From<InferenceError> for KnowledgeSearchError {
 
 /// Checks whether a base may become available without a change of the configuration.
 const fn is_absence(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::Missing(_) | Error::NotInitialized | Error::Database(_) | Error::Busy | Error::Timeout
-    )
+    matches!(error, Error::Missing(_) | Error::NotInitialized) || is_unreadable(error)
+}
+
+/// Checks whether there is a base that cannot be read now.
+const fn is_unreadable(error: &Error) -> bool {
+    matches!(error, Error::Database(_) | Error::Damaged(_) | Error::Busy | Error::Timeout)
 }
 
 /// Returns why a base is missing, for readers of a ticket's answer: without path and address.

@@ -1,6 +1,6 @@
 //! Opens the knowledge base of a host, and creates that of `--demo`.
 
-use std::{fs, path::Path, sync::Arc};
+use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use bulkhead_config::secret::Secret;
@@ -15,10 +15,15 @@ use crate::spec::ANSWER;
 /// The documents of `--demo`: a town hall's pages, one JSON object per line.
 const DEMO: &str = include_str!("demo/knowledge.jsonl");
 
-/// Opens the configured knowledge base. Where it does not exist yet, every answer reports that.
+/// The check of a base that cannot be read, in the readiness report.
+const CHECK: &str = "knowledge base";
+/// Time between two attempts to read it.
+const RETRY_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Opens the configured knowledge base. Where it does not exist yet or cannot be read, every answer reports that.
 ///
 /// # Errors
-/// When the base was embedded with another model than the loaded one, or cannot be read.
+/// When the base was embedded with another model than the loaded one.
 pub(super) async fn open(context: &ServiceContext) -> anyhow::Result<Arc<Knowledge>> {
     let (config, inference) = (&context.config, context.extensions.get::<Inference>());
     let tickets: &TicketSettings = config.table()?;
@@ -34,7 +39,29 @@ pub(super) async fn open(context: &ServiceContext) -> anyhow::Result<Arc<Knowled
         let reason = missing_model_reason(inference.as_deref()).filter(|_| demo).unwrap_or(reason);
         tracing::warn!(reason, "tickets are not answered from a knowledge base");
     }
-    Ok(Arc::new(knowledge))
+    let knowledge = Arc::new(knowledge);
+    if knowledge.is_unreadable().await {
+        report_unreadable(context, &knowledge);
+    }
+    Ok(knowledge)
+}
+
+/// Reports that the base cannot be read, until it can.
+fn report_unreadable(context: &ServiceContext, knowledge: &Arc<Knowledge>) {
+    let reason = "it cannot be read, and tickets are not answered from it; the log has the reason. If its file is damaged, \
+                  move it away and import again with `bulkhead kb import`";
+    let (health, knowledge) = (Arc::clone(&context.health), Arc::downgrade(knowledge));
+    health.set_faults(CHECK, [(CHECK.to_owned(), reason.to_owned())]);
+    tokio::spawn(async move {
+        while let Some(knowledge) = knowledge.upgrade() {
+            if !knowledge.is_unreadable().await {
+                health.set_faults(CHECK, None);
+                return;
+            }
+            drop(knowledge);
+            tokio::time::sleep(RETRY_INTERVAL).await;
+        }
+    });
 }
 
 /// Returns why the knowledge base of `--demo` cannot be created with the default model, if so.
