@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bulkhead_database::NoConnection;
+use bulkhead_database::{NoConnection, sqlite::is_disk_fault};
 
 /// Pause between log lines about a database that does not answer.
 const LOG_PAUSE: Duration = Duration::from_secs(10);
@@ -43,6 +43,19 @@ pub(crate) enum StoreFailure {
 impl From<NoConnection> for StoreFailure {
     fn from(failure: NoConnection) -> Self {
         Self::NoConnection(failure)
+    }
+}
+
+impl StoreFailure {
+    /// Returns whether the disk of a file takes nothing.
+    pub(crate) fn is_of_disk(&self) -> bool {
+        match self {
+            Self::Database(error) => is_disk_fault(error),
+            Self::NoConnection(NoConnection::Refused(error)) => is_disk_fault(error),
+            Self::NoConnection(NoConnection::Busy | NoConnection::Silent) | Self::Refused(_) | Self::Late => {
+                false
+            }
+        }
     }
 }
 

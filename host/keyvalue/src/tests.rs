@@ -236,14 +236,30 @@ async fn operations_are_counted_by_outcome() {
 }
 
 #[tokio::test]
-async fn damaged_file_is_an_outage_without_details() {
+async fn closed_or_damaged_file_shows_no_details() {
     let (folder, stores) = opened().await;
     stores.close().await;
     let error = stores.write("links", &set("a", "1")).await.unwrap_err();
     assert_eq!(error, KeyValueError::Unavailable);
     assert_eq!(error.to_string(), "the key-value store does not answer");
     std::fs::write(folder.path().join("keyvalue.sqlite"), "no database").unwrap();
-    let refused = KeyValue::open(&settings(), folder.path(), HostClock::system()).await.unwrap_err();
+    let stores = KeyValue::open(&settings(), folder.path(), HostClock::system()).await.unwrap();
+    stores.write("links", &set("a", "2")).await.unwrap();
+    let aside = std::fs::read(folder.path().join("keyvalue.sqlite.damaged")).unwrap();
+    assert_eq!(aside, b"no database");
+}
+
+#[tokio::test]
+async fn unopenable_file_is_an_outage() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("keyvalue.sqlite");
+    // Not even root opens a folder as a file.
+    std::fs::create_dir(&file).unwrap();
+    let stores = KeyValue::open(&settings(), folder.path(), HostClock::system()).await.unwrap();
+    assert_eq!(stores.write("links", &set("a", "1")).await, Err(KeyValueError::Unavailable));
+    let elsewhere = KeyValueDatabase::Sqlite("/dev/null/keyvalue.sqlite".into());
+    let settings = KeyValueSettings { database: elsewhere, ..settings() };
+    let refused = KeyValue::open(&settings, folder.path(), HostClock::system()).await.unwrap_err();
     assert!(refused.to_string().ends_with("check keyvalue.database"), "{refused}");
 }
 

@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use bulkhead_database::Pool;
+use bulkhead_database::{Pool, sqlite::set_damaged_aside};
 use bulkhead_os::{clock::HostClock, files};
 use sqlx::{
     ConnectOptions as _, Connection as _,
@@ -53,18 +53,28 @@ async fn prepare(connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
 }
 
 impl SqliteStores {
-    /// Opens or creates the file, readable by its owner only when created.
+    /// Opens or creates the file, readable by its owner only when created. A damaged one is set aside. Where the disk takes
+    /// nothing, calls fail until it does.
     pub(super) async fn open(path: &Path, clock: HostClock) -> Result<Self, StoreFailure> {
-        // Its companions take over its mode.
-        files::create(path).map_err(sqlx::Error::Io)?;
         let options = SqliteConnectOptions::new()
             .filename(path)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
             .busy_timeout(BUSY_TIMEOUT)
             .disable_statement_logging();
-        let pool = Pool::new(options, Box::new(|connection| Box::pin(prepare(connection))));
-        pool.lease().await?.release();
+        let pool = Pool::new(options.clone(), Box::new(|connection| Box::pin(prepare(connection))));
+        let opened = async {
+            set_damaged_aside(&options).await?;
+            files::create(path).map_err(sqlx::Error::Io)?;
+            pool.lease().await?.release();
+            Ok::<_, StoreFailure>(())
+        };
+        match opened.await {
+            Err(failure) if failure.is_of_disk() => {
+                tracing::error!(file = %path.display(), %failure, "the stores cannot be opened; calls try again");
+            }
+            opened => opened?,
+        }
         Ok(Self { pool, clock, writers: Mutex::new(()) })
     }
 
