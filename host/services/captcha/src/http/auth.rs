@@ -42,6 +42,10 @@ enum AuthRefusal {
     Missing,
     /// The token is not valid.
     Invalid,
+    /// The token is genuine and has expired.
+    Expired,
+    /// The token is genuine and not valid yet.
+    Early,
     /// The keys that tokens are checked with are unavailable.
     Unavailable,
 }
@@ -102,13 +106,16 @@ impl Guard {
 
 impl From<AuthRefusal> for CaptchaApiError {
     fn from(denied: AuthRefusal) -> Self {
+        const INVALID: &str = r#"Bearer error="invalid_token""#;
         let (message, challenge) = match denied {
             AuthRefusal::Unavailable => {
                 let message = "the keys that tokens are checked with cannot be fetched";
                 return Self::unavailable("auth-unavailable", message).retry_after(jwks::RETRY_SECONDS);
             }
             AuthRefusal::Missing => ("a bearer token is required", "Bearer"),
-            AuthRefusal::Invalid => ("the bearer token is not accepted", r#"Bearer error="invalid_token""#),
+            AuthRefusal::Invalid => ("the bearer token is not accepted", INVALID),
+            AuthRefusal::Expired => ("the bearer token has expired by the clock of this host", INVALID),
+            AuthRefusal::Early => ("the bearer token is not valid yet by the clock of this host", INVALID),
         };
         let error = Self::new(StatusCode::UNAUTHORIZED, "unauthorized", message);
         Self { authenticate: Some(challenge), ..error }
