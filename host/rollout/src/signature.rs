@@ -27,6 +27,9 @@ pub enum Proof {
 
 /// How far a signature's date may be ahead of this host's clock, seconds.
 const MAX_CLOCK_SKEW: u64 = 24 * 60 * 60;
+/// Unix seconds, before the first host of this kind: a clock that shows less has not been set, as after a power cut on a
+/// machine without a battery.
+const CLOCK_IS_SET: u64 = 1_700_000_000;
 
 /// The result of a verification.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,10 +77,17 @@ pub fn verify(
          comment, `timestamp:` and the Unix seconds",
     )?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    if at > now.saturating_add(MAX_CLOCK_SKEW) {
-        return Err("its signature is dated in the future; set the signer's clock and sign it again".into());
-    }
+    check_not_ahead(at, now)?;
     Ok(Some(VerifiedSignature { by, at: Some(at) }))
+}
+
+/// Checks that a signature is not dated in the future. A host whose clock is not set cannot know, and accepts it.
+fn check_not_ahead(at: u64, now: u64) -> Result<(), String> {
+    if now < CLOCK_IS_SET || at <= now.saturating_add(MAX_CLOCK_SKEW) {
+        return Ok(());
+    }
+    Err("its signature is dated in the future; set the signer's clock and sign it again, or set the clock of this host"
+        .into())
 }
 
 fn timestamp(comment: &str) -> Option<u64> {
@@ -199,6 +209,21 @@ mod tests {
         }
         let refusal = check_not_older(Some(8), 9).unwrap_err();
         assert!(refusal.contains("roll back or swap"), "{refusal}");
+    }
+
+    #[test]
+    fn future_date_is_rejected_by_set_clock() {
+        const NOW: u64 = 1_800_000_000;
+        for (at, now, is_accepted) in [
+            (NOW, NOW, true),
+            (NOW + MAX_CLOCK_SKEW, NOW, true),
+            (NOW + MAX_CLOCK_SKEW + 1, NOW, false),
+            (NOW, 0, true),
+            (NOW, 3600, true),
+            (u64::MAX, NOW, false),
+        ] {
+            assert_eq!(check_not_ahead(at, now).is_ok(), is_accepted, "{at} at {now}");
+        }
     }
 
     #[test]
