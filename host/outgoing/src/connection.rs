@@ -15,7 +15,7 @@ use hyper::{
     rt::{Read, Write},
 };
 use hyper_util::rt::TokioIo;
-use rustls::pki_types::ServerName;
+use rustls::{CertificateError, pki_types::ServerName};
 use tokio::{net::TcpStream, task::JoinHandle, time::timeout};
 use tokio_rustls::TlsConnector;
 use url::Host;
@@ -109,6 +109,12 @@ fn tls_error(error: &io::Error, destination: &Destination) -> OutgoingError {
     tracing::debug!(%error, %destination, "TLS of an outgoing connection failed");
     let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
     match cause {
+        Some(rustls::Error::InvalidCertificate(
+            CertificateError::Expired
+            | CertificateError::ExpiredContext { .. }
+            | CertificateError::NotValidYet
+            | CertificateError::NotValidYetContext { .. },
+        )) => OutgoingError::TlsCertificateDates(destination.to_string()),
         Some(rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented) => {
             OutgoingError::TlsCertificateError(destination.to_string())
         }

@@ -60,8 +60,13 @@ pub enum OutgoingError {
     #[error("{0} cannot be reached")]
     DestinationUnavailable(String),
     /// The server's certificate is not trusted.
-    #[error("the certificate of {0} is not trusted; check its name, its dates and the system's authorities")]
+    #[error("the certificate of {0} is not trusted; check its name and the system's authorities")]
     TlsCertificateError(String),
+    /// The server's certificate has expired or is not valid yet.
+    #[error(
+        "the certificate of {0} has expired or is not valid yet by the clock of this host; renew it, or set the clock"
+    )]
+    TlsCertificateDates(String),
     /// The server does not speak TLS as it should.
     #[error("TLS with {0} failed")]
     TlsProtocolError(String),
@@ -125,9 +130,10 @@ impl OutgoingError {
             Self::ConnectionRefused(_) | Self::ConnectionTimeout(_) | Self::DestinationUnavailable(_) => {
                 OutgoingOutcome::Connect
             }
-            Self::TlsCertificateError(_) | Self::TlsProtocolError(_) | Self::ConfigurationError(_) => {
-                OutgoingOutcome::Tls
-            }
+            Self::TlsCertificateError(_)
+            | Self::TlsCertificateDates(_)
+            | Self::TlsProtocolError(_)
+            | Self::ConfigurationError(_) => OutgoingOutcome::Tls,
             Self::HttpRequestBodySize { .. } | Self::HttpResponseBodySize { .. } => OutgoingOutcome::TooLarge,
             Self::ConnectionReadTimeout | Self::HttpResponseTimeout => OutgoingOutcome::Timeout,
             Self::HttpResponseHeaderSectionSize

@@ -82,7 +82,9 @@ fn code(error: &OutgoingError) -> Error {
         OutgoingError::ConnectionRefused(_) => Error::ConnectionRefused,
         OutgoingError::ConnectionTimeout(_) => Error::ConnectionTimeout,
         OutgoingError::DestinationUnavailable(_) => Error::DestinationUnavailable,
-        OutgoingError::TlsCertificateError(_) => Error::TlsCertificateError,
+        OutgoingError::TlsCertificateError(_) | OutgoingError::TlsCertificateDates(_) => {
+            Error::TlsCertificateError
+        }
         OutgoingError::TlsProtocolError(_) => Error::TlsProtocolError,
         OutgoingError::ConfigurationError(_) => Error::ConfigurationError,
         OutgoingError::HttpRequestBodySize { bytes, .. } => Error::HttpRequestBodySize(Some(*bytes)),

@@ -1,6 +1,6 @@
 //! Tests of TLS: which certificates it trusts.
 
-use rcgen::generate_simple_self_signed;
+use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use rustls::{
     ClientConfig, RootCertStore, ServerConfig,
     crypto::aws_lc_rs,
@@ -14,11 +14,16 @@ use tokio_rustls::TlsAcceptor;
 
 use super::*;
 
-/// Starts a server for `localhost`; returns its port and its certificate.
-async fn start() -> (u16, CertificateDer<'static>) {
-    let issued = generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    let certificate = issued.cert.der().clone();
-    let key = PrivateKeyDer::try_from(issued.signing_key.serialize_der()).unwrap();
+/// Years in which a certificate is valid now.
+const VALID: [i32; 2] = [1975, 4096];
+
+/// Starts a server for `localhost` with a certificate of these years; returns its port and the certificate.
+async fn start(years: [i32; 2]) -> (u16, CertificateDer<'static>) {
+    let mut wanted = CertificateParams::new(["localhost".to_owned()]).unwrap();
+    [wanted.not_before, wanted.not_after] = years.map(|year| date_time_ymd(year, 1, 1));
+    let key = KeyPair::generate().unwrap();
+    let certificate = wanted.self_signed(&key).unwrap().der().clone();
+    let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
     let config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
@@ -54,8 +59,8 @@ fn trusting(certificate: CertificateDer<'static>, list: &str) -> OutgoingClient 
 
 #[tokio::test]
 async fn certificate_must_be_trusted_for_the_name() {
-    let (port, certificate) = start().await;
-    let (_, other) = start().await;
+    let (port, certificate) = start(VALID).await;
+    let (_, other) = start(VALID).await;
     let list =
         format!("[{{ origin = 'https://localhost:{port}', private = true }}, 'https://127.0.0.1:{port}']");
     let uri = format!("https://localhost:{port}/");
@@ -66,4 +71,16 @@ async fn certificate_must_be_trusted_for_the_name() {
     // The certificate has the name and not the address.
     assert!(untrusted(send(&client, get(&format!("https://127.0.0.1:{port}/"))).await.unwrap_err()));
     assert!(untrusted(send(&trusting(other, &list), get(&uri)).await.unwrap_err()));
+}
+
+#[tokio::test]
+async fn dates_of_certificate_are_named() {
+    for years in [[1975, 2000], [4000, 4096]] {
+        let (port, certificate) = start(years).await;
+        let client =
+            trusting(certificate, &format!("[{{ origin = 'https://localhost:{port}', private = true }}]"));
+        let error = send(&client, get(&format!("https://localhost:{port}/"))).await.unwrap_err();
+        assert!(matches!(error, OutgoingError::TlsCertificateDates(_)), "{error}");
+        assert!(error.to_string().contains("by the clock of this host"), "{error}");
+    }
 }
