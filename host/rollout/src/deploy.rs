@@ -74,6 +74,9 @@ pub trait Deploy: Send + Sync + 'static {
     /// Returns why no version answers.
     fn empty_reason(&self) -> Option<String>;
 
+    /// Returns why another version than the last one has answered since the start, if one does.
+    fn fallback_reason(&self) -> Option<String>;
+
     /// Returns why the configured file is unusable while a stored copy of it answers.
     fn file_fault(&self) -> Option<String>;
 

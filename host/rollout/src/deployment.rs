@@ -55,6 +55,8 @@ pub struct Deployment<W: World> {
     empty_reason: Mutex<Option<String>>,
     /// Why the configured file was unusable when it was last read.
     file_fault: Mutex<Option<String>>,
+    /// The version that has answered since the start in place of the last one, and why.
+    fallback: Mutex<Option<(VersionId, String)>>,
     /// Set while a substitute answers for the active version, or for the configured component.
     uncompiled: Mutex<Option<CompileFallback>>,
     /// The candidate that was not compiled at the start, and why.
@@ -118,6 +120,7 @@ impl<W: World> Deployment<W> {
             state: Mutex::default(),
             empty_reason: Mutex::default(),
             file_fault: Mutex::default(),
+            fallback: Mutex::default(),
             uncompiled: Mutex::default(),
             uncompiled_candidate: Mutex::default(),
             uncompiled_configured: Mutex::default(),
@@ -184,6 +187,10 @@ impl<W: World> Deploy for Deployment<W> {
 
     fn unsaved_reason(&self) -> Option<String> {
         self.unsaved_reason()
+    }
+
+    fn fallback_reason(&self) -> Option<String> {
+        self.fallback_reason()
     }
 
     fn file_fault(&self) -> Option<String> {

@@ -193,13 +193,9 @@ impl HostHealth {
                 Some(reason) => report.fail(format!("slot {name}"), reason),
                 None => {}
             }
-            if let Some(reason) = slot.unsaved_reason() {
-                report.degrade(format!("slot {name}"), reason);
-            }
-            if let Some(reason) = slot.file_fault() {
-                report.degrade(format!("slot {name}"), reason);
-            }
-            if let Some(reason) = slot.uncompiled_reason() {
+            let reasons =
+                [slot.unsaved_reason(), slot.fallback_reason(), slot.file_fault(), slot.uncompiled_reason()];
+            for reason in reasons.into_iter().flatten() {
                 report.degrade(format!("slot {name}"), reason);
             }
             if let Some(SharedView { desired, applied, behind, away }) = slot.shared() {

@@ -70,8 +70,9 @@ impl<W: World> Deployment<W> {
                     match uncompiled.filter(|_| kept.active.as_ref() != Some(&record.id)) {
                         Some(reason) => self.serve_substitute(kept, record, version, reason).await,
                         None => {
-                            let guard = self.lock().await;
+                            let (guard, id) = (self.lock().await, record.id.clone());
                             self.serve_restored(&guard, state, record, version, first.as_deref()).await;
+                            self.set_fallback(kept.active, id, first);
                         }
                     }
                     return Ok(());
@@ -102,6 +103,23 @@ impl<W: World> Deployment<W> {
         self.slot.set_empty("its component was refused; the host's log and /health/ready say why");
         self.set_state(SlotState { active: None, candidate: None, ..state });
         Err(first.unwrap_or_default())
+    }
+
+    /// Records that the version `id` answers in place of the `last` one, if that was `refused`.
+    fn set_fallback(&self, last: Option<VersionId>, id: VersionId, refused: Option<String>) {
+        let refused = last.filter(|last| *last != id).zip(refused);
+        let fallback = refused.map(|(last, reason)| {
+            let text = format!("version {last} does not start, and {id} answers: {}", one_line(&reason));
+            (id, text)
+        });
+        *self.fallback.lock().unwrap_or_else(PoisonError::into_inner) = fallback;
+    }
+
+    /// Returns why another version than the last one has answered since the start, until an operator changes that.
+    pub(super) fn fallback_reason(&self) -> Option<String> {
+        let fallback = self.fallback.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (id, reason) = fallback?;
+        (self.state().active.as_ref() == Some(&id)).then_some(reason)
     }
 
     /// Serves `version` while the active one is not compiled. The state on disk stays, so that a restart tries the

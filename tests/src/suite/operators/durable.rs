@@ -83,6 +83,10 @@ async fn damaged_version_is_replaced_by_its_predecessor() {
     let second = operator(&host);
     assert_eq!(second.generation().await, 3, "another version answers, and the generation says so");
     assert_eq!(second.stage(active["id"].as_str().unwrap()).await, "refused");
+    let ready = host.client().get(host.admin_url("/health/ready")).send().await.unwrap();
+    let ready: Value = ready.json().await.unwrap();
+    let reason = ready["degraded"][0]["reason"].as_str().unwrap_or_else(|| panic!("{ready}"));
+    assert!(reason.contains("is damaged: its digest differs"), "{reason}");
     let host = again(host.stop().await).start().await;
     assert_eq!(letter(&host, 1).await, 'B');
     host.stop().await;

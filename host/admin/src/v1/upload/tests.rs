@@ -70,6 +70,9 @@ impl Deploy for SlowSlot {
     fn shared(&self) -> Option<SharedView> {
         panic!("not called")
     }
+    fn fallback_reason(&self) -> Option<String> {
+        panic!("not called")
+    }
     fn file_fault(&self) -> Option<String> {
         panic!("not called")
     }
