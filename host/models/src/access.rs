@@ -132,6 +132,11 @@ impl SlotModelAccess {
         }
     }
 
+    /// Creates the series of a model that the slot's service runs for it, at zero.
+    pub fn init_metrics(&self, model: &ServedModel) {
+        self.metrics.init_model(&model.id);
+    }
+
     /// Returns the maximum number of rows of a call.
     pub fn max_batch_size(&self) -> usize {
         self.inference.as_ref().map_or(0, |inference| inference.max_batch_size())

@@ -34,7 +34,7 @@ pub use self::{
     model::{EmbedParameters, InferenceError, ServedModel},
     model_ref::{load_options, models_dir, packed_dir},
     names::NameError,
-    scores::RankedText,
+    scores::{RankOptions, RankedText},
     wait::CallTerms,
 };
 use self::{config::EmbeddingSettings, metrics::InferenceMetrics, model_ref::ModelRef};

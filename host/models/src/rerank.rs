@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use bulkhead_inference::{engine::Input, model::ModelOutput};
 use bulkhead_runtime::capabilities::{
     Access::Read,
     Capability, Interface, SlotResources,
@@ -13,7 +12,7 @@ use bulkhead_runtime::capabilities::{
 };
 
 use crate::call::{ModelCall, ModelCallData};
-use crate::{EmbedParameters, SlotModelAccess};
+use crate::{RankOptions, SlotModelAccess};
 
 /// `bulkhead:host/rerank`, over the slot's [`SlotModelAccess`].
 #[derive(Clone, Copy, Debug)]
@@ -60,16 +59,8 @@ async fn ranked(
     let none = || Error::UnknownModel("this slot's service uses no models".to_owned());
     let access = access.ok_or_else(none)?;
     let model = access.model(model).map_err(converted)?;
-    model.check_ranks().map_err(converted)?;
-    let query: Arc<str> = query.into();
-    let inputs = texts.into_iter().map(|text| Input::Pair(Arc::clone(&query), text)).collect();
-    let parameters = EmbedParameters {
-        truncate: Some(!options.refuse_long),
-        output: ModelOutput::Scores,
-        ..EmbedParameters::default()
-    };
-    let embedded = access.run_inputs(&model, inputs, &parameters).await.map_err(converted)?;
-    let ranking = model.ranking(&embedded, options.raw_scores).map_err(converted)?;
+    let options = RankOptions { raw_scores: options.raw_scores, refuse_long: options.refuse_long };
+    let ranking = access.rank(&model, query, texts, options).await.map_err(converted)?;
     let text = |text: crate::RankedText| RankedText {
         index: u32::try_from(text.index).unwrap_or(u32::MAX),
         score: text.score,

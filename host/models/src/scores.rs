@@ -1,13 +1,34 @@
 //! Scores of texts and of pairs of texts: what classifiers and rerankers give.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, sync::Arc};
 
 use bulkhead_inference::{
     engine::{Embedded, Input},
     model::{ModelOutput, ScoreFunction, SequenceClassifier},
 };
 
-use crate::{CallTerms, EmbedParameters, Inference, InferenceError, ServedModel};
+use crate::{CallTerms, EmbedParameters, Inference, InferenceError, ServedModel, SlotModelAccess};
+
+/// How texts are ranked.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RankOptions {
+    /// Whether scores are logits instead of numbers from 0 to 1.
+    pub raw_scores: bool,
+    /// Whether to refuse a text that is too long together with the question instead of cutting it.
+    pub refuse_long: bool,
+}
+
+/// Returns the pairs of `query` with each text, and how they are run.
+fn pairs(query: String, texts: Vec<String>, options: RankOptions) -> (Vec<Input>, EmbedParameters) {
+    let query: Arc<str> = query.into();
+    let inputs = texts.into_iter().map(|text| Input::Pair(Arc::clone(&query), text)).collect();
+    let parameters = EmbedParameters {
+        truncate: Some(!options.refuse_long),
+        output: ModelOutput::Scores,
+        ..EmbedParameters::default()
+    };
+    (inputs, parameters)
+}
 
 /// A text of a request and its relevance.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,6 +61,43 @@ impl Inference {
             return Err(InferenceError::Invalid(format!("input {index} is an empty string")));
         }
         self.run(model, inputs, parameters, terms).await
+    }
+
+    /// Returns the texts by their relevance for `query`, the most relevant first.
+    ///
+    /// # Errors
+    /// When the model ranks no texts; else see [`InferenceError`].
+    pub async fn rank(
+        &self,
+        model: &ServedModel,
+        query: String,
+        texts: Vec<String>,
+        options: RankOptions,
+        terms: CallTerms,
+    ) -> Result<Vec<RankedText>, InferenceError> {
+        model.check_ranks()?;
+        let (inputs, parameters) = pairs(query, texts, options);
+        let embedded = self.run_inputs(model, inputs, &parameters, terms).await?;
+        model.ranking(&embedded, options.raw_scores)
+    }
+}
+
+impl SlotModelAccess {
+    /// Ranks texts as [`Inference::rank`] does, within the slot's quotas.
+    ///
+    /// # Errors
+    /// The same.
+    pub async fn rank(
+        &self,
+        model: &ServedModel,
+        query: String,
+        texts: Vec<String>,
+        options: RankOptions,
+    ) -> Result<Vec<RankedText>, InferenceError> {
+        model.check_ranks()?;
+        let (inputs, parameters) = pairs(query, texts, options);
+        let embedded = self.run_inputs(model, inputs, &parameters).await?;
+        model.ranking(&embedded, options.raw_scores)
     }
 }
 
