@@ -98,7 +98,7 @@ async fn main() {
     for (name, embedder) in [("vectors and words", Some(&asker as &dyn Embedder)), ("words alone", None)] {
         let ask = async |part: &str| {
             let text = std::fs::read_to_string(data.join(format!("questions-{part}.jsonl"))).unwrap();
-            Run::ask(&base, questions(&text).unwrap(), embedder).await.unwrap()
+            Run::ask(&base, questions(&text).unwrap(), embedder, None).await.unwrap()
         };
         let (development, test) = (ask("dev").await, ask("test").await);
         let (bias, weights) = development.fit(embedder.is_some());

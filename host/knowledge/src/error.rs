@@ -106,6 +106,9 @@ pub enum Error {
     /// The model failed.
     #[error("texts cannot be embedded: {0}")]
     Embedding(String),
+    /// The model that ranks passages failed.
+    #[error("passages cannot be ranked: {0}")]
+    Reranking(String),
     /// A question's vector of another length, or not finite.
     #[error("the question's vector has {found} finite numbers, those of the base have {expected}")]
     Vector {

@@ -12,6 +12,7 @@ use crate::base::KnowledgeBase;
 use crate::embedder::Embedder;
 use crate::error::Error;
 use crate::relevance::{FEATURES, Features, Nearness, fit, nearest};
+use crate::reranker::{Reranker, candidates, rerank};
 use crate::search::{Passage, Query, ScoredPassage};
 
 /// Passages that are looked at for each question.
@@ -89,15 +90,17 @@ pub fn questions(lines: &str) -> Result<Vec<Question>, Error> {
 }
 
 impl Run {
-    /// Asks all questions; `embedder` is the base's model with its prompt for questions, `None` to search by words.
+    /// Asks all questions; `embedder` is the base's model with its prompt for questions, `None` to search by words. What is
+    /// found is ordered by `reranker`, if there is one.
     ///
     /// # Errors
     ///
-    /// When the model or the base fails.
+    /// When a model or the base fails.
     pub async fn ask(
         base: &KnowledgeBase,
         questions: Vec<Question>,
         embedder: Option<&dyn Embedder>,
+        reranker: Option<&dyn Reranker>,
     ) -> Result<Self, Error> {
         let mut results = Vec::with_capacity(questions.len());
         for question in questions {
@@ -107,8 +110,10 @@ impl Run {
                 Some(embedder) => embedder.embed(vec![text.clone()]).await.map_err(Error::Embedding)?.pop(),
                 None => None,
             };
-            let query = Query { text, embedding, limit: DEPTH, ..Query::default() };
-            let scored = base.search_scored(&query).await?;
+            let limit = candidates(DEPTH, reranker);
+            let query = Query { text, embedding, limit, ..Query::default() };
+            let found = base.search_scored(&query).await?;
+            let scored = rerank(reranker, &query.text, found, DEPTH, |scored| &scored.passage).await?;
             results.push(QuestionResult { question, scored, took: since.elapsed() });
         }
         Ok(Self { results })

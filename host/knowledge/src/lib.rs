@@ -5,6 +5,7 @@
 //! - `evaluation`: figures of a base, and the parameters of its relevance
 //! - `base`: an opened knowledge base
 //! - `import`: a source as a new state of the base
+//! - `reranker`: what a search finds in the order of a model that reads question and passage together
 //! - `search`: words and vectors fused into one order, with a calibrated relevance
 //! - `late_interaction`: questions and passages compared word by word
 //! - `items`: sentences, list items and table rows with vectors of their own
@@ -27,6 +28,7 @@ mod late_interaction;
 mod progress;
 mod provenance;
 mod relevance;
+mod reranker;
 mod search;
 mod source;
 mod store;
@@ -42,6 +44,7 @@ pub use import::{ImportOptions, Report};
 pub use items::ScoredItem;
 pub use progress::{IgnoreProgress, ImportObserver, ImportProgress};
 pub use provenance::Provenance;
+pub use reranker::{Reranker, candidates, rerank};
 pub use search::{Passage, PassageItems, Query};
 pub use source::{Source, Zammad};
 pub use store::{Counts, SourceCounts};

@@ -3,6 +3,7 @@
 pub mod config;
 mod prompt_embedder;
 mod provenance;
+mod reranker;
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -10,18 +11,21 @@ use std::{
 };
 
 use bulkhead_config::secret::Secret;
-use bulkhead_knowledge::{Error, KnowledgeBase, Mode, Passage, PassageItems, Provenance, Query};
+use bulkhead_knowledge::{
+    Error, KnowledgeBase, Mode, Passage, PassageItems, Provenance, Query, Reranker, candidates, rerank,
+};
 use bulkhead_models::{
     EmbedParameters, Inference, InferenceError, ModelAccessError, ServedModel, SlotModelAccess,
 };
 use bulkhead_text::words::usual;
 use tokio::sync::OnceCell;
 
-use self::provenance::QUERY_PROMPT;
+use self::{provenance::QUERY_PROMPT, reranker::SlotReranker};
 
 pub use self::{
     prompt_embedder::PromptEmbedder,
     provenance::{ModelMismatch, matching_model, provenance},
+    reranker::{HostReranker, RerankerError, reranking_model},
 };
 
 /// Time before the host tries again to open a missing base.
@@ -32,6 +36,8 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 pub struct Knowledge {
     url: Secret,
     inference: Option<Arc<Inference>>,
+    /// The model that orders what is found.
+    reranker: Option<Arc<ServedModel>>,
     base: OnceCell<KnowledgeBase>,
     /// When it was last missing, and why.
     absent: Mutex<Option<(Instant, String)>>,
@@ -71,9 +77,9 @@ pub enum KnowledgeSearchError {
 }
 
 impl Knowledge {
-    /// Creates the base at `url`, which need not exist yet.
-    pub fn new(url: Secret, inference: Option<Arc<Inference>>) -> Self {
-        Self { url, inference, base: OnceCell::new(), absent: Mutex::new(None) }
+    /// Creates the base at `url`, which need not exist yet. `reranker` orders what is found.
+    pub fn new(url: Secret, inference: Option<Arc<Inference>>, reranker: Option<Arc<ServedModel>>) -> Self {
+        Self { url, inference, reranker, base: OnceCell::new(), absent: Mutex::new(None) }
     }
 
     /// Opens the base and checks that `access` allows its model. Returns the reason if it cannot be searched for now.
@@ -118,18 +124,11 @@ impl Knowledge {
         categories: Vec<String>,
         limit: usize,
     ) -> Result<Vec<Passage>, KnowledgeSearchError> {
-        let base = self.base().await?;
-        let question = Query { text, categories, limit, ..Query::default() };
-        if let Some((model, known)) = self.known_model(access, base) {
-            let (query, _) = embed_question(access, &model, known, question.clone(), &[]).await?;
-            match base.search(&query).await {
-                Err(Error::Reembedded) => {}
-                found => return found.map_err(search_failed),
-            }
-        }
-        let (model, recorded) = self.model().await?;
-        let (query, _) = embed_question(access, &model, recorded, question, &[]).await?;
-        base.search(&query).await.map_err(search_failed)
+        let reranker = self.reranker(access);
+        let reranker = reranker.as_ref().map(|reranker| reranker as &dyn Reranker);
+        let question = Query { text, categories, limit: candidates(limit, reranker), ..Query::default() };
+        let found = self.passages(access, &question).await?;
+        rerank(reranker, &question.text, found, limit, |passage| passage).await.map_err(search_failed)
     }
 
     /// Searches the passages with the best items for `texts`, a question and its sentences, within the quotas of `access`.
@@ -143,9 +142,42 @@ impl Knowledge {
         categories: Vec<String>,
         limit: usize,
     ) -> Result<Vec<PassageItems>, KnowledgeSearchError> {
-        let base = self.base().await?;
+        let reranker = self.reranker(access);
+        let reranker = reranker.as_ref().map(|reranker| reranker as &dyn Reranker);
         let (text, sentences) = texts.split_first().ok_or_else(no_text)?;
-        let question = Query { text: text.clone(), categories, limit, ..Query::default() };
+        let limited = candidates(limit, reranker);
+        let question = Query { text: text.clone(), categories, limit: limited, ..Query::default() };
+        let found = self.items(access, &question, sentences).await?;
+        rerank(reranker, text, found, limit, |found| &found.passage).await.map_err(search_failed)
+    }
+
+    /// Searches passages, in the order of the search.
+    async fn passages(
+        &self,
+        access: &SlotModelAccess,
+        question: &Query,
+    ) -> Result<Vec<Passage>, KnowledgeSearchError> {
+        let base = self.base().await?;
+        if let Some((model, known)) = self.known_model(access, base) {
+            let (query, _) = embed_question(access, &model, known, question.clone(), &[]).await?;
+            match base.search(&query).await {
+                Err(Error::Reembedded) => {}
+                found => return found.map_err(search_failed),
+            }
+        }
+        let (model, recorded) = self.model().await?;
+        let (query, _) = embed_question(access, &model, recorded, question.clone(), &[]).await?;
+        base.search(&query).await.map_err(search_failed)
+    }
+
+    /// Searches passages with their items, in the order of the search.
+    async fn items(
+        &self,
+        access: &SlotModelAccess,
+        question: &Query,
+        sentences: &[String],
+    ) -> Result<Vec<PassageItems>, KnowledgeSearchError> {
+        let base = self.base().await?;
         if let Some((model, known)) = self.known_model(access, base) {
             let (query, vectors) = embed_question(access, &model, known, question.clone(), sentences).await?;
             match base.find(&query, &vectors).await {
@@ -154,8 +186,13 @@ impl Knowledge {
             }
         }
         let (model, recorded) = self.model().await?;
-        let (query, vectors) = embed_question(access, &model, recorded, question, sentences).await?;
+        let (query, vectors) = embed_question(access, &model, recorded, question.clone(), sentences).await?;
         base.find(&query, &vectors).await.map_err(search_failed)
+    }
+
+    /// Returns the model that orders what is found, within the quotas of `access`.
+    fn reranker<'a>(&'a self, access: &'a SlotModelAccess) -> Option<SlotReranker<'a>> {
+        self.reranker.as_deref().map(|model| SlotReranker { access, model })
     }
 
     /// Returns the model of the base as the previous search knew it. A query for it would cost as much as a search, and the
@@ -303,6 +340,9 @@ const fn absence_reason(error: &Error) -> &'static str {
 
 /// Logs an error of the database, and returns one without its text.
 fn search_failed(error: Error) -> KnowledgeSearchError {
+    if let Error::Reranking(reason) = error {
+        return KnowledgeSearchError::Failed(reason);
+    }
     // Its file was removed, so it is missing again.
     if matches!(error, Error::Missing(_) | Error::NotInitialized) {
         return KnowledgeSearchError::Unavailable(absence_reason(&error).to_owned());

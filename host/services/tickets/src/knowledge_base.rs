@@ -5,11 +5,13 @@ use std::{fs, path::Path, sync::Arc, time::Duration};
 use anyhow::Context as _;
 use bulkhead_config::secret::Secret;
 use bulkhead_knowledge::{Embedder as _, Error, IgnoreProgress, ImportOptions, KnowledgeBase, Mode, Source};
-use bulkhead_models::{Inference, SlotModelAccess, metrics::InferenceMetrics};
+use bulkhead_models::{Inference, ServedModel, SlotModelAccess, metrics::InferenceMetrics};
 use bulkhead_service::ServiceContext;
 
 use crate::config::{TicketSettings, knowledge_url};
-use crate::knowledge::{Knowledge, PromptEmbedder, config::KnowledgeDatabase};
+use crate::knowledge::{
+    Knowledge, PromptEmbedder, RerankerError, config::KnowledgeDatabase, reranking_model,
+};
 use crate::spec::ANSWER;
 
 /// The documents of `--demo`: a town hall's pages, one JSON object per line.
@@ -23,7 +25,8 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 /// Opens the configured knowledge base. Where it does not exist yet or cannot be read, every answer reports that.
 ///
 /// # Errors
-/// When the base was embedded with another model than the loaded one.
+/// When the base was embedded with another model than the loaded one, or the model that is to order what is found
+/// ranks no texts.
 pub(super) async fn open(context: &ServiceContext) -> anyhow::Result<Arc<Knowledge>> {
     let (config, inference) = (&context.config, context.extensions.get::<Inference>());
     let tickets: &TicketSettings = config.table()?;
@@ -32,9 +35,14 @@ pub(super) async fn open(context: &ServiceContext) -> anyhow::Result<Arc<Knowled
         true => prepare_demo(context).await.context("cannot make the demonstration's knowledge base")?,
         false => knowledge_url(config)?,
     };
-    let knowledge = Knowledge::new(url, inference.clone());
+    let name = tickets.knowledge.reranker.as_deref();
+    let reranker = name.map(|name| reranker(inference.as_deref(), name)).transpose()?.flatten();
     let metrics = context.metrics.set::<InferenceMetrics>()?.slot(ANSWER);
     let access = SlotModelAccess::new(context.slot(ANSWER)?, inference.clone(), metrics);
+    if let Some(model) = &reranker {
+        access.init_metrics(model);
+    }
+    let knowledge = Knowledge::new(url, inference.clone(), reranker);
     if let Some(reason) = knowledge.open(&access).await? {
         let reason = missing_model_reason(inference.as_deref()).filter(|_| demo).unwrap_or(reason);
         tracing::warn!(reason, "tickets are not answered from a knowledge base");
@@ -62,6 +70,17 @@ fn report_unreadable(context: &ServiceContext, knowledge: &Arc<Knowledge>) {
             tokio::time::sleep(RETRY_INTERVAL).await;
         }
     });
+}
+
+/// Returns the model that orders what is found, if it is loaded.
+fn reranker(inference: Option<&Inference>, name: &str) -> Result<Option<Arc<ServedModel>>, RerankerError> {
+    match reranking_model(inference, name) {
+        Err(reason @ RerankerError::NotLoaded { .. }) => {
+            tracing::warn!(%reason, "passages keep the order of the search");
+            Ok(None)
+        }
+        found => found.map(Some),
+    }
 }
 
 /// Returns why the knowledge base of `--demo` cannot be created with the default model, if so.

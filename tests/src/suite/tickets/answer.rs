@@ -5,6 +5,7 @@ mod commands;
 mod guard;
 mod llm;
 mod refused;
+mod reranker;
 mod shadow;
 
 use super::*;

@@ -22,7 +22,8 @@ use bulkhead_service::ServiceCommand;
 use bulkhead_telemetry::Metrics;
 use clap::Parser;
 
-use crate::config::knowledge_url;
+use crate::config::{TicketSettings, knowledge_url};
+use crate::knowledge::{HostReranker, reranking_model};
 
 /// Fill, search and evaluate the knowledge base that tickets are answered from.
 #[derive(Debug, Parser)]
@@ -106,10 +107,7 @@ fn load_model(config: &Config, name: Option<&str>) -> anyhow::Result<(Arc<Infere
     settings.aliases.clear();
     settings.default_prompts.clear();
     settings.default_prompt = None;
-    // Packed weights are written there, and the base may be there, too.
-    make_data_folder(&config.data_dir)?;
-    let metrics = Metrics::new(config.data_dir.clone(), [])?.set()?;
-    let inference = Arc::new(Inference::start(&settings, &models_dir(config)?, metrics)?);
+    let inference = start(config, &settings)?;
     match inference.shared(inference.default_id()) {
         Some(model) => Ok((inference, model)),
         None => {
@@ -118,4 +116,25 @@ fn load_model(config: &Config, name: Option<&str>) -> anyhow::Result<(Arc<Infere
             anyhow::bail!("there is no model `{asked}`: {remedy}")
         }
     }
+}
+
+/// Loads the configured model that orders what is found, if there is one, and starts threads for it.
+fn load_reranker(config: &Config) -> anyhow::Result<Option<HostReranker>> {
+    let tickets: &TicketSettings = config.table()?;
+    let Some(name) = &tickets.knowledge.reranker else { return Ok(None) };
+    // All models: their configuration may give it this name.
+    let mut settings = config.table::<EmbeddingSettings>()?.clone();
+    settings.heads.clear();
+    settings.graphs.clear();
+    let inference = start(config, &settings)?;
+    let model = reranking_model(Some(&inference), name)?;
+    Ok(Some(HostReranker { inference, model }))
+}
+
+/// Loads the models of `settings` and starts their threads.
+fn start(config: &Config, settings: &EmbeddingSettings) -> anyhow::Result<Arc<Inference>> {
+    // Packed weights are written there, and the base may be there, too.
+    make_data_folder(&config.data_dir)?;
+    let metrics = Metrics::new(config.data_dir.clone(), [])?.set()?;
+    Ok(Arc::new(Inference::start(settings, &models_dir(config)?, metrics)?))
 }

@@ -32,6 +32,8 @@ pub struct KnowledgeSettings {
     pub floor_percent: u8,
     /// Maximum documents that are read for an answer.
     pub limit: u32,
+    /// Name of the cross-encoder that orders what a search finds; absent: the search alone does.
+    pub reranker: Option<String>,
 }
 
 impl KnowledgeDatabase {
@@ -67,6 +69,12 @@ impl KnowledgeSettings {
                 .unit("per cent")
                 .integer(0..=100, FLOOR_PERCENT),
             limit: r.key("limit", "Most documents that are read for an answer").integer(1..=50, LIMIT),
+            reranker: r
+                .key(
+                    "reranker",
+                    "The cross-encoder of embedding.models that orders what a search finds; none: the search alone",
+                )
+                .text(),
         }
     }
 }

@@ -38,8 +38,8 @@ impl Evaluate {
         let name = self.questions.display();
         let text = fs::read_to_string(&self.questions).with_context(|| format!("cannot read {name}"))?;
         let asked = questions(&text).with_context(|| name.to_string())?;
-        let Searcher { base, embedder } = Searcher::open(&config).await?;
-        let known = base.documents().await?;
+        let searcher = Searcher::open(&config).await?;
+        let known = searcher.base.documents().await?;
         let unknown: BTreeSet<&str> = asked
             .iter()
             .flat_map(|question| &question.answers)
@@ -54,7 +54,7 @@ impl Evaluate {
                 shown.join(", ")
             ));
         }
-        let run = Run::ask(&base, asked, Some(&embedder)).await?;
+        let run = Run::ask(&searcher.base, asked, Some(&searcher.embedder), searcher.reranker()).await?;
         let tickets: &TicketSettings = config.table()?;
         let floor = self.floor.unwrap_or(tickets.knowledge.floor_percent);
         let figures = run.evaluate(f32::from(floor) / 100.0);

@@ -1,22 +1,29 @@
 //! Searches a knowledge base with the model that it was embedded with.
 
 use bulkhead_config::Config;
-use bulkhead_knowledge::{Embedder as _, KnowledgeBase, Mode, Passage, Query};
+use bulkhead_knowledge::{Embedder as _, KnowledgeBase, Mode, Passage, Query, Reranker, candidates, rerank};
 use bulkhead_sources::catalog;
 
-use super::{load_model, open};
-use crate::knowledge::{PromptEmbedder, matching_model};
+use super::{load_model, load_reranker, open};
+use crate::knowledge::{HostReranker, PromptEmbedder, matching_model};
 
-/// A knowledge base and the model that it was embedded with.
+/// A knowledge base, the model that it was embedded with, and the one that orders what is found.
 pub(super) struct Searcher {
     pub(super) base: KnowledgeBase,
     pub(super) embedder: PromptEmbedder,
+    reranker: Option<HostReranker>,
 }
 
 impl Searcher {
-    /// Opens the base and loads its model.
+    /// Opens the base and loads its model, and the configured one that orders what is found.
     pub(super) async fn open(config: &Config) -> anyhow::Result<Self> {
         let base = open(config, Mode::Read).await?;
+        let embedder = Self::embedder(config, &base)?;
+        Ok(Self { base, embedder, reranker: load_reranker(config)? })
+    }
+
+    /// Loads the model that the base was embedded with.
+    fn embedder(config: &Config, base: &KnowledgeBase) -> anyhow::Result<PromptEmbedder> {
         let Some(recorded) = base.provenance() else {
             anyhow::bail!("the knowledge base is empty; fill it with `bulkhead kb import`");
         };
@@ -25,13 +32,18 @@ impl Searcher {
         for id in [Some(recorded.model.as_str()), repack].into_iter().flatten() {
             let Ok((inference, _)) = load_model(config, Some(id)) else { continue };
             if let Ok(model) = matching_model(Some(&inference), &recorded) {
-                return Ok(Self { base, embedder: PromptEmbedder::for_questions(inference, model) });
+                return Ok(PromptEmbedder::for_questions(inference, model));
             }
         }
         // A model without a name is configured by its folder; it must be the first one.
         let (inference, _) = load_model(config, None)?;
         let model = matching_model(Some(&inference), &recorded)?;
-        Ok(Self { base, embedder: PromptEmbedder::for_questions(inference, model) })
+        Ok(PromptEmbedder::for_questions(inference, model))
+    }
+
+    /// Returns the model that orders what is found, if one is configured.
+    pub(super) fn reranker(&self) -> Option<&dyn Reranker> {
+        self.reranker.as_ref().map(|reranker| reranker as &dyn Reranker)
     }
 
     /// Returns the passages on `text`, the best first.
@@ -43,6 +55,10 @@ impl Searcher {
     ) -> anyhow::Result<Vec<Passage>> {
         let text = text.to_owned();
         let embedding = self.embedder.embed(vec![text.clone()]).await.map_err(anyhow::Error::msg)?.pop();
-        Ok(self.base.search(&Query { text, embedding, categories, limit, ..Query::default() }).await?)
+        let reranker = self.reranker();
+        let limited = candidates(limit, reranker);
+        let query = Query { text, embedding, categories, limit: limited, ..Query::default() };
+        let found = self.base.search(&query).await?;
+        Ok(rerank(reranker, &query.text, found, limit, |passage| passage).await?)
     }
 }
