@@ -46,10 +46,13 @@ enum ImportStatus {
 impl ImportStatus {
     fn of(contract: &Contract<'_>, import: &str) -> Self {
         match contract.import(import) {
-            None => match contract.capabilities.stub(bare(import), &contract.slot, contract.grants) {
-                Some(_) => Self::Stub,
-                None => Self::Granted,
-            },
+            None => {
+                let capabilities = contract.capabilities;
+                match capabilities.is_without_effect(bare(import), &contract.slot, contract.grants) {
+                    true => Self::Stub,
+                    false => Self::Granted,
+                }
+            }
             Some(Finding::Ungranted { grant, .. }) => Self::Grantable(grant),
             Some(finding) => Self::Missing(finding.to_string()),
         }

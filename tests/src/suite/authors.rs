@@ -77,3 +77,21 @@ async fn inspect_shows_world_imports_and_sizes() {
     assert!(said.starts_with("world: bulkhead:captcha/captcha@0.1.1, of slot captcha\n"), "{said}");
     assert!(said.contains("  a memory of 262144 bytes, without a maximum\n"), "{said}");
 }
+
+/// Bodies are read and written through them.
+#[tokio::test]
+async fn http_component_has_streams_granted() {
+    let folder = folder();
+    let component = r#"(component
+        (import "wasi:io/streams@0.2.3" (instance))
+        (import "wasi:cli/stdin@0.2.3" (instance))
+        (import "wasi:http/types@0.2.3" (instance $types))
+        (export "wasi:http/incoming-handler@0.2.3" (instance $types)))"#;
+    fs::write(folder.path().join("http.wasm"), wat::parse_str(component).unwrap()).unwrap();
+    let said = done(folder.path(), &["component", "inspect", "http.wasm", "--json"]).await;
+    let found: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!((&found["world"], &found["slot"]), (&json!("wasi:http/proxy"), &Value::Null), "{found}");
+    let status: Vec<_> =
+        found["imports"].as_array().unwrap().iter().map(|import| &import["status"]).collect();
+    assert_eq!(status, ["granted", "stub", "granted"], "{found}");
+}

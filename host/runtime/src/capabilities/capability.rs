@@ -74,6 +74,11 @@ impl fmt::Debug for Stub {
     }
 }
 
+/// The stubs that are more than that where a slot has [`BODIES`].
+const STREAMS: [&str; 2] = ["wasi:io/error", "wasi:io/streams"];
+/// The interface whose bodies are read and written through streams.
+const BODIES: &str = "wasi:http/types";
+
 /// A capability: related interfaces, which guests may import where their slot is granted them.
 ///
 /// - The state that the calls of a slot share is in its [`SlotResources`](super::SlotResources), under a type of the
@@ -134,6 +139,13 @@ impl CapabilitySet {
         let stub = self.stubs.iter().find(|stub| stub.name == name)?;
         let is_granted = |interface| self.is_granted(interface, slot, grants);
         (!self.find(name).is_some_and(is_granted)).then_some(stub)
+    }
+
+    /// Returns whether what a slot imports under a name without its version is without effect: a stub, unless it is an
+    /// interface of streams and the slot has bodies to stream.
+    pub fn is_without_effect(&self, name: &str, slot: &SlotSpec, grants: &[String]) -> bool {
+        let has_bodies = || self.find(BODIES).is_some_and(|bodies| self.is_granted(bodies, slot, grants));
+        self.stub(name, slot, grants).is_some() && !(STREAMS.contains(&name) && has_bodies())
     }
 
     /// Returns every interface once, under the name that it has now.

@@ -105,11 +105,10 @@ fn deprecated<'a>(
     named.filter(|(import, now)| now != *import)
 }
 
-/// Returns the imports that are stubs for a slot, without versions.
-fn stubs(capabilities: &CapabilitySet, slot: &Slot, imports: &[String]) -> Vec<&'static str> {
+/// Returns the imports that are without effect for a slot, without versions.
+fn stubs<'a>(capabilities: &CapabilitySet, slot: &Slot, imports: &'a [String]) -> Vec<&'a str> {
     let names = imports.iter().map(|import| import.split_once('@').map_or(&**import, |(name, _)| name));
-    let stubs = names.filter_map(|name| capabilities.stub(name, &slot.spec, &slot.grants));
-    stubs.map(|stub| stub.name).collect()
+    names.filter(|name| capabilities.is_without_effect(name, &slot.spec, &slot.grants)).collect()
 }
 
 /// Returns the parser of a component's file name or reference.

@@ -223,6 +223,11 @@ fn a_granted_interface_replaces_its_stub() {
         let contract = contract(grants, &capabilities);
         let stub = capabilities.stub("wasi:http/types", &contract.slot, grants);
         assert_eq!(stub.is_some(), has_stub, "{grants:?}");
+        for streams in ["wasi:io/streams", "wasi:io/error"] {
+            let without_effect = capabilities.is_without_effect(streams, &contract.slot, grants);
+            assert_eq!(without_effect, has_stub, "{streams} {grants:?}");
+        }
+        assert!(capabilities.is_without_effect("wasi:cli/stdin", &contract.slot, grants), "{grants:?}");
         assert_eq!(contract.import("wasi:http/types@0.2.10"), None, "{grants:?}");
         let mut linker = wasmtime::component::Linker::new(&wasmtime::Engine::default());
         let linked = capabilities.add_to_linker(&mut linker, &contract.slot, grants);
