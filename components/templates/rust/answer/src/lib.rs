@@ -1,8 +1,10 @@
-//! An answer component: quotes the best passage of the host's knowledge base.
+//! An answer component: gives the configured answer, or quotes the best passage of the host's knowledge base.
 //!
-//! Change `reply`, or ask the language model (`bulkhead:host/llm`), which the world imports too.
+//! The configuration has the actions of the file of `tickets.triage`. Change `quoted`, or ask the language model
+//! (`bulkhead:host/llm`), which the world imports too.
 
 use bulkhead_guest::Log;
+use serde_json::{Value, json};
 
 use bindings::bulkhead::answer::search::{self, Passage};
 use bindings::exports::bulkhead::answer::answers::{
@@ -23,45 +25,66 @@ const RELEVANT: f32 = 0.5;
 
 struct Component;
 
+/// Returns a reply without documents, which a clerk reads.
+fn reply(response: &str, outcome: Outcome, reason: Option<&str>) -> Reply {
+    Reply {
+        response: response.to_owned(),
+        documents: Vec::new(),
+        auto_publish: false,
+        outcome,
+        reason: reason.map(str::to_owned),
+        score: None,
+        language: None,
+    }
+}
+
+/// Returns the reply of an action that needs no passages; none for one that is answered from them.
+fn configured(configuration: &str, name: &str) -> Result<Option<Reply>, Error> {
+    let configuration: Value =
+        serde_json::from_str(configuration).map_err(|error| Error::Configuration(error.to_string()))?;
+    let mut actions = configuration["actions"].as_array().into_iter().flatten();
+    let action = actions.find(|action| action["name"] == name);
+    let action = action.ok_or_else(|| Error::UnknownAction(name.to_owned()))?;
+    Ok(match action["type"].as_str() {
+        Some("AIAnswer") => None,
+        Some("StaticAnswer") => {
+            Some(reply(action["answer"].as_str().unwrap_or_default(), Outcome::Configured, None))
+        }
+        _ => Some(reply("A clerk reads it.", Outcome::None, Some("the action has no answer"))),
+    })
+}
+
 /// Writes the reply from the best passage, if it is relevant.
-fn reply(passages: Vec<Passage>) -> Reply {
+fn quoted(passages: Vec<Passage>) -> Reply {
     let best = passages.into_iter().next().filter(|passage| passage.score >= RELEVANT);
     let Some(Passage { title, url, text, language, score, .. }) = best else {
-        return Reply {
-            response: "There is no answer yet.".to_owned(),
-            documents: Vec::new(),
-            auto_publish: false,
-            outcome: Outcome::None,
-            reason: Some("no passage is relevant".to_owned()),
-            score: None,
-            language: None,
-        };
+        return reply("There is no answer yet.", Outcome::None, Some("no passage is relevant"));
     };
     let response = format!("{text} [1]");
     let document = Document { title, url: url.unwrap_or_default(), score, quote: text };
     Reply {
-        response,
         documents: vec![document],
-        auto_publish: false,
-        outcome: Outcome::Answered,
-        reason: None,
         score: Some(score),
         language,
+        ..reply(&response, Outcome::Answered, None)
     }
 }
 
 impl Guest for Component {
-    fn answer(_settings: Settings, request: Request) -> Result<Reply, Error> {
+    fn answer(settings: Settings, request: Request) -> Result<Reply, Error> {
         LOG.report_panics();
         if request.text.trim().is_empty() {
             return Err(Error::Internal("the ticket has no text".to_owned()));
+        }
+        if let Some(reply) = configured(&settings.configuration, &request.action)? {
+            return Ok(reply);
         }
         let options = search::Options { limit: 1, categories: vec![request.category] };
         let passages = search::search(&request.text, &options).map_err(|error| match error {
             search::Error::Unavailable(text) => Error::Unavailable(text),
             search::Error::Internal(text) => Error::Internal(text),
         })?;
-        Ok(reply(passages))
+        Ok(quoted(passages))
     }
 
     fn prompt_versions(_settings: Settings) -> Result<Vec<PromptVersion>, Error> {
@@ -73,9 +96,11 @@ impl Guest for Component {
 impl bindings::Guest for Component {
     fn self_test() -> Result<(), String> {
         LOG.report_panics();
-        match reply(Vec::new()).outcome {
-            Outcome::None => Ok(()),
-            outcome => Err(format!("without a passage the outcome is {outcome:?}")),
+        let action = json!({ "name": "fees", "type": "StaticAnswer", "answer": "It costs 70 EUR." });
+        let fees = configured(&json!({ "actions": [action] }).to_string(), "fees");
+        match (quoted(Vec::new()).outcome, fees) {
+            (Outcome::None, Ok(Some(fees))) if fees.response == "It costs 70 EUR." => Ok(()),
+            other => Err(format!("without a passage, and of a configured answer: {other:?}")),
         }
     }
 }
