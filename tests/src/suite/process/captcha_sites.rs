@@ -170,6 +170,29 @@ async fn untaken_secret_is_reported_after_the_change() {
     town.host.stop().await;
 }
 
+/// The file has the site, and the host that answers does not read that file.
+#[tokio::test]
+async fn file_of_another_host_ends_with_failure() {
+    let town = Town::start().await;
+    let other = town.folder.path().join("other.toml");
+    fs::write(&other, config(town.folder.path())).unwrap();
+    let arguments = ["captcha", "site", "add", "museum", "--config", other.to_str().unwrap()];
+    let finished = bulkhead(&town.host, operator::ADMIN, &arguments).await;
+    assert_eq!(finished.status.code(), Some(1), "{}", finished.stderr);
+    assert!(finished.stderr.contains("see that it runs with"), "{}", finished.stderr);
+    let secret = finished.stdout.trim();
+    assert!(
+        secret.len() == 64 && fs::read_to_string(&other).unwrap().contains(secret),
+        "{}",
+        finished.stderr
+    );
+    assert_eq!(town.challenge("museum", secret).await, 401);
+    let quiet = [&arguments[..3], &["bakery", "--no-reload"], &arguments[4..]].concat();
+    let quiet = bulkhead(&town.host, operator::ADMIN, &quiet).await;
+    assert!(quiet.succeeded(), "{}", quiet.stderr);
+    town.host.stop().await;
+}
+
 /// Runs `bulkhead captcha site` where no host is.
 async fn without_host(file: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Finished {
     let file = file.to_str().unwrap();

@@ -163,13 +163,12 @@ impl SiteChange {
         let keys = answer.get("live").and_then(Value::as_array).into_iter().flatten();
         if keys.filter_map(Value::as_str).any(|key| key.starts_with(&prefix)) {
             output::stderr_line(format_args!("the host at {url} has read it"));
-        } else {
-            output::stderr_line(format_args!(
-                "the host at {url} has reloaded its configuration, in which nothing of the site has changed; see that it \
-                 runs with {name} and serves captchas"
-            ));
+            return Ok(());
         }
-        Ok(())
+        anyhow::bail!(
+            "{name} is changed, but the host at {url} has reloaded its configuration, in which nothing of the site `{site}` \
+             has changed: see that it runs with {name} and serves captchas; --no-reload changes the file only"
+        )
     }
 }
 
