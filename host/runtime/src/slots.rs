@@ -55,6 +55,9 @@ pub use self::{
     world::{ServedWorld, SlotWorld, World},
 };
 
+/// Time after which to retry a call of a slot that is starting, seconds.
+const START_RETRY_SECONDS: u32 = 1;
+
 /// The error of a component that cannot be loaded into a slot.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
@@ -108,6 +111,12 @@ pub struct Slot<W: World> {
 /// The error of a call that no version of a slot takes.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum SlotUnavailable {
+    /// The host is starting, and the slot's first version is not ready yet.
+    #[error("slot {slot} is starting: its component is not ready yet")]
+    Starting {
+        /// The slot's id.
+        slot: &'static str,
+    },
     /// No version is loaded.
     #[error("slot {slot} is empty: {reason}")]
     Empty {
@@ -127,9 +136,18 @@ pub enum SlotUnavailable {
 }
 
 impl SlotUnavailable {
+    /// Returns a stable code for programs.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Starting { .. } => "starting",
+            Self::Empty { .. } | Self::CircuitOpen { .. } => "slot-empty",
+        }
+    }
+
     /// Returns the time after which a retry makes sense, in whole seconds, at least one.
     pub fn retry_after_seconds(&self) -> Option<u32> {
         match self {
+            Self::Starting { .. } => Some(START_RETRY_SECONDS),
             Self::Empty { .. } => None,
             Self::CircuitOpen { retry_after, .. } => Some(whole_seconds(*retry_after)),
         }
@@ -148,7 +166,7 @@ impl<W: World> std::fmt::Debug for Slot<W> {
 }
 
 impl<W: World> Slot<W> {
-    /// Returns a slot without a version.
+    /// Returns a slot that is starting: it has no version yet.
     pub fn new(
         context: SlotContext,
         settings: Settings,
@@ -157,7 +175,7 @@ impl<W: World> Slot<W> {
     ) -> Self {
         Self {
             admission: Admission::new(&settings.limits),
-            routing: ArcSwap::from_pointee(Routing::Empty("no component is loaded yet")),
+            routing: ArcSwap::from_pointee(Routing::Starting),
             split: TrafficSplit::default(),
             instances: InstancePool::default(),
             shadow: ShadowState::new(settings.limits.shadow_calls),
@@ -189,17 +207,14 @@ impl<W: World> Slot<W> {
     /// # Errors
     /// When no version is loaded.
     pub fn active(&self) -> Result<Arc<Version<W>>, SlotUnavailable> {
-        match &**self.routing.load() {
-            Routing::Versions(versions) => Ok(Arc::clone(&versions.active)),
-            Routing::Empty(reason) => Err(self.empty(reason)),
-        }
+        self.routing.load().versions(self.name()).map(|versions| Arc::clone(&versions.active))
     }
 
     /// Returns the candidate and its mode.
     pub fn candidate(&self) -> Option<(Arc<Version<W>>, Trial)> {
         match &**self.routing.load() {
             Routing::Versions(versions) => versions.candidate.clone(),
-            Routing::Empty(_) => None,
+            Routing::Starting | Routing::Empty(_) => None,
         }
     }
 
@@ -210,10 +225,7 @@ impl<W: World> Slot<W> {
     /// When no version is loaded, or the circuit of the active version is open and no predecessor is loaded.
     pub fn choose(&self, key: Option<&[u8]>) -> Result<Arc<Version<W>>, SlotUnavailable> {
         let routing = self.routing.load();
-        let versions = match &**routing {
-            Routing::Versions(versions) => versions,
-            Routing::Empty(reason) => return Err(self.empty(reason)),
-        };
+        let versions = routing.versions(self.name())?;
         let now = Instant::now();
         if let Some((candidate, weight)) = versions.canary()
             && self.split.selects_candidate(weight, self.name(), key)
@@ -274,10 +286,6 @@ impl<W: World> Slot<W> {
     /// Returns the comparisons of `version` since it was put into shadow.
     pub fn shadow_report(&self, version: &Version<W>) -> ShadowReport {
         self.shadow.report(version.serial)
-    }
-
-    fn empty(&self, reason: &'static str) -> SlotUnavailable {
-        SlotUnavailable::Empty { slot: self.name().as_str(), reason }
     }
 
     /// Waits for a permit to run a call.

@@ -14,7 +14,7 @@ use std::{
 use bulkhead_config::slots::SlotId;
 use sha2::{Digest as _, Sha256};
 
-use super::{Slot, Version, World};
+use super::{Slot, SlotUnavailable, Version, World};
 
 /// Buckets of the traffic split: a hundredth of a percent each.
 const BUCKETS: u64 = 10_000;
@@ -63,10 +63,27 @@ impl Trial {
 
 /// The versions that calls are routed to.
 pub(super) enum Routing<W: World> {
+    /// No version yet: the first one is being made ready.
+    Starting,
     /// No version, for a reason that clients may see.
     Empty(&'static str),
     /// An active version, and perhaps a candidate.
     Versions(RoutedVersions<W>),
+}
+
+impl<W: World> Routing<W> {
+    /// Returns the versions that the calls of `slot` are routed to.
+    ///
+    /// # Errors
+    /// When the slot has no version.
+    pub(super) fn versions(&self, slot: SlotId) -> Result<&RoutedVersions<W>, SlotUnavailable> {
+        let slot = slot.as_str();
+        match self {
+            Self::Versions(versions) => Ok(versions),
+            Self::Starting => Err(SlotUnavailable::Starting { slot }),
+            Self::Empty(reason) => Err(SlotUnavailable::Empty { slot, reason }),
+        }
+    }
 }
 
 /// The active version, its candidate, and the predecessor that can take over at once.
@@ -142,7 +159,7 @@ impl<W: World> Slot<W> {
     pub fn fall_back(&self, serial: u64) -> bool {
         match &**self.routing.load() {
             Routing::Versions(versions) => versions.active.serial == serial && versions.fall_back(),
-            Routing::Empty(_) => false,
+            Routing::Starting | Routing::Empty(_) => false,
         }
     }
 

@@ -103,9 +103,11 @@ pub enum CaptchaCallError {
         /// When to retry, seconds.
         retry_after_seconds: u32,
     },
-    /// The slot has no component, or its circuit is open.
+    /// The slot is starting, has no component, or its circuit is open.
     #[error("{reason}")]
     Unavailable {
+        /// A stable code for programs.
+        code: &'static str,
         /// Why, for clients.
         reason: String,
         /// When to retry, seconds, where that helps.
@@ -215,6 +217,7 @@ impl From<invoke::CallError> for CaptchaCallError {
     fn from(error: invoke::CallError) -> Self {
         match error {
             invoke::CallError::Unavailable(unavailable) => Self::Unavailable {
+                code: unavailable.code(),
                 reason: unavailable.to_string(),
                 retry_after_seconds: unavailable.retry_after_seconds(),
             },

@@ -49,9 +49,11 @@ pub enum StatusError {
     /// The appointment system's figures are unknown or too old.
     #[error("the appointment system's figures are not known; the log says why")]
     FiguresUnknown,
-    /// The slot has no component, or its circuit is open.
+    /// The slot is starting, has no component, or its circuit is open.
     #[error("{reason}")]
     SlotUnavailable {
+        /// A stable name for logs.
+        code: &'static str,
         /// The reason, in words for clients.
         reason: String,
         /// Seconds until a retry, where a retry may help.
@@ -69,6 +71,7 @@ impl From<invoke::CallError> for StatusError {
     fn from(error: invoke::CallError) -> Self {
         match error {
             invoke::CallError::Unavailable(unavailable) => Self::SlotUnavailable {
+                code: unavailable.code(),
                 reason: unavailable.to_string(),
                 retry_after_seconds: unavailable.retry_after_seconds(),
             },

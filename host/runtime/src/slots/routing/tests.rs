@@ -181,3 +181,12 @@ async fn fresh_copy_outlives_its_version() {
     freed.await;
     assert_eq!(copy.tally.counts().calls, 0);
 }
+
+#[test]
+fn slot_without_version_says_why() {
+    let refusal = |routing: Routing<Unrun>| routing.versions(SlotId::new("captcha")).err().unwrap();
+    let (starting, empty) = (refusal(Routing::Starting), refusal(Routing::Empty("it was refused")));
+    assert_eq!((starting.retry_after_seconds(), empty.retry_after_seconds()), (Some(1), None));
+    assert_eq!(starting.to_string(), "slot captcha is starting: its component is not ready yet");
+    assert_eq!(empty.to_string(), "slot captcha is empty: it was refused");
+}

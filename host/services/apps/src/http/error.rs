@@ -99,6 +99,9 @@ impl From<CallError> for AppError {
         match failed {
             CallError::Unavailable(reason) => {
                 let (code, message) = match reason {
+                    SlotUnavailable::Starting { .. } => {
+                        ("starting", "the app's component is not ready yet; ask again")
+                    }
                     SlotUnavailable::Empty { .. } => {
                         ("app-empty", "the app has no component that may answer; /health/ready says why")
                     }

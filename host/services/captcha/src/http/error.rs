@@ -132,8 +132,8 @@ impl From<CaptchaCallError> for CaptchaApiError {
                 Self::unavailable("busy", "the service cannot answer now; ask again")
                     .retry_after(retry_after_seconds)
             }
-            CaptchaCallError::Unavailable { reason, retry_after_seconds } => {
-                Self { retry_after: retry_after_seconds, ..Self::unavailable("slot-empty", reason) }
+            CaptchaCallError::Unavailable { code, reason, retry_after_seconds } => {
+                Self { retry_after: retry_after_seconds, ..Self::unavailable(code, reason) }
             }
             CaptchaCallError::Failed(outcome) => outcome.into(),
             CaptchaCallError::Internal => Self::internal(),

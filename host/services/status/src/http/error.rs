@@ -146,8 +146,8 @@ impl From<StatusError> for StatusApiError {
     fn from(error: StatusError) -> Self {
         match error {
             StatusError::FiguresUnknown => Self::no_database(),
-            StatusError::SlotUnavailable { reason, retry_after_seconds } => {
-                Self { retry_after: retry_after_seconds, ..Self::unavailable("slot-empty", reason) }
+            StatusError::SlotUnavailable { code, reason, retry_after_seconds } => {
+                Self { retry_after: retry_after_seconds, ..Self::unavailable(code, reason) }
             }
             StatusError::Failed(outcome) => outcome.into(),
             StatusError::Internal => Self::internal(),
@@ -207,6 +207,7 @@ mod tests {
     fn open_circuit_sets_retry_after() {
         for retry_after_seconds in [Some(42), None] {
             let error = StatusApiError::from(StatusError::SlotUnavailable {
+                code: "slot-empty",
                 reason: "circuit open".into(),
                 retry_after_seconds,
             });

@@ -9,6 +9,7 @@ use axum::{
 };
 use bulkhead_http::{access_log::Served, body::BodyError, forwarded::Contradicting};
 use bulkhead_runtime::invoke::{CallError, CallFailure, Outcome};
+use bulkhead_runtime::slots::SlotUnavailable;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -101,6 +102,8 @@ impl TicketApiError {
     fn call(error: &'static str, slot: &'static str, failed: CallError) -> Self {
         match failed {
             CallError::Unavailable(reason) => {
+                let is_starting = matches!(reason, SlotUnavailable::Starting { .. });
+                let error = if is_starting { reason.code() } else { error };
                 let answer = Self::unavailable(error, reason.to_string());
                 Self { retry_after: reason.retry_after_seconds().or(answer.retry_after), ..answer }
             }
@@ -237,12 +240,10 @@ impl From<AnswerError> for TicketApiError {
 mod tests {
     use std::time::Duration;
 
-    use bulkhead_runtime::slots::SlotUnavailable;
-
     use super::*;
 
     #[test]
-    fn open_circuit_sets_retry_after() {
+    fn unavailable_slot_sets_retry_after() {
         let answer =
             |unavailable| TicketApiError::from(TriageError::Call(CallError::Unavailable(unavailable)));
         let retry_after = Duration::from_millis(41_500);
@@ -250,8 +251,11 @@ mod tests {
         assert_eq!((open.status, open.retry_after), (StatusCode::SERVICE_UNAVAILABLE, Some(42)));
         let Detail::Typed { message, .. } = &open.detail else { unreachable!("it is typed") };
         assert_eq!(message, "slot triage: circuit open, retry in 42 s");
-        let empty = SlotUnavailable::Empty { slot: "triage", reason: "no component is loaded yet" };
+        let empty = SlotUnavailable::Empty { slot: "triage", reason: "it was refused" };
         assert_eq!(answer(empty).retry_after, Some(RETRY_AFTER));
+        let starting = answer(SlotUnavailable::Starting { slot: "triage" });
+        let Detail::Typed { error, retryable, .. } = starting.detail else { unreachable!("it is typed") };
+        assert_eq!((starting.retry_after, error, retryable), (Some(1), "starting", true));
     }
 
     #[test]
