@@ -17,7 +17,7 @@ use tokio::{
 /// The phase of the process. Ordered; it never goes back to an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
-    /// Not yet fit to answer.
+    /// Answers only where a component is ready.
     Starting,
     /// Answers.
     Ready,
@@ -72,6 +72,12 @@ impl Lifecycle {
         *self.phase.borrow()
     }
 
+    /// Waits until the phase is no longer [`Phase::Starting`]. Safe to cancel.
+    pub async fn started(&self) {
+        // Never an error: the sender is this value's own.
+        let _ = self.phase.subscribe().wait_for(|phase| *phase > Phase::Starting).await;
+    }
+
     /// Returns the result of the drain, once it has ended.
     pub fn drain(&self) -> Drain {
         match self.requests.cut_off.load(Ordering::Acquire) {
@@ -80,7 +86,7 @@ impl Lifecycle {
         }
     }
 
-    /// Enters [`Phase::Ready`]: everything is loaded and listens. Has no effect once draining.
+    /// Enters [`Phase::Ready`]: every slot has been started. Has no effect once draining.
     pub fn ready(&self) {
         self.advance(Phase::Ready);
     }
@@ -245,7 +251,12 @@ mod tests {
     async fn phase_never_goes_back() {
         let lifecycle = Lifecycle::new();
         assert_eq!(lifecycle.phase(), Phase::Starting);
-        lifecycle.ready();
+        tokio::select! {
+            biased;
+            () = lifecycle.started() => panic!("started too early"),
+            () = std::future::ready(()) => lifecycle.ready(),
+        }
+        lifecycle.started().await;
         assert_eq!(lifecycle.phase(), Phase::Ready);
         lifecycle.shut_down(Duration::ZERO).await;
         lifecycle.ready();
