@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc, PoisonError, RwLock,
+        Arc, Mutex, PoisonError, RwLock,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -24,6 +24,8 @@ pub struct DeploymentRegistry {
     /// Slots that may be added, in the order of lists.
     expected: Vec<SlotId>,
     slots: RwLock<Vec<Arc<dyn Deploy>>>,
+    /// Slots that are added once their first version is ready.
+    starting: Mutex<Vec<SlotId>>,
     added: AddedSlots,
     is_complete: AtomicBool,
 }
@@ -42,6 +44,7 @@ impl DeploymentRegistry {
             shared,
             expected: Vec::new(),
             slots: RwLock::default(),
+            starting: Mutex::default(),
             added: AddedSlots::default(),
             is_complete: AtomicBool::new(false),
         }
@@ -62,16 +65,29 @@ impl DeploymentRegistry {
         &self.store
     }
 
+    /// Lists a slot as starting until it is added.
+    pub fn begin(&self, id: SlotId) {
+        self.starting.lock().unwrap_or_else(PoisonError::into_inner).push(id);
+    }
+
+    /// Returns the slots that are starting.
+    pub fn starting(&self) -> Vec<SlotId> {
+        self.starting.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Adds a slot, in place of one with the same id.
     pub fn add(&self, slot: Arc<dyn Deploy>) {
+        let id = slot.slot();
         let position = |slot: &Arc<dyn Deploy>| {
             let id = slot.slot();
             self.expected.iter().position(|expected| *expected == id).unwrap_or(usize::MAX)
         };
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
-        slots.retain(|known| known.slot() != slot.slot());
+        slots.retain(|known| known.slot() != id);
         slots.push(slot);
         slots.sort_by_key(position);
+        drop(slots);
+        self.starting.lock().unwrap_or_else(PoisonError::into_inner).retain(|starting| *starting != id);
     }
 
     /// Claims an id for a slot that a service adds while the host runs. With the claim, the slot's series are removed
@@ -163,7 +179,8 @@ impl DeploymentRegistry {
 
     /// Returns whether a slot of this name has not been added yet and may still be.
     pub fn is_pending(&self, name: &str) -> bool {
-        !self.is_complete() && self.expected.iter().any(|slot| slot.as_str() == name)
+        let is_it = |slot: &SlotId| slot.as_str() == name;
+        !self.is_complete() && (self.expected.iter().any(is_it) || self.starting().iter().any(is_it))
     }
 
     /// Returns a slot by its name.
@@ -223,6 +240,20 @@ mod tests {
         assert!(registry.is_added(id));
         drop(successor);
         assert!(!registry.is_added(id));
+    }
+
+    #[tokio::test]
+    async fn starting_slot_is_pending_until_added() {
+        let folder = TempDir::new().unwrap();
+        let slot = deployment_under(settings(), folder.path(), "/nowhere".as_ref());
+        let registry = DeploymentRegistry::new(Arc::new(LocalStore::new(folder.path().join("slots"))), None);
+        let id = slot.slot();
+        let is_pending = || registry.is_pending(id.as_str());
+        assert!(!is_pending());
+        registry.begin(id);
+        assert_eq!((registry.starting(), is_pending()), (vec![id], true));
+        registry.add(slot);
+        assert_eq!((registry.starting(), is_pending()), (vec![], false));
     }
 
     #[tokio::test]

@@ -56,6 +56,9 @@ pub enum ReloadError {
     /// The audit log cannot be written.
     #[error(transparent)]
     Storage(#[from] LocalStoreError),
+    /// The first versions of slots are not ready yet.
+    #[error("the host is starting; reload the configuration once it is ready")]
+    Starting,
     /// The host is stopping.
     #[error("the host is stopping")]
     Stopping,
@@ -180,6 +183,7 @@ impl Reloader {
     /// Why nothing has changed; a [`DeployError`] of a later slot may come after an earlier slot has switched,
     /// which then keeps its new settings.
     pub async fn reload(&self, actor: &str, reason: &str) -> Result<Reloaded, ReloadError> {
+        self.check_started()?;
         let request = ReloadRequest { actor, action: "the configuration has been reloaded", reason };
         let mut state = self.state.lock().await;
         let read = self.read().await;
@@ -195,6 +199,7 @@ impl Reloader {
     /// # Errors
     /// Why a reload would fail.
     pub async fn dry_run(&self) -> Result<Reloaded, ReloadError> {
+        self.check_started()?;
         let state = self.state.lock().await;
         let next = self.read().await?;
         Ok(self.plan(&state, &next).await?.answer)
@@ -216,6 +221,11 @@ impl Reloader {
             state.previous = None;
         }
         self.finish(&state, result, &request).await
+    }
+
+    /// Refuses a reload that would miss the slots that are starting.
+    fn check_started(&self) -> Result<(), ReloadError> {
+        if self.deployments.is_complete() { Ok(()) } else { Err(ReloadError::Starting) }
     }
 
     async fn read(&self) -> Result<ConfigVersion, ReloadError> {

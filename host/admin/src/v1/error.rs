@@ -202,6 +202,7 @@ impl From<ReloadError> for AdminApiError {
             ReloadError::NoPredecessor => Self::new(StatusCode::CONFLICT, "no-predecessor", text),
             ReloadError::Slot { error, .. } => Self { message: text, ..error.into() },
             ReloadError::Storage(error) => error.into(),
+            ReloadError::Starting => Self { message: text, ..Self::starting() },
             ReloadError::Stopping => Self::stopping(),
         }
     }
