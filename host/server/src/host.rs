@@ -1,8 +1,9 @@
 //! Starts and stops a host: everything that a configuration asks for.
 
 mod compiled_code;
-mod data_folder;
+mod completion;
 mod damaged_files;
+mod data_folder;
 mod observe;
 mod routes;
 mod sharing;
@@ -19,20 +20,19 @@ use bulkhead_admin::{AdminListener, AdminSources, OperatorContext};
 use bulkhead_config::{Config, Loaded, slots::SlotId};
 use bulkhead_http::{
     heartbeat::Heartbeat,
-    lifecycle::{Drain, Lifecycle, Stopping},
+    lifecycle::{Drain, Lifecycle},
 };
 use bulkhead_os::{data_folder::DataFolder, files};
 use bulkhead_rollout::{
     ConfigSource, DeploymentRegistry, LocalStore, ReloadError, Reloaded, Reloader, registry::Registries,
 };
 use bulkhead_runtime::{
-    background,
     compile::{CacheSettings, ComponentDigest},
     engine::Engine,
 };
 use bulkhead_service::{
-    Close, Extensions, HostHealth, ReadyReport, Routes, SECRETS_DIR, ServiceContext, ServiceList, Started,
-    not_owned,
+    Close, Extensions, HostHealth, ReadyReport, Routes, SECRETS_DIR, ServiceContext, ServiceList, SlotStarts,
+    Started, not_owned,
 };
 use bulkhead_telemetry::{Metrics, exposition::Format};
 use tokio::{runtime::Handle, task::JoinSet};
@@ -106,12 +106,14 @@ fn context(
     let reloader = Arc::new(Reloader::new(loaded, source, Arc::clone(&deployments)));
     let config = config.clone();
     let (routes, extensions) = (Routes::new(config.services.clone()), Extensions::default());
+    let starts = SlotStarts::default();
     let context = ServiceContext {
         config,
         slot_context,
         metrics,
         health,
         deployments,
+        starts,
         registries,
         routes,
         reloader,
@@ -123,7 +125,8 @@ fn context(
 }
 
 impl Host {
-    /// Starts everything that `config` asks for of a binary, and returns once it listens.
+    /// Starts everything that `config` asks for of a binary, and returns once it listens. The first versions of slots may
+    /// be ready later, see [`Host::started`].
     ///
     /// # Errors
     /// Returns why the host cannot start, and which key or flag corrects it.
@@ -160,24 +163,17 @@ impl Host {
             service.load(&context).await?;
         }
         sharing::start(&context).await;
-        let open = start_services(&context).await?;
-        context.health.set_faults(damaged_files::CHECK, damaged_files.since_start());
-        context.deployments.mark_complete();
+        let open = start_services(&context).await;
+        // Taken in any case, so that a start that fails ends those of slots.
+        let starting = context.starts.take();
+        let open = open?;
         context.metrics.started();
 
         let mut servers = JoinSet::new();
         let heartbeat = Heartbeat::default();
         let public = routes::serve(&context, &lifecycle, &heartbeat, &mut servers)?;
-        servers.spawn(precompile(&context, lifecycle.stopping()));
-        lifecycle.ready();
-        context.metrics.ready();
+        servers.spawn(completion::complete(&context, &lifecycle, starting, damaged_files, admin.url()));
         let addresses = Addresses { public, admin: admin.local_addr() };
-        let (admin_url, version) = (admin.url(), env!("CARGO_PKG_VERSION"));
-        if context.health.report().is_ready() {
-            tracing::info!(admin = admin_url, version, "ready");
-        } else {
-            tracing::warn!(admin = admin_url, version, "serving, but not ready; /health/ready says why");
-        }
         let engine = Arc::clone(&context.slot_context.engine);
         let ServiceContext { health, reloader, .. } = context;
         Ok(Self {
@@ -193,6 +189,11 @@ impl Host {
             admin,
             _data_folder: data_folder,
         })
+    }
+
+    /// Waits until the first version of every slot is ready, or the reason is known why a slot has none. Safe to cancel.
+    pub async fn started(&self) {
+        self.lifecycle.started().await;
     }
 
     /// Checks a component as [`Host::start`] does before it may answer: size, format, exports, imports,
@@ -291,33 +292,6 @@ fn prepare_data_folder(path: &Path) -> anyhow::Result<()> {
     closed().with_context(|| {
         format!("cannot use {} as data folder; set data_dir to a writable one", path.display())
     })
-}
-
-/// Compiles the versions that rollbacks return to, after all versions that answer, and loads those of slots that are
-/// still monitored.
-fn precompile(context: &ServiceContext, mut stopping: Stopping) -> impl Future<Output = ()> + use<> {
-    let (compiler, deployments) =
-        (Arc::clone(&context.slot_context.compiler), Arc::clone(&context.deployments));
-    let store = Arc::clone(deployments.store());
-    async move {
-        let compiled = async {
-            let recovered = move || {
-                store.recover();
-                // The space in which a rollback is written on a full disk.
-                store.ensure_reserve()
-            };
-            let _ = background::run(recovered).await;
-            compiler.start_eviction().await;
-            for slot in deployments.all() {
-                Arc::clone(&slot).precompile().await;
-                slot.hold_predecessor();
-            }
-        };
-        tokio::select! {
-            () = compiled => {}
-            () = stopping.wait() => {}
-        }
-    }
 }
 
 /// Returns what the operators' listener reads: health, metrics and deployments.

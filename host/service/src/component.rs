@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use bulkhead_config::slots::ComponentSource;
-use bulkhead_rollout::registry::Pulled;
-use bulkhead_rollout::{Deployment, EMBEDDED, Proof, read_configured};
+use bulkhead_rollout::registry::{Pulled, Registries};
+use bulkhead_rollout::{Deployment, DeploymentRegistry, EMBEDDED, Proof, read_configured};
 use bulkhead_runtime::invoke;
 use bulkhead_runtime::slots::{LoadError, Slot, Version, World};
 
@@ -43,39 +43,51 @@ pub async fn check_component<W: World>(
 impl ServiceContext {
     /// Deploys the version that answered last into `slot`, else the configured component. Reports in log and readiness why
     /// the slot stays empty. Operators may change the slot afterwards.
+    ///
+    /// While the services of the host are started, this returns at once, and the slots are deployed to at the same time:
+    /// until a slot's version is ready, its calls end with [`Starting`](bulkhead_runtime::slots::SlotUnavailable::Starting).
     pub async fn deploy<W: World>(&self, slot: &Arc<Slot<W>>) {
-        let deployment = Deployment::new(
-            Arc::clone(slot),
-            Arc::clone(self.deployments.store()),
-            self.deployments.shared().cloned(),
-        );
-        // The reason stays with the deployment, for readiness.
-        let configured =
-            async { self.configured_component(slot).await.map_err(|error| format!("{error:#}")) };
-        let _ = deployment.start(configured).await;
-        self.deployments.add(deployment);
+        let (deployments, registries) = (Arc::clone(&self.deployments), Arc::clone(&self.registries));
+        let start = start(deployments, registries, Arc::clone(slot));
+        if let Some(start) = self.starts.spawn(|| self.deployments.begin(slot.name()), start) {
+            start.await;
+        }
     }
+}
 
-    /// Returns the bytes of the configured component, their source, and the proof of their origin.
-    async fn configured_component<W: World>(
-        &self,
-        slot: &Slot<W>,
-    ) -> anyhow::Result<(Arc<[u8]>, String, Proof)> {
-        match &slot.settings().component {
-            ComponentSource::Embedded => {
-                let wasm =
-                    slot.settings().spec.component.context("this binary carries no component for it")?;
-                Ok((wasm.into(), EMBEDDED.into(), Proof::BuiltIn))
-            }
-            ComponentSource::File(path) => {
-                let read = read_configured(path, slot.context.sandbox.component_bytes);
-                let (wasm, proof) = read.map_err(anyhow::Error::msg)?;
-                Ok((wasm, path.display().to_string(), proof))
-            }
-            ComponentSource::Registry(reference) => {
-                let Pulled { wasm, reference, signature } = self.registries.pull(reference).await?;
-                Ok((wasm, reference.to_string(), signature.map_or(Proof::None, Proof::Signature)))
-            }
+/// Starts a slot, and adds it to those that operators see.
+async fn start<W: World>(
+    deployments: Arc<DeploymentRegistry>,
+    registries: Arc<Registries>,
+    slot: Arc<Slot<W>>,
+) {
+    let (store, shared) = (Arc::clone(deployments.store()), deployments.shared().cloned());
+    let deployment = Deployment::new(Arc::clone(&slot), store, shared);
+    // The reason stays with the deployment, for readiness.
+    let configured =
+        async { configured_component(&registries, &slot).await.map_err(|error| format!("{error:#}")) };
+    let _ = deployment.start(configured).await;
+    deployments.add(deployment);
+}
+
+/// Returns the bytes of the configured component, their source, and the proof of their origin.
+async fn configured_component<W: World>(
+    registries: &Registries,
+    slot: &Slot<W>,
+) -> anyhow::Result<(Arc<[u8]>, String, Proof)> {
+    match &slot.settings().component {
+        ComponentSource::Embedded => {
+            let wasm = slot.settings().spec.component.context("this binary carries no component for it")?;
+            Ok((wasm.into(), EMBEDDED.into(), Proof::BuiltIn))
+        }
+        ComponentSource::File(path) => {
+            let read = read_configured(path, slot.context.sandbox.component_bytes);
+            let (wasm, proof) = read.map_err(anyhow::Error::msg)?;
+            Ok((wasm, path.display().to_string(), proof))
+        }
+        ComponentSource::Registry(reference) => {
+            let Pulled { wasm, reference, signature } = registries.pull(reference).await?;
+            Ok((wasm, reference.to_string(), signature.map_or(Proof::None, Proof::Signature)))
         }
     }
 }

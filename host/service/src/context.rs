@@ -13,7 +13,7 @@ use bulkhead_runtime::capabilities::SlotResources;
 use bulkhead_runtime::slots::SlotContext;
 use bulkhead_telemetry::Metrics;
 
-use super::{Extensions, HostHealth, Routes, ServiceList};
+use super::{Extensions, HostHealth, Routes, ServiceList, SlotStarts};
 
 /// Folder of generated secrets, in the data folder.
 pub const SECRETS_DIR: &str = "secrets";
@@ -32,6 +32,8 @@ pub struct ServiceContext {
     pub health: Arc<HostHealth>,
     /// The slots that operators see.
     pub deployments: Arc<DeploymentRegistry>,
+    /// The slots that are starting, until all services are started.
+    pub starts: SlotStarts,
     /// The registries that components may be pulled from.
     pub registries: Arc<Registries>,
     /// The routes of the host, which services may change while it runs.

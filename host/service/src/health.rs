@@ -183,6 +183,9 @@ impl HostHealth {
             Phase::Starting => report.fail("lifecycle", "the host is starting"),
             Phase::Draining | Phase::Stopped => report.fail("lifecycle", "the host is draining"),
         }
+        for slot in self.deployments.starting() {
+            report.fail(format!("slot {slot}"), "its component is not ready yet");
+        }
         for slot in self.deployments.all() {
             let name = slot.slot().as_str();
             match slot.empty_reason() {

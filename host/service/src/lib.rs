@@ -12,6 +12,7 @@ mod registrar;
 mod report;
 mod routes;
 pub mod single_flight;
+mod slot_starts;
 mod started;
 
 use std::sync::Arc;
@@ -39,6 +40,7 @@ pub use self::{
     registrar::MetricRegistrar,
     report::{FailedCheck, Generations, ReadyReport},
     routes::{ListenerSettings, Routes, RoutesError},
+    slot_starts::SlotStarts,
     started::{Close, ServedAt, Started},
 };
 
@@ -184,7 +186,8 @@ pub trait Service: Send + Sync {
         Ok(())
     }
 
-    /// Starts the service. It is called only where the service is on.
+    /// Starts the service. It is called only where the service is on. Nothing is served before every service has started;
+    /// what takes long may go on afterwards, as [`ServiceContext::deploy`] does.
     ///
     /// # Errors
     /// The reason why the host cannot start, and the setting that fixes it.

@@ -126,7 +126,6 @@ impl Serve {
                 host = Host::start_reloading(distribution, loaded, Some(source)) => host?,
                 signal = signals.next() => anyhow::bail!("{signal} while starting"),
             };
-            unit.ready(&host);
             let signal = tokio::select! {
                 signal = until_signal(&mut signals, &mut hang_ups, &host, &unit) => signal,
                 never = unit.watch(&host) => match never {},
@@ -144,14 +143,18 @@ impl Serve {
     }
 }
 
-/// Reloads the configuration at every SIGHUP, until a signal ends the process, and returns that signal's name. It waits for
-/// the end of a reload.
+/// Reloads the configuration at every SIGHUP once the host has started, until a signal ends the process, and returns that
+/// signal's name. It waits for the end of a reload.
 async fn until_signal(
     signals: &mut Signals,
     hang_ups: &mut HangUps,
     host: &Host,
     unit: &ServiceUnit,
 ) -> &'static str {
+    tokio::select! {
+        signal = signals.next() => return signal,
+        () = host.started() => unit.ready(host),
+    }
     loop {
         tokio::select! {
             signal = signals.next() => return signal,

@@ -28,7 +28,7 @@ impl ServiceUnit {
         unit
     }
 
-    /// Reports that the host serves, after its start or a reload.
+    /// Reports that the host has started, or has reloaded.
     pub(super) fn ready(&self, host: &Host) {
         self.send(|socket| socket.status(&line(host)));
         self.send(NotifySocket::ready);
