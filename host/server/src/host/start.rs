@@ -5,7 +5,7 @@ mod page;
 use std::sync::Arc;
 
 use axum::{Router, middleware::from_fn_with_state};
-use bulkhead_config::Config;
+use bulkhead_config::{Config, slots::SlotId};
 use bulkhead_http::layers::RouterLayer;
 use bulkhead_rollout::{Deploy, DeploymentRegistry};
 use bulkhead_service::{PageEntry, Service, ServiceContext};
@@ -19,12 +19,22 @@ pub(super) fn router(context: &ServiceContext, admin: &str) -> Router {
         return Router::new();
     }
     let (console, deployments) = (format!("{admin}/console"), Arc::clone(&context.deployments));
+    let slots = config.slots.clone();
     let entries = entries(context);
     let described = |(name, entry): &(&'static str, PageEntry)| (*name, described(config, name, entry));
     let services: Vec<_> = entries.iter().map(described).collect();
     page::router(&entries, move || {
-        let services = services.iter().map(|(name, service)| with_slots(service.clone(), name, &deployments));
+        // Before the others, so that a slot that becomes ready meanwhile is not missing.
+        let starting = deployments.starting();
+        let starting_of = |name: &str| {
+            let is_own = |id: &&SlotId| slots.get(**id).is_some_and(|slot| slot.spec.service == name);
+            starting.iter().filter(is_own).map(starting_slot).collect::<Vec<_>>()
+        };
+        let services = services
+            .iter()
+            .map(|(name, service)| with_slots(service.clone(), name, &deployments, starting_of(name)));
         json!({
+            "starting": !deployments.is_complete(),
             "version": env!("CARGO_PKG_VERSION"),
             "console": console,
             "services": services.collect::<Value>(),
@@ -72,14 +82,25 @@ fn described(config: &Config, name: &str, entry: &PageEntry) -> Value {
     })
 }
 
-/// Adds the service's slots with their versions.
-fn with_slots(mut service: Value, name: &str, deployments: &DeploymentRegistry) -> Value {
+/// Adds the service's slots with their versions, and those that are starting.
+fn with_slots(
+    mut service: Value,
+    name: &str,
+    deployments: &DeploymentRegistry,
+    starting: Vec<Value>,
+) -> Value {
     let is_own = |slot: &&Arc<dyn Deploy>| slot.settings().spec.service == name;
-    let slots: Value = deployments.all().iter().filter(is_own).map(slot).collect();
+    let slots: Value = deployments.all().iter().filter(is_own).map(slot).chain(starting).collect();
     if let Some(members) = service.as_object_mut() {
         members.insert("slots".to_owned(), slots);
     }
     service
+}
+
+/// Describes a slot that is starting.
+fn starting_slot(id: &SlotId) -> Value {
+    let empty = "its component is not ready yet";
+    json!({ "name": id.as_str(), "version": null, "source": null, "candidate": null, "empty": empty })
 }
 
 /// Describes a slot.

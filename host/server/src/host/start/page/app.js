@@ -3,6 +3,9 @@
 import { call } from "./call.js";
 import { byId, facts, h } from "./dom.js";
 
+/** The pause after which the page of a starting host is loaded again. */
+const RELOAD_MILLIS = 1000;
+
 const STATES = { on: ["good", "runs"], off: ["", "is off"], elsewhere: ["warn", "has a listener of its own"] };
 
 /** Returns a listener's address for this browser; an unspecified address becomes this page's host. */
@@ -66,6 +69,8 @@ async function start() {
   const what = await call("demo/start/what-runs.json");
   byId("version").textContent = what.version;
   links(what);
+  // The forms of services whose components are not ready yet get no answers.
+  if (what.starting) setTimeout(() => location.reload(), RELOAD_MILLIS);
   byId("cards").replaceChildren(...(await Promise.all(what.services.map(card))));
   const running = what.services.filter(isTried);
   for (const service of running) byId(service.name).hidden = false;
