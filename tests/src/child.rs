@@ -132,7 +132,16 @@ impl Launch {
     }
 
     /// Starts serving and waits until it says that it is ready.
-    pub async fn ready(mut self) -> Bulkhead {
+    pub async fn ready(self) -> Bulkhead {
+        let mut host = self.listening().await;
+        // Ready or not: the last line of a start names the listener that says which.
+        let ready = host.first("the admin listener", |line| line["admin"].is_string()).await;
+        host.admin = ready["admin"].as_str().unwrap().to_owned();
+        host
+    }
+
+    /// Starts serving and waits until it says that it listens; its components may not be ready yet.
+    pub async fn listening(mut self) -> Bulkhead {
         let until = Instant::now() + PATIENCE;
         let mut child = loop {
             match self.0.spawn() {
@@ -151,10 +160,8 @@ impl Launch {
         let client = reqwest::Client::builder().timeout(PATIENCE).build().unwrap();
         let (url, admin) = (String::new(), String::new());
         let mut host = Bulkhead { child, stdout, stderr, deaf, client, url, admin };
-        // Ready or not: the last line of a start names the listener that says which.
-        let ready = host.first("the admin listener", |line| line["admin"].is_string()).await;
-        host.admin = ready["admin"].as_str().unwrap().to_owned();
-        host.url = host.listener("server.listen");
+        let shared = host.first("the shared listener", |line| line["setting"] == "server.listen").await;
+        host.url = shared["url"].as_str().unwrap().to_owned();
         host
     }
 }

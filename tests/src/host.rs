@@ -87,7 +87,8 @@ impl Builder {
         self
     }
 
-    pub async fn try_start(self) -> Result<TestHost, String> {
+    /// Returns the host once it listens; its components may not be ready yet.
+    async fn open(self) -> Result<TestHost, String> {
         let folder = self.folder.unwrap_or_else(|| TempDir::new().unwrap());
         share_compiled_code(&folder.path().join("data"));
         let mut flags = vec![
@@ -123,8 +124,17 @@ impl Builder {
         let base = format!("http://{}", host.addresses().public);
         let admin = format!("http://{}", host.addresses().admin);
         let client = reqwest::Client::builder().timeout(Duration::from_secs(30)).build().unwrap();
-        let start = scrape(&client, &admin).await;
-        Ok(TestHost { host: Some(host), folder, client, base, admin, start })
+        Ok(TestHost { host: Some(host), folder, client, base, admin, start: Samples::parse("") })
+    }
+
+    pub async fn try_start(self) -> Result<TestHost, String> {
+        Ok(self.open().await?.started().await)
+    }
+
+    /// A host that listens and is starting still.
+    pub async fn listen(self) -> TestHost {
+        let host = self.open().await.unwrap_or_else(|error| panic!("the host does not start: {error}"));
+        host.with_start().await
     }
 
     pub async fn start(self) -> TestHost {
@@ -193,6 +203,17 @@ pub fn program_called(name: &str) -> std::path::PathBuf {
 }
 
 impl TestHost {
+    /// Waits until the host has started.
+    pub async fn started(self) -> Self {
+        self.host().started().await;
+        self.with_start().await
+    }
+
+    async fn with_start(self) -> Self {
+        let start = self.metrics().await;
+        Self { start, ..self }
+    }
+
     pub fn builder() -> Builder {
         Builder::default()
     }

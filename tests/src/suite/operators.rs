@@ -28,6 +28,7 @@ mod replay;
 mod rollback;
 mod rollout;
 mod shadow;
+mod starting;
 mod stubs;
 mod swap;
 mod unusable;

@@ -22,17 +22,24 @@ use super::*;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A program that compiles as the host's does, once a file says that it may.
-struct Gated {
+pub struct Gated {
     folder: TempDir,
 }
 
 impl Gated {
-    fn new() -> Self {
+    pub fn new() -> Self {
+        Self::above(0)
+    }
+
+    /// Components of fewer bytes are compiled at once.
+    pub fn above(bytes: usize) -> Self {
         let gated = Self { folder: TempDir::new().unwrap() };
         gated.open();
         let (begun, gate) = (gated.path("begun"), gated.path("gate"));
+        // The last argument is the component's size.
         let script = format!(
-            "echo begun >> {}\nwhile [ ! -e {} ]; do /bin/sleep 0.02; done\nexec {} \"$@\"\n",
+            "echo begun >> {}\nfor last; do :; done\n\
+             while [ $last -ge {bytes} ] && [ ! -e {} ]; do /bin/sleep 0.02; done\nexec {} \"$@\"\n",
             begun.display(),
             gate.display(),
             program().display()
@@ -45,19 +52,19 @@ impl Gated {
         self.folder.path().join(name)
     }
 
-    fn program(&self) -> PathBuf {
+    pub fn program(&self) -> PathBuf {
         self.path("compile")
     }
 
-    fn open(&self) {
+    pub fn open(&self) {
         fs::write(self.path("gate"), "").unwrap();
     }
 
-    fn close(&self) {
+    pub fn close(&self) {
         fs::remove_file(self.path("gate")).unwrap();
     }
 
-    fn begun(&self) -> usize {
+    pub fn begun(&self) -> usize {
         fs::read_to_string(self.path("begun")).unwrap_or_default().lines().count()
     }
 }

@@ -60,7 +60,7 @@ fn children(id: u32) -> Vec<u32> {
 }
 
 /// A component that takes many seconds to compile.
-fn large() -> Vec<u8> {
+pub fn large() -> Vec<u8> {
     with_functions(Guest::default().component(), 25_000, &ARITHMETIC.repeat(100))
 }
 

@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use tempfile::TempDir;
 use tokio::{net::UnixDatagram, time::timeout};
 
-use super::SITE;
+use super::{SITE, compile::large, envelope};
 use crate::status::operations::root;
 
 /// How often a watchdog wants a sign of life, microseconds.
@@ -64,6 +64,23 @@ async fn unit_learns_of_every_change() {
     host.signal(Signal::TERM);
     until(&systemd, "STOPPING=1").await;
     assert!(host.ended().await.success());
+}
+
+#[tokio::test]
+async fn unit_is_ready_once_components_are() {
+    let folder = TempDir::new().unwrap();
+    let (socket, component) = (folder.path().join("notify"), folder.path().join("large.wasm"));
+    let systemd = UnixDatagram::bind(&socket).unwrap();
+    fs::write(&component, large()).unwrap();
+    let config = format!("{SITE}[slots.captcha]\ncomponent = {component:?}\n");
+    let launch = Launch::serve_with(folder.path(), &config).env("NOTIFY_SOCKET", socket.to_str().unwrap());
+    let mut host = launch.listening().await;
+    let (status, body) = host.post("/api/v1/captcha/challenge", &envelope()).await;
+    assert_eq!((status, body["code"].as_str()), (503, Some("starting")), "{body}");
+    host.signal(Signal::TERM);
+    let received = until(&systemd, "STOPPING=1").await;
+    assert!(received.iter().all(|message| message != "READY=1"), "{received:?}");
+    assert!(host.ended().await.success(), "{}", host.text());
 }
 
 #[tokio::test]
