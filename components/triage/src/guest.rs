@@ -3,6 +3,8 @@
 mod convert;
 mod imports;
 
+use std::{cell::RefCell, rc::Rc};
+
 use bulkhead_guest::Log;
 use bulkhead_ticket_text::llm::Prompt;
 use bulkhead_triage_configuration::Configuration;
@@ -37,7 +39,7 @@ struct Component;
 impl wit::Guest for Component {
     fn triage(settings: wit::Settings, text: String) -> Result<wit::Decision, wit::Error> {
         LOG.report_panics();
-        let configuration = configuration(&settings)?;
+        let configuration = configuration(settings.configuration)?;
         let imports = Imports::new(settings.classifier).map_err(wit::Error::Configuration)?;
         let policy = Policy { strategy: settings.strategy.into(), guarding: settings.guarding.into() };
         let decided = triage::triage(&imports, &configuration, policy, &text)?;
@@ -47,7 +49,8 @@ impl wit::Guest for Component {
     fn prompt_versions(settings: wit::Settings) -> Result<Vec<wit::PromptVersion>, wit::Error> {
         LOG.report_panics();
         let head = settings.classifier.as_ref().ok().map(|classifier| classifier.head.as_str());
-        let prompts = prompts::prompts(&configuration(&settings)?, head, settings.strategy.into());
+        let configuration = configuration(settings.configuration)?;
+        let prompts = prompts::prompts(&configuration, head, settings.strategy.into());
         let version = |prompt: Prompt| wit::PromptVersion {
             name: prompt.name.to_owned(),
             version: prompt.version,
@@ -64,7 +67,22 @@ impl bindings::Guest for Component {
     }
 }
 
-fn configuration(settings: &wit::Settings) -> Result<Configuration, wit::Error> {
-    let configuration = Configuration::from_host(&settings.configuration);
-    configuration.map_err(|invalid| wit::Error::Configuration(invalid.to_string()))
+thread_local! {
+    /// The configuration of the last call with its text: the next call of a reused instance has the same one.
+    static LAST: RefCell<Option<(String, Rc<Configuration>)>> = const { RefCell::new(None) };
+}
+
+/// Reads the configuration of a call, unless the last call had the same.
+fn configuration(json: String) -> Result<Rc<Configuration>, wit::Error> {
+    LAST.with_borrow_mut(|last| {
+        if let Some((known, configuration)) = &*last
+            && *known == json
+        {
+            return Ok(Rc::clone(configuration));
+        }
+        let read = Configuration::from_host(&json);
+        let read = Rc::new(read.map_err(|invalid| wit::Error::Configuration(invalid.to_string()))?);
+        *last = Some((json, Rc::clone(&read)));
+        Ok(read)
+    })
 }

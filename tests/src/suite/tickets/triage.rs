@@ -47,6 +47,15 @@ async fn what_is_unsure_has_no_category() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn reused_instance_decides_as_a_fresh_one() {
+    let (fresh, reused) = (Service::start("").await, Service::start("[slots.triage]\nreuse = true\n").await);
+    for text in ["ahoy mate port", "hello world good", "fair", "hello world, write to eva@example.org"] {
+        assert_eq!(reused.decision(text).await, fresh.decision(text).await, "{text}");
+    }
+    fresh.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn values_are_extracted_with_their_types() {
     let service = Service::start("").await;
     let decision = service.decision("hello world, write to eva@example.org").await;
