@@ -10,8 +10,8 @@ pub const STACK_BYTES: usize = 512 << 10;
 const COMPONENT_BYTES: usize = 32 << 20;
 /// The largest value that can be set.
 pub const LARGEST_COMPONENT_BYTES: usize = 1 << 30;
-/// One compilation already uses every core that is idle; more only add memory.
-const COMPILE_WORKERS: usize = 1;
+/// One compilation uses every idle core most of the time, and a second one the rest; more only add memory.
+const COMPILE_WORKERS: usize = 2;
 /// Several times what the largest component takes on a slow core.
 const COMPILE_CPU_SECONDS: u64 = 300;
 /// Twice what a component of [`COMPONENT_BYTES`] takes; the least that it can be set to is ample for the built-in ones.
@@ -51,7 +51,7 @@ pub struct Sandbox {
     pub allocator: Allocator,
     /// Largest component that is accepted, bytes.
     pub component_bytes: usize,
-    /// Components compiled at once.
+    /// Components compiled at once, and small ones beside them.
     pub compile_workers: usize,
     /// Processor time of one compilation, all threads together, seconds.
     pub compile_cpu_seconds: u64,
@@ -101,7 +101,10 @@ impl Sandbox {
                 .unit("bytes")
                 .integer(1 << 10..=LARGEST_COMPONENT_BYTES as i64, COMPONENT_BYTES),
             compile_workers: r
-                .key("compile_workers", "Components compiled at once")
+                .key(
+                    "compile_workers",
+                    "Components compiled at once, and as many of at most 512 KiB beside them",
+                )
                 .integer(1..=64, COMPILE_WORKERS),
             compile_cpu_seconds: r
                 .key("compile_cpu_seconds", "Processor time of one compilation, all threads together")

@@ -96,6 +96,9 @@ impl std::fmt::Debug for ComponentDigest {
     }
 }
 
+/// Most bytes of a component that does not wait until larger ones are compiled.
+const SMALL_BYTES: usize = 512 << 10;
+
 /// The shared result of concurrent requests for one component (single flight).
 type Flight = tokio::sync::Mutex<Option<Result<Component, CompileError>>>;
 
@@ -105,6 +108,8 @@ pub struct Compiler {
     engine: Arc<Engine>,
     backend: CompileBackend,
     permits: Semaphore,
+    /// Permits of small components.
+    small_permits: Semaphore,
     cache: Option<Arc<Cache>>,
     metrics: Arc<Metrics>,
     in_flight: Mutex<HashMap<ComponentDigest, Weak<Flight>>>,
@@ -122,8 +127,8 @@ pub struct CacheSettings {
 }
 
 impl Compiler {
-    /// Returns a compiler with `sandbox.compile_workers` permits, and with a cache where `cache` is set and its folder
-    /// is usable.
+    /// Returns a compiler with `sandbox.compile_workers` permits for small components and as many for others, and with a
+    /// cache where `cache` is set and its folder is usable.
     pub fn new(
         engine: Arc<Engine>,
         sandbox: &Sandbox,
@@ -149,8 +154,8 @@ impl Compiler {
                 None
             }
         });
-        let permits = Semaphore::new(sandbox.compile_workers);
-        Self { engine, backend, permits, cache, metrics, in_flight: Mutex::default() }
+        let [permits, small_permits] = [(); 2].map(|()| Semaphore::new(sandbox.compile_workers));
+        Self { engine, backend, permits, small_permits, cache, metrics, in_flight: Mutex::default() }
     }
 
     /// Returns machine code for `wasm`, which has this digest, from the cache where it has an intact copy. Concurrent
@@ -247,7 +252,8 @@ impl Compiler {
         wasm: Arc<[u8]>,
         digest: ComponentDigest,
     ) -> Result<Component, CompileError> {
-        let permit = self.permits.acquire().await.map_err(|_| CompileError::Stopped)?;
+        let permits = if wasm.len() > SMALL_BYTES { &self.permits } else { &self.small_permits };
+        let permit = permits.acquire().await.map_err(|_| CompileError::Stopped)?;
         let started = Instant::now();
         let code = self.backend.compile(wasm).await?;
         self.metrics.compiled(started.elapsed());

@@ -43,6 +43,12 @@ fn other(number: u8) -> Arc<[u8]> {
     [EMPTY, &[0, 3, 1, b'n', number]].concat().into()
 }
 
+/// Returns a component that is not small.
+fn large() -> Arc<[u8]> {
+    // A section of 1 MiB.
+    [EMPTY, &[0, 0x80, 0x80, 0x40, 1, b'n'], &vec![0; (1 << 20) - 2]].concat().into()
+}
+
 /// A compiler whose compilations wait at a gate.
 struct Gated {
     compiler: Arc<Compiler>,
@@ -114,6 +120,20 @@ async fn requests_for_one_component_share_a_compilation() {
         request.await.unwrap().unwrap();
     }
     assert_eq!(gated.gate.begun.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn small_component_waits_for_no_large_one() {
+    let gated = Gated::new(1);
+    let large = gated.compile(large());
+    gated.begun(1).await;
+    let small = gated.compile(EMPTY.into());
+    gated.begun(2).await;
+    assert!(!large.is_finished());
+    gated.gate.open.add_permits(2);
+    for compiled in [large, small] {
+        compiled.await.unwrap().unwrap();
+    }
 }
 
 #[tokio::test]

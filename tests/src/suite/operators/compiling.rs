@@ -91,7 +91,8 @@ fn unknown(letter: char) -> Vec<u8> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rollback_waits_for_no_compilation() {
     let gated = Gated::new();
-    let host = hosting_a().compile_program(&gated.program()).start().await;
+    let host = hosting_a().env("BULKHEAD_SANDBOX__COMPILE_WORKERS", "1").compile_program(&gated.program());
+    let host = host.start().await;
     let operator = operator(&host);
     let version = operator.push(unknown('B')).await;
     operator.swap(&version).await;
