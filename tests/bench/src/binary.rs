@@ -25,6 +25,8 @@ pub struct Host {
     pub process: Process,
     pub public: SocketAddr,
     pub admin: SocketAddr,
+    /// From the start of the process to the first connection of the shared listener.
+    pub listening_millis: f64,
     /// From the start of the process to the first `200` of `/health/ready`.
     pub millis: f64,
 }
@@ -53,11 +55,15 @@ impl Host {
         let since = Instant::now();
         let process =
             Process::of(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap());
-        while !is_ready(admin) {
-            assert!(since.elapsed() < PATIENCE, "{command:?} is not ready");
-            thread::sleep(PAUSE);
-        }
-        Self { process, public, admin, millis: since.elapsed().as_secs_f64() * 1e3 }
+        let millis_until = |is_so: fn(SocketAddr) -> bool, address| {
+            while !is_so(address) {
+                assert!(since.elapsed() < PATIENCE, "{command:?} is not ready");
+                thread::sleep(PAUSE);
+            }
+            since.elapsed().as_secs_f64() * 1e3
+        };
+        let listening_millis = millis_until(listens, public);
+        Self { process, public, admin, listening_millis, millis: millis_until(is_ready, admin) }
     }
 }
 
@@ -66,6 +72,10 @@ pub fn free_addresses() -> [SocketAddr; 2] {
     // Both are held until both are known, so that they differ.
     let listeners = [(); 2].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap());
     listeners.map(|listener| listener.local_addr().unwrap())
+}
+
+fn listens(public: SocketAddr) -> bool {
+    TcpStream::connect(public).is_ok()
 }
 
 fn is_ready(admin: SocketAddr) -> bool {
