@@ -5,6 +5,7 @@
 pub mod abbreviations;
 pub mod clean;
 pub mod language;
+mod lists;
 #[cfg(test)]
 mod steps;
 pub mod tokens;

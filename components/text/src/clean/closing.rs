@@ -1,93 +1,12 @@
 //! Closing phrases of a letter, the signature below them, and disclaimers.
 
 use super::begins;
-use crate::abbreviations::is_abbreviated;
+use crate::{abbreviations::is_abbreviated, lists::closing};
 
-/// Closing phrases. A line of one of them and little more ends the text.
-const CLOSINGS: [&str; 41] = [
-    "Mit freundlichen Grüßen",
-    "Mit freundlichen Grüssen",
-    "Mit freundlichem Gruß",
-    "Mit freundlichen Gruessen",
-    "Freundliche Grüße",
-    "Freundliche Grüsse",
-    "Mit besten Grüßen",
-    "Beste Grüße",
-    "Viele Grüße",
-    "Viele Grüsse",
-    "Viele liebe Grüße",
-    "Liebe Grüße",
-    "Liebe Grüsse",
-    "Schöne Grüße",
-    "Herzliche Grüße",
-    "Hochachtungsvoll",
-    "Grüße",
-    "Gruß",
-    "Grüßle",
-    "MfG",
-    "LG",
-    "VG",
-    "Danke und Gruß",
-    "Vielen Dank und",
-    "Mit bestem Dank",
-    "Vielen Dank im Voraus",
-    "Vielen Dank",
-    "Danke im Voraus",
-    "Besten Dank",
-    "Danke",
-    "Kind regards",
-    "Best regards",
-    "Warm regards",
-    "Regards",
-    "Best wishes",
-    "Yours sincerely",
-    "Yours faithfully",
-    "Sincerely",
-    "Thanks",
-    "Thank you",
-    "Cheers",
-];
-/// Beginnings of closing phrases that thank: people also thank in the middle of a letter.
-const THANKS: [&str; 7] =
-    ["Danke", "Vielen Dank", "Besten Dank", "Mit bestem Dank", "Thanks", "Thank you", "Cheers"];
-/// Lower-case words that also occur in names of offices and the like.
-const LINKS: [&str; 26] = [
-    "ab", "am", "an", "and", "at", "auf", "aus", "bei", "bis", "de", "der", "des", "die", "for", "für", "im",
-    "in", "mit", "of", "oder", "the", "und", "vom", "von", "zu", "zur",
-];
 /// Minimum number of words of a sentence.
 const LEAST_WORDS: usize = 3;
 /// Minimum number of lower-case words, other than links, of a sentence without a stop: a verb and its object.
 const LEAST_LOWER: usize = 2;
-/// Beginnings of disclaimers that companies and phones add below a mail.
-const DISCLAIMERS: [&str; 15] = [
-    "Diese E-Mail enthält vertrauliche",
-    "Diese E-Mail kann vertrauliche",
-    "Diese Nachricht enthält vertrauliche",
-    "Diese Nachricht ist vertraulich",
-    "Der Inhalt dieser E-Mail",
-    "Bitte denken Sie an die Umwelt",
-    "This e-mail is confidential",
-    "This email is confidential",
-    "This message is confidential",
-    "This e-mail and any",
-    "This email and any",
-    "The information contained in this",
-    "Please consider the environment",
-    "Confidentiality notice",
-    "Vertraulichkeitshinweis",
-];
-/// Lines that phones and mail services add.
-const ADVERTISEMENTS: [&str; 8] = [
-    "Von meinem iPhone gesendet",
-    "Von meinem iPad gesendet",
-    "Gesendet mit der",
-    "Gesendet von ",
-    "Sent from my",
-    "Diese Nachricht wurde von meinem",
-    "Get Outlook for",
-    "Outlook für",
-];
 /// Maximum number of characters of the name after a closing phrase on its line.
 const LONGEST_NAME: usize = 40;
 /// Maximum number of lines of a signature; a longer rest is text.
@@ -95,18 +14,18 @@ const LONGEST_SIGNATURE: usize = 14;
 
 /// Returns the closing phrases.
 pub fn closings() -> &'static [&'static str] {
-    &CLOSINGS
+    closing::PHRASES
 }
 
 /// Returns `text` up to its closing phrase; postscripts stay.
 pub(super) fn remove(text: &str) -> String {
     let mut lines: Vec<&str> = text.lines().collect();
     if let Some(start) =
-        lines.iter().position(|line| any_begins(&DISCLAIMERS, line)).filter(|start| *start > 0)
+        lines.iter().position(|line| any_begins(closing::DISCLAIMERS, line)).filter(|start| *start > 0)
     {
         lines.truncate(start);
     }
-    lines.retain(|line| !any_begins(&ADVERTISEMENTS, line));
+    lines.retain(|line| !any_begins(closing::ADVERTISEMENTS, line));
     let end = lines.iter().enumerate().position(|(at, line)| {
         let after = || lines.get(at + 1..).unwrap_or_default();
         at > 0
@@ -134,7 +53,7 @@ fn is_afterword(line: &str) -> bool {
 
 /// Returns whether only a signature can follow `line`.
 fn ends(line: &str) -> bool {
-    line.trim_end() == "--" || (is_closing(line) && !any_begins(&THANKS, line))
+    line.trim_end() == "--" || (is_closing(line) && !any_begins(closing::THANKS, line))
 }
 
 /// Returns whether the sender continues after the thanks in `line`, there or in the lines `after` it.
@@ -146,7 +65,7 @@ fn continues_after_thanks(line: &str, after: &[&str]) -> bool {
 
 /// Returns whether a line is a question, has a stop, or has more than names, numbers and links.
 fn is_sentence(line: &str) -> bool {
-    let is_lower = |word: &&str| word.starts_with(char::is_lowercase) && !LINKS.contains(word);
+    let is_lower = |word: &&str| word.starts_with(char::is_lowercase) && !closing::LINKS.contains(word);
     let words = || line.split_whitespace();
     let stops = line.trim_end().strip_suffix(['.', '!']).is_some_and(|before| !is_abbreviated(before));
     line.contains('?')
@@ -156,7 +75,7 @@ fn is_sentence(line: &str) -> bool {
 /// Returns whether a line is a closing phrase with at most a name.
 fn is_closing(line: &str) -> bool {
     let line = line.trim();
-    CLOSINGS.iter().filter(|words| begins(line, words)).any(|words| {
+    closing::PHRASES.iter().filter(|words| begins(line, words)).any(|words| {
         // Read no more of a long line than shows that it is too long: each of its sentences comes here with
         // everything after it.
         let mut rest = line.chars().skip(words.chars().count()).peekable();

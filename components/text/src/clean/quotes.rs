@@ -1,61 +1,18 @@
 //! Detects and removes quoted and forwarded mails.
 
 use super::begins;
+use crate::lists::quotes;
 
-/// Labels between dashes above a mail that a mail program quotes completely.
-const RULED: [&str; 5] = [
-    "Ursprüngliche Nachricht",
-    "Ursprüngliche E-Mail",
-    "Original-Nachricht",
-    "Originalnachricht",
-    "Original Message",
-];
-/// Such labels above a forwarded mail.
-const FORWARDED: [&str; 2] = ["Weitergeleitete Nachricht", "Forwarded Message"];
-/// Labels without dashes, above forwarded mails only.
-const SEPARATORS: [&str; 2] = ["Anfang der weitergeleiteten", "Begin forwarded message"];
 /// Maximum number of words of a comment above a forwarded mail that is not a request.
 const LONGEST_NOTE: usize = 8;
 /// The shortest rule of dashes.
 const SHORTEST_RULE: &str = "--";
-/// Names of the header lines of a quoted mail.
-const HEADERS: [&str; 18] = [
-    "Von:",
-    "Gesendet:",
-    "An:",
-    "Cc:",
-    "Betreff:",
-    "Datum:",
-    "Kopie:",
-    "Antwort an:",
-    "Gesendet am:",
-    "From:",
-    "Sent:",
-    "To:",
-    "Subject:",
-    "Date:",
-    "Reply-To:",
-    "CC:",
-    "Priorität:",
-    "Importance:",
-];
-/// Header lines that forms do not have; people who move house write "Von:", "An:" and "Datum:" too.
-const TELLING: [&str; 8] =
-    ["Betreff:", "Subject:", "Gesendet:", "Gesendet am:", "Sent:", "Antwort an:", "Reply-To:", "Importance:"];
-/// Header lines that name the sender.
-const SENDERS: [&str; 2] = ["Von:", "From:"];
-/// Header lines whose text belongs to the request.
-const SUBJECTS: [&str; 2] = ["Betreff:", "Subject:"];
-/// Prefixes of the subject of a reply.
-const PREFIXES: [&str; 6] = ["Re:", "AW:", "Fwd:", "WG:", "FW:", "Antwort:"];
 /// Minimum number of header lines in a row: a single one may be the sender's own.
 const HEAD: usize = 2;
 /// Maximum number of lines of a mail header, empty lines included.
 const LONGEST_HEAD: usize = 24;
 /// Beginning and verb of a line that introduces a quote.
 const INTRODUCTIONS: [(&str, &str); 3] = [("Am ", "schrieb"), ("On ", "wrote"), ("Le ", "a écrit")];
-/// Capitalised pronouns where a sender reports on a mail and a mail program writes the name.
-const PRONOUNS: [&str; 4] = ["Sie", "Ihr", "Ihre", "I"];
 /// Maximum number of lines of an introduction.
 const LINES: usize = 2;
 /// Maximum number of characters of a line that introduces a quote.
@@ -83,13 +40,13 @@ fn is_note(text: &str) -> bool {
 
 fn is_forwarding(line: &str) -> bool {
     let ruled = line.trim_start_matches(['-', ' ']);
-    FORWARDED.iter().chain(&SEPARATORS).any(|words| begins(ruled, words))
+    quotes::FORWARDED.iter().chain(quotes::SEPARATORS).any(|words| begins(ruled, words))
 }
 
 fn old_mail_begins(lines: &[&str]) -> bool {
     let Some(first) = lines.first() else { return false };
     let head = head(lines).iter().filter(|line| !line.is_empty()).count();
-    let names_sender = SENDERS.iter().any(|name| begins(bare(first), name));
+    let names_sender = quotes::SENDERS.iter().any(|name| begins(bare(first), name));
     is_separator(first) || head > HEAD || (head == HEAD && names_sender) || whole_mail_follows(lines)
 }
 
@@ -101,7 +58,7 @@ fn head<'l, 't>(lines: &'l [&'t str]) -> &'l [&'t str] {
     let end = within.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1);
     let head = within.get(..end).filter(|head| head.first().is_some_and(|first| !first.is_empty()));
     let is_telling = |line: &&str| {
-        line.contains('@') || has_time(line) || TELLING.iter().any(|name| begins(bare(line), name))
+        line.contains('@') || has_time(line) || quotes::TELLING.iter().any(|name| begins(bare(line), name))
     };
     let is_mail = |head: &&[&str]| {
         head.iter().filter(|line| !line.is_empty()).count() >= HEAD && head.iter().any(is_telling)
@@ -128,7 +85,9 @@ fn is_programmed(introduction: &str) -> bool {
         let Some((before, after)) = introduction.split_once(wrote) else { return false };
         let name = after.trim_matches([' ', ':']).split_whitespace().next();
         let name = name.or_else(|| before.split_whitespace().next_back()).unwrap_or_default();
-        begins(introduction, start) && name.starts_with(char::is_uppercase) && !PRONOUNS.contains(&name)
+        begins(introduction, start)
+            && name.starts_with(char::is_uppercase)
+            && !quotes::PRONOUNS.contains(&name)
     });
     introduction.contains('@') || has_time(introduction) || (named && has_year(introduction))
 }
@@ -147,13 +106,14 @@ fn has_year(line: &str) -> bool {
 
 fn is_separator(line: &str) -> bool {
     let ruled = line.trim_start_matches(['-', ' ']);
-    (line.starts_with(SHORTEST_RULE) && RULED.iter().chain(&FORWARDED).any(|words| begins(ruled, words)))
-        || SEPARATORS.iter().any(|separator| begins(line, separator))
+    (line.starts_with(SHORTEST_RULE)
+        && quotes::RULED.iter().chain(quotes::FORWARDED).any(|words| begins(ruled, words)))
+        || quotes::SEPARATORS.iter().any(|separator| begins(line, separator))
         || (line.len() > 20 && line.chars().all(|c| c == '_'))
 }
 
 fn is_header(line: &str) -> bool {
-    HEADERS.iter().any(|header| begins(bare(line), header))
+    quotes::HEADERS.iter().any(|header| begins(bare(line), header))
 }
 
 /// Returns a line without marks of bold text: "*Von:* Amt".
@@ -219,13 +179,13 @@ fn introduces_quote(lines: &[&str]) -> bool {
 
 /// Returns the subject in a header line.
 fn subject(line: &str) -> Option<&str> {
-    let name = SUBJECTS.iter().find(|name| begins(line, name))?;
+    let name = quotes::SUBJECTS.iter().find(|name| begins(line, name))?;
     line.get(name.len()..).map(bare_subject)
 }
 
 fn bare_subject(subject: &str) -> &str {
     let mut subject = subject.trim();
-    while let Some(prefix) = PREFIXES.iter().find(|prefix| begins(subject, prefix)) {
+    while let Some(prefix) = quotes::PREFIXES.iter().find(|prefix| begins(subject, prefix)) {
         subject = subject.get(prefix.len()..).unwrap_or_default().trim_start();
     }
     subject

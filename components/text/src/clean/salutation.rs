@@ -1,41 +1,8 @@
 //! Salutations of a letter.
 
 use super::begins;
-use crate::abbreviations::is_abbreviated;
+use crate::{abbreviations::is_abbreviated, lists::salutation};
 
-/// Beginnings of salutations, the longer ones before their prefixes.
-const SALUTATIONS: [&str; 30] = [
-    "Sehr geehrte Damen und Herren",
-    "Sehr geehrte",
-    "Sehr geehrter",
-    "Guten Tag",
-    "Guten Morgen",
-    "Guten Abend",
-    "Grüß Gott",
-    "Gruess Gott",
-    "Servus",
-    "Moin",
-    "Hallöchen",
-    "Hallo",
-    "Liebes",
-    "Liebe",
-    "Lieber",
-    "Hi",
-    "Hey",
-    "Dear Sir or Madam",
-    "Dear Sirs",
-    "Dear",
-    "Good morning",
-    "Good afternoon",
-    "Good evening",
-    "Good day",
-    "Hello",
-    "To whom it may concern",
-    "Greetings",
-    "Tach",
-    "Werte",
-    "Ladies and Gentlemen",
-];
 /// Maximum number of characters of a salutation with its name.
 const LONGEST: usize = 60;
 /// Characters that end a salutation.
@@ -53,7 +20,7 @@ pub(super) fn remove(text: &str) -> &str {
 /// Removes one salutation, which must end soon after its first words: "Hallo, …" and "Dear team, …", not "Liebe Grüße
 /// an die Kollegin, die …".
 fn without_first(text: &str) -> Option<&str> {
-    let words = SALUTATIONS.iter().find(|words| {
+    let words = salutation::PHRASES.iter().find(|words| {
         begins(text, words) && !text.chars().nth(words.chars().count()).is_some_and(char::is_alphanumeric)
     })?;
     let length = words.chars().count();
