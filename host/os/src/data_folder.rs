@@ -175,21 +175,22 @@ fn upgrade_alone(folder: &Path, states: &str, found: FolderFormat) -> io::Result
     Ok(copy.map_or(Opened::Current, |copy| Opened::Upgraded { from, copy }))
 }
 
-/// Copies the states of a folder that has some, and returns the folder of the copy. One that an earlier attempt has completed
-/// stays as it is.
+/// Copies the states of a folder that has some, in place of an earlier copy of the same format, and returns the folder of the
+/// copy.
 fn keep_copy(folder: &Path, states: &str, format: u32) -> io::Result<Option<PathBuf>> {
     let (from, copies) = (folder.join(states), folder.join(COPIES));
     if !from.is_dir() {
         return Ok(None);
     }
     let copy = copies.join(format!("format-{format}"));
-    if copy.is_dir() {
-        return Ok(Some(copy));
-    }
     let unfinished = copy.with_extension("tmp");
     // Of an attempt that was interrupted.
     let _ = fs::remove_dir_all(&unfinished);
-    let copied = copy_folder(&from, &unfinished.join(states)).and_then(|()| fs::rename(&unfinished, &copy));
+    let copied = copy_folder(&from, &unfinished.join(states)).and_then(|()| {
+        // Of an upgrade after which someone has returned to the older version.
+        let _ = fs::remove_dir_all(&copy);
+        fs::rename(&unfinished, &copy)
+    });
     if copied.is_err() {
         let _ = fs::remove_dir_all(&unfinished);
     }

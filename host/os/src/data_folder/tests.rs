@@ -62,11 +62,18 @@ fn interrupted_upgrade_is_done_again() {
     assert!(matches!(open(&folder).opened, Opened::Upgraded { .. }));
     assert_eq!(fs::read_to_string(copies.join("format-1").join(STATE)).unwrap(), "old");
     assert_eq!(fs::read_dir(&copies).unwrap().count(), 1);
-    // Interrupted after the copy and before the format.
-    fs::remove_file(folder.path().join(FORMAT_FILE)).unwrap();
-    fs::write(folder.path().join(STATE), "new").unwrap();
-    assert!(matches!(open(&folder).opened, Opened::Upgraded { .. }));
-    assert_eq!(fs::read_to_string(copies.join("format-1").join(STATE)).unwrap(), "old");
+}
+
+#[test]
+fn later_upgrade_replaces_the_copy() {
+    let folder = of_first_format();
+    for state in ["old", "changed by an older version"] {
+        fs::write(folder.path().join(STATE), state).unwrap();
+        let _ = fs::remove_file(folder.path().join(FORMAT_FILE));
+        let Opened::Upgraded { copy, .. } = open(&folder).opened else { unreachable!("not upgraded") };
+        assert_eq!(fs::read_to_string(copy.join(STATE)).unwrap(), state);
+        assert_eq!(fs::read_dir(folder.path().join(COPIES)).unwrap().count(), 1);
+    }
 }
 
 #[test]
