@@ -44,7 +44,7 @@ fn listener(key: &str, address: SocketAddr, hosts: &[u32]) -> MachineFinding {
             CHECK,
             format!(
                 "{address} of {key} is in use, perhaps by the running host of this data folder (process {host}); run this \
-                 command as the user of the host, who may know"
+                 command as root to know"
             ),
         ),
         None => MachineFinding::failure(CHECK, error.to_string()),
