@@ -4,7 +4,6 @@
 //! [`reference()`] prints a list.
 
 pub mod accept;
-pub mod allocator;
 pub mod bounds;
 pub mod catalog;
 pub mod exposition;

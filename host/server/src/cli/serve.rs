@@ -12,7 +12,7 @@ use bulkhead_cli::{Configuration, exit::RequestsLost};
 use bulkhead_config::{Flag, HostSpec, Loaded, Problems};
 use bulkhead_http::lifecycle::{Drain, HangUps, Signals};
 use bulkhead_rollout::ConfigSource;
-use bulkhead_telemetry::{allocator, logs, one_line};
+use bulkhead_telemetry::{logs, one_line};
 use clap::{Args, ValueEnum};
 
 use self::unit::ServiceUnit;
@@ -113,7 +113,6 @@ impl Serve {
         let spec = distribution.spec();
         let loaded = self.configuration.read(&spec, flags.clone())?;
         logs::init(loaded.config.log)?;
-        allocator::return_free_pages();
         for warning in &loaded.warnings {
             tracing::warn!("{warning}");
         }
