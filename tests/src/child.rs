@@ -85,6 +85,19 @@ impl Launch {
             .ephemeral()
     }
 
+    /// The same on a data folder that has become read-only, in a mount namespace of the process.
+    pub fn serve_with_read_only_data(folder: &Path, config: &str) -> Self {
+        let (file, data) = (folder.join("bulkhead.toml"), folder.join("data"));
+        fs::write(&file, config).unwrap();
+        let script = "mount --bind \"$0\" \"$0\" && mount -o remount,bind,ro \"$0\" && exec \"$@\"";
+        let (program, data) = (program(), data.to_str().unwrap());
+        let namespace = ["--user", "--map-root-user", "--mount", "/bin/sh", "-c", script];
+        Self::new(Path::new("/usr/bin/unshare"), &namespace)
+            .args(&[data, program.to_str().unwrap(), "serve", "--data-dir", data])
+            .args(&["--config", file.to_str().unwrap()])
+            .ephemeral()
+    }
+
     /// Any free ports, and log lines that say which.
     pub fn ephemeral(self) -> Self {
         self.args(&["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"])

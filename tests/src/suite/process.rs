@@ -22,6 +22,8 @@ mod models;
 mod one_file;
 mod operate;
 mod outage;
+mod power_cut;
+mod read_only;
 mod secrets;
 mod shared_folder;
 mod shared_state;
@@ -66,6 +68,13 @@ async fn verdict(host: &Bulkhead, payload: &Value) -> Value {
     let (status, verdict) = host.post("/api/v1/captcha/verify", &body).await;
     assert_eq!(status, 200, "{verdict}");
     verdict
+}
+
+/// The checks that are degraded on a host that is ready.
+async fn degraded(host: &Bulkhead) -> Vec<String> {
+    let ready = host.json(&host.admin_url("/health/ready")).await;
+    let checks = ready["degraded"].as_array().into_iter().flatten();
+    checks.map(|check| check["check"].as_str().unwrap().to_owned()).collect()
 }
 
 fn valid() -> Value {

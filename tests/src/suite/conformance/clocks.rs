@@ -92,6 +92,34 @@ async fn ten_years_of_drift_accept_nothing_twice() {
     service.stop().await;
 }
 
+/// A machine without a battery starts in 1970, and its clock is set while it serves.
+#[tokio::test]
+async fn clock_of_1970_accepts_nothing_twice() {
+    let config = format!("{JAVA}{SITES}");
+    let (clock, hands) = HostClock::movable();
+    let since_epoch = clock.unix();
+    let start = |builder: bulkhead_tests::host::Builder| builder.config(&config).clock(clock.clone()).start();
+    let service = Service(start(TestHost::builder()).await);
+    let before = accepted(&service).await;
+    let folder = service.stop().await;
+
+    hands.set_back(since_epoch);
+    let service = Service(start(TestHost::builder().folder(folder)).await);
+    assert_replayed(&service, &before).await;
+    let open = service.solved("own", CLIENT).await;
+    let early = accepted(&service).await;
+    assert_replayed(&service, &early).await;
+
+    hands.set_ahead(since_epoch);
+    assert_eq!(service.verify("own", &open).await["valid"], false, "it is over");
+    for (site, payload) in before.iter().chain(&early) {
+        assert_eq!(service.verify(site, payload).await["valid"], false, "{site}");
+    }
+    let fresh = accepted(&service).await;
+    assert_replayed(&service, &fresh).await;
+    service.stop().await;
+}
+
 fn base64(payload: &Value) -> String {
     use base64::{Engine as _, prelude::BASE64_STANDARD};
     BASE64_STANDARD.encode(payload.to_string())

@@ -31,6 +31,7 @@ async fn ledger_on_full_disk_claims_nothing() {
         let (status, answer) = host.post("/api/v1/captcha/verify", &body).await;
         assert_eq!(status, 503, "{answer}");
     }
+    assert!(super::degraded(&host).await.contains(&"data disk".to_owned()));
     fs::remove_file(&filler).unwrap();
     assert_eq!(verdict(&host, &payload).await, valid());
     assert_eq!(verdict(&host, &payload).await, replayed());
