@@ -6,8 +6,8 @@ use bulkhead_inference::{
     error::LoadError,
     model::{LoadOptions, Model},
     progress::Silent,
-    source::{self, Inspection},
 };
+use bulkhead_sources::Inspection;
 
 use super::{
     config::EmbeddingSettings,
@@ -67,7 +67,7 @@ fn unusable(fault: LoadError) -> ModelState {
 }
 
 fn state(folder: &Path, options: &LoadOptions) -> Result<ModelState, LoadError> {
-    let Inspection { damage, weights_sha256, .. } = source::inspect(folder, &mut Silent)?;
+    let Inspection { damage, weights_sha256, .. } = bulkhead_sources::inspect(folder, &mut Silent)?;
     Model::load(folder, options)?;
     Ok(match damage {
         Some(difference) => ModelState::Changed { difference },

@@ -37,7 +37,11 @@ pub use self::{
     scores::{RankOptions, RankedText},
     wait::CallTerms,
 };
-use self::{config::EmbeddingSettings, metrics::InferenceMetrics, model_ref::ModelRef};
+use self::{
+    config::EmbeddingSettings,
+    metrics::InferenceMetrics,
+    model_ref::{ModelRef, damage},
+};
 
 /// Why inference cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -286,7 +290,16 @@ fn load(
                 check_room(&model_ref, &model)?;
                 present.push((model_ref, Arc::new(model)));
             }
-            Some(Some(Err(error))) => return Err(StartError::Load { id: model_ref.id, error }),
+            Some(Some(Err(error))) => match model_ref.folder.ok().and_then(|folder| damage(&folder)) {
+                Some(damage) => {
+                    tracing::error!(model = model_ref.id, %error, damage, "the model is damaged and not loaded");
+                    let value = model_ref.value;
+                    let remedy =
+                        format!("it is damaged: {damage}; get it again with `bulkhead model pull {value}`");
+                    missing.push((value, MissingModel { id: model_ref.id, remedy }));
+                }
+                None => return Err(StartError::Load { id: model_ref.id, error }),
+            },
             Some(None) => {
                 let remedy = model_ref.folder.err().unwrap_or_default();
                 missing.push((model_ref.value, MissingModel { id: model_ref.id, remedy }));

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use bulkhead_config::{Config, tables::MissingTable};
-use bulkhead_inference::{error::SourceError, model::LoadOptions};
+use bulkhead_inference::{
+    error::SourceError, folder::provenance::Provenance, model::LoadOptions, progress::Silent,
+};
 use bulkhead_sources::{catalog, hub::HubModel};
 
 use super::config::EmbeddingSettings;
@@ -51,6 +53,14 @@ impl ModelRef {
     }
 }
 
+/// Returns what is damaged of a model in this folder, if it was pulled: a power cut may have cut its files.
+pub(super) fn damage(folder: &Path) -> Option<String> {
+    match Provenance::read(folder) {
+        Ok(record) => record?.difference(folder, &mut Silent),
+        Err(_) => Some("the record of its files cannot be read".to_owned()),
+    }
+}
+
 /// Returns the folder of pulled models.
 ///
 /// # Errors
@@ -73,5 +83,32 @@ pub fn load_options(settings: &EmbeddingSettings, models_dir: &Path) -> LoadOpti
         cache: Some(packed_dir(models_dir)),
         max_input_length: settings.max_input_length,
         pooling: settings.pooling,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::fs;
+
+    use bulkhead_inference::folder::provenance::{FILE, Origin};
+
+    use super::*;
+
+    #[test]
+    fn damage_of_pulled_model_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let weights = folder.path().join("model.safetensors");
+        fs::write(&weights, "weights").unwrap();
+        assert_eq!(damage(folder.path()), None, "it was not pulled");
+        Provenance::record(folder.path(), &Origin::default(), None, &mut Silent).unwrap();
+        assert_eq!(damage(folder.path()), None);
+        fs::write(&weights, "wei").unwrap();
+        assert_eq!(damage(folder.path()).unwrap(), "model.safetensors has 3 bytes, not 7");
+        fs::write(&weights, [0; 7]).unwrap();
+        assert!(damage(folder.path()).unwrap().contains("was altered"));
+        fs::write(folder.path().join(FILE), "{").unwrap();
+        assert!(damage(folder.path()).unwrap().contains("cannot be read"));
     }
 }
