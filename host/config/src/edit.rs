@@ -1,5 +1,6 @@
 //! Edits the text of a configuration file. Comments, line endings, a byte order mark and the order of keys stay.
 
+mod keys;
 mod line_endings;
 
 use toml_edit::{

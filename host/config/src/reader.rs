@@ -29,6 +29,13 @@ pub struct KeyDoc {
     pub doc: &'static str,
 }
 
+impl KeyDoc {
+    /// Returns whether the value is a secret or a list of secrets.
+    pub fn is_secret(&self) -> bool {
+        self.unit.contains(parse::SECRET)
+    }
+}
+
 /// Reads a tree table by table, and collects problems and documentation.
 pub struct Reader {
     scope: TableScope,
