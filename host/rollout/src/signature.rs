@@ -1,5 +1,7 @@
 //! Signatures of components in minisign's format, and the policies that require them.
 
+mod reader;
+
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bulkhead_config::{
@@ -10,6 +12,8 @@ use bulkhead_runtime::compile::ComponentDigest;
 use minisign_verify::{PublicKey, Signature};
 
 use super::LocalStore;
+
+pub use self::reader::{FileSignature, SignedReader};
 
 /// Name of the signer of the binary's own component.
 const BUILT_IN: &str = "built in";

@@ -36,7 +36,9 @@ pub enum LocalStoreError {
     #[error("{0}: {1}; make the data folder writable and see that its disk has room")]
     Io(PathBuf, io::Error),
     /// A file differs from what was written.
-    #[error("{0} is damaged: {1}; push the component again, or restart the host, which then uses an earlier one")]
+    #[error(
+        "{0} is damaged: {1}; push the component again, or restart the host, which then uses an earlier one"
+    )]
     Damaged(PathBuf, String),
     /// A component's file cannot be read.
     #[error(transparent)]
@@ -324,6 +326,23 @@ impl LocalStore {
             Err(error) => return Err(LocalStoreError::Io(path, error)),
         };
         Ok(Blob { component: component.to_owned(), wasm, signature })
+    }
+
+    /// Returns the component of a slot's active version with the text of its signature, if it is stored.
+    ///
+    /// # Errors
+    /// When it cannot be read or is damaged.
+    pub fn active_component(
+        &self,
+        slot: SlotId,
+        cap: usize,
+    ) -> Result<Option<(Arc<[u8]>, Option<String>)>, LocalStoreError> {
+        let state = self.state(slot)?.unwrap_or_default();
+        let Some(active) = state.active().filter(|active| self.has_component(slot, &active.component)) else {
+            return Ok(None);
+        };
+        let Blob { wasm, signature, .. } = self.blob(slot, &active.component, cap)?;
+        Ok(Some((wasm, signature)))
     }
 
     fn write(&self, path: PathBuf, parts: &[&[u8]]) -> Result<(), LocalStoreError> {
