@@ -3,6 +3,7 @@
 mod admin;
 mod arguments;
 mod author;
+mod bundle;
 mod component;
 mod config;
 mod doctor;
@@ -57,6 +58,12 @@ enum Command {
     /// Write the interfaces that components are built against, and compare versions of them.
     #[command(subcommand)]
     Wit(WitCommand),
+    /// Carry components, models and the configuration to a site without a network, in one signed file.
+    #[command(
+        subcommand,
+        after_help = "Exit codes: 0 done; 1 failed, or the bundle is refused; 2 wrong arguments."
+    )]
+    Bundle(bundle::Command),
     /// Make tokens for operators, and read the audit log.
     #[command(
         subcommand,
@@ -130,6 +137,7 @@ fn perform(distribution: &Distribution) -> anyhow::Result<()> {
         Command::Config(command) => command.run(distribution),
         Command::Component(command) => command.run(distribution),
         Command::Wit(command) => author::finish(command.run()),
+        Command::Bundle(command) => command.run(distribution),
         Command::Admin(command) => command.run(),
         Command::Health(health) => health.run(),
         Command::Doctor(doctor) => doctor.run(distribution),

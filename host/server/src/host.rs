@@ -44,7 +44,7 @@ use crate::distribution::Distribution;
 /// File of the generated secret that authenticates the host's own files, in the folder of secrets.
 const HOST_KEY: &str = "host.key";
 /// Folder of pushed components and of the slots' states, in the data folder.
-const SLOTS: &str = "slots";
+pub(crate) const SLOTS: &str = "slots";
 /// Time between the end of readiness and the close of the listeners.
 const READINESS_DELAY: Duration = Duration::ZERO;
 

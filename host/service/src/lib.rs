@@ -15,7 +15,7 @@ pub mod single_flight;
 mod slot_starts;
 mod started;
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use bulkhead_config::{
     Config, ServiceSpec,
@@ -131,6 +131,15 @@ pub trait Service: Send + Sync {
     /// When the configuration was read without a table of the service.
     fn add_demo(&self, _config: &mut Config) -> Result<(), MissingTable> {
         Ok(())
+    }
+
+    /// Returns folders whose files a bundle carries to a site without a network, such as models, each with a name of its own in
+    /// the bundle. Entries whose name begins with a dot are left out.
+    ///
+    /// # Errors
+    /// When the configuration was read without a table of the service.
+    fn bundled_folders(&self, _config: &Config) -> Result<Vec<(&'static str, PathBuf)>, MissingTable> {
+        Ok(Vec::new())
     }
 
     /// Returns its database for the state that hosts share, if the configured one is suitable.

@@ -20,7 +20,7 @@ impl FileSignature {
     /// Reads the text of a `.minisig` file, and keys in base64.
     ///
     /// # Errors
-    /// Why one of them is malformed, or that there is no key.
+    /// Why one of them is malformed.
     pub fn parse(text: &str, keys: &[String]) -> Result<Self, String> {
         let signature =
             Signature::decode(text).map_err(|error| format!("its signature is malformed: {error}"))?;

@@ -1,12 +1,17 @@
 //! The embedding service as a host starts it, from its configuration.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use axum::Router;
-use bulkhead_config::{Config, ServiceSpec, alias::Aliases, slots::Slot as SlotSettings, tables::TableSpec};
+use bulkhead_config::{
+    Config, ServiceSpec,
+    alias::Aliases,
+    slots::Slot as SlotSettings,
+    tables::{MissingTable, TableSpec},
+};
 use bulkhead_models::{
     Inference, SlotModelAccess, config::EmbeddingSettings, embeddings::EmbeddingsCapability,
-    metrics::InferenceMetrics, nn::NnCapability, rerank::RerankCapability,
+    metrics::InferenceMetrics, models_dir, nn::NnCapability, rerank::RerankCapability,
 };
 use bulkhead_rollout::LiveKeys;
 use bulkhead_runtime::capabilities::{CapabilitySet, SlotResources};
@@ -55,6 +60,10 @@ impl Service for EmbeddingPlugin {
 
     fn commands(&self) -> &'static [CommandSpec] {
         const { &[CommandSpec::of::<Command>()] }
+    }
+
+    fn bundled_folders(&self, config: &Config) -> Result<Vec<(&'static str, PathBuf)>, MissingTable> {
+        Ok(vec![("models", models_dir(config)?)])
     }
 
     fn serve_flags(&self) -> &'static [FlagsSpec] {

@@ -46,6 +46,8 @@ const COMMANDS: &[(&str, &str, Answer)] = &[
     ("component new", "mine --lang rust --world captcha", Done),
     ("wit export", "interfaces", Done),
     ("wit diff", "FOLDER/one.wit FOLDER/one.wit", Done),
+    ("bundle export", "--output FOLDER/out.bundle", Done),
+    ("bundle import", "FOLDER/a.wasm", First("`minisign -S")),
     ("component list", "", TOKEN),
     ("component show", "captcha", TOKEN),
     ("component push", "captcha FOLDER/a.wasm", TOKEN),

@@ -10,6 +10,7 @@ const SUBCOMMANDS: [&str; 15] = [
     "config",
     "component",
     "wit",
+    "bundle",
     "admin",
     "health",
     "doctor",
