@@ -1,6 +1,7 @@
 //! The binary itself, as an operator starts it: command line, environment, signals, crashes, logs.
 
 mod address_space;
+mod bundle;
 mod cache;
 mod captcha_import;
 mod captcha_sites;
