@@ -287,6 +287,7 @@ mod tests {
                 "config",
                 "component",
                 "wit",
+                "bundle",
                 "admin",
                 "health",
                 "doctor",
