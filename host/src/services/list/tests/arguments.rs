@@ -5,7 +5,7 @@ use bulkhead_server::cli::command;
 use crate::services::list::BULKHEAD;
 
 /// The subcommands of every binary, then those of services.
-const SUBCOMMANDS: [&str; 15] = [
+const SUBCOMMANDS: [&str; 16] = [
     "serve",
     "config",
     "component",
