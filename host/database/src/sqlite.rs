@@ -5,6 +5,7 @@ use std::{
     fs::{self, File},
     io::{self, Read as _},
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
 use bulkhead_os::files;
@@ -20,17 +21,17 @@ const LOG_HEADER: usize = 32;
 const LOG_MAGIC: [u8; 3] = [0x37, 0x7f, 0x06];
 /// SQLite's codes of a damaged file: SQLITE_CORRUPT and SQLITE_NOTADB.
 const DAMAGED: [i32; 2] = [11, 26];
-/// SQLite's codes of a disk that takes nothing: SQLITE_READONLY, SQLITE_IOERR, SQLITE_FULL and SQLITE_CANTOPEN.
-const DISK: [i32; 4] = [8, 10, 13, 14];
+/// SQLite's codes of a disk that takes nothing: SQLITE_READONLY, SQLITE_IOERR and SQLITE_FULL.
+const DISK: [i32; 3] = [8, 10, 13];
 
-/// Sets the file of `options` aside, with its companions, if it is damaged, and logs why. Returns whether rows were lost, also
-/// where an earlier start was interrupted before it had made a new file.
+/// Sets the file of `options` aside, with its companions, if it is damaged, and logs why. Returns until when the rows were
+/// written that are lost, by the clock of that time, also where an earlier start was interrupted before it had made a new file.
 ///
 /// A file whose host was not stopped is read as a whole; that takes a second for some hundred megabytes.
 ///
 /// # Errors
 /// When the file cannot be read for another reason, or not be renamed.
-pub async fn set_damaged_aside(options: &SqliteConnectOptions) -> Result<bool, sqlx::Error> {
+pub async fn set_damaged_aside(options: &SqliteConnectOptions) -> Result<Option<SystemTime>, sqlx::Error> {
     let path = options.get_filename();
     let log = beside(path, LOG);
     let has_log = fs::metadata(&log).is_ok_and(|log| log.len() > 0);
@@ -39,31 +40,39 @@ pub async fn set_damaged_aside(options: &SqliteConnectOptions) -> Result<bool, s
             // SQLite would take it for a new file and delete the log.
             set_aside(path, &["", LOG, INDEX], "it is empty")?;
         }
-        let aside = files::damaged_path(path);
-        return Ok(has_log || aside.exists() || beside(&aside, LOG).exists());
+        return Ok(lost_until(path));
     }
     let is_log_damaged = has_log && !begins_as_log(&log)?;
     if is_log_damaged {
         set_aside(path, &[LOG, INDEX], "its write-ahead log is damaged")?;
     }
     let reason = match inspect(options, has_log).await {
-        Ok(reason) if reason == "ok" => return Ok(is_log_damaged),
+        Ok(reason) if reason == "ok" => return Ok(lost_until(path).filter(|_| is_log_damaged)),
         Ok(reason) => reason,
         Err(error) if has_code(&error, &DAMAGED) => error.to_string(),
         Err(error) => return Err(error),
     };
     set_aside(path, &["", LOG, INDEX], &reason)?;
-    Ok(true)
+    Ok(lost_until(path))
 }
 
-/// Returns whether the disk takes nothing, because it is read-only, full or faulty: a file that cannot be opened now can be
-/// opened later.
-pub fn is_disk_fault(error: &sqlx::Error) -> bool {
+/// Returns when a damaged database or its log was last written, if there is one.
+fn lost_until(path: &Path) -> Option<SystemTime> {
+    let aside = files::damaged_path(path);
+    let written = |file: PathBuf| fs::metadata(file).ok()?.modified().ok();
+    ["", LOG].into_iter().filter_map(|suffix| written(beside(&aside, suffix))).max()
+}
+
+/// Returns whether the file at `path` cannot be opened because its disk takes nothing, as one that is read-only, full or
+/// faulty: it can be opened later.
+pub fn is_disk_fault(error: &sqlx::Error, path: &Path) -> bool {
     use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
-    match error {
+    let is_named = match error {
         sqlx::Error::Io(error) => matches!(error.kind(), QuotaExceeded | ReadOnlyFilesystem | StorageFull),
         error => has_code(error, &DISK),
-    }
+    };
+    // Of a read-only disk SQLite may say only that it cannot open the file.
+    is_named || path.parent().and_then(files::disk_fault).is_some()
 }
 
 /// Returns whether SQLite gave one of these codes, extended or not.
@@ -168,9 +177,9 @@ mod tests {
     #[tokio::test]
     async fn intact_or_missing_file_stays() {
         let folder = TempDir::new().unwrap();
-        assert!(!set_damaged_aside(&options(&folder)).await.unwrap());
+        assert_eq!(set_damaged_aside(&options(&folder)).await.unwrap(), None);
         killed(&folder).await;
-        assert!(!set_damaged_aside(&options(&folder)).await.unwrap());
+        assert_eq!(set_damaged_aside(&options(&folder)).await.unwrap(), None);
         assert_eq!(count(&folder).await, 900);
         assert!(!file(&folder, ".damaged").exists());
     }
@@ -190,7 +199,7 @@ mod tests {
                 "zeros" => fs::write(&path, vec![0; usize::try_from(length).unwrap()]).unwrap(),
                 _ => fs::write(&path, "no database").unwrap(),
             }
-            assert!(set_damaged_aside(&options(&folder)).await.unwrap(), "{damage}");
+            assert!(set_damaged_aside(&options(&folder)).await.unwrap().is_some(), "{damage}");
             assert!(!path.exists() && !file(&folder, LOG).exists(), "{damage}");
             let aside = if damage == "gone" { ".damaged-wal" } else { ".damaged" };
             assert!(file(&folder, aside).exists(), "{damage}");
@@ -203,7 +212,7 @@ mod tests {
             let folder = TempDir::new().unwrap();
             killed(&folder).await;
             fs::write(file(&folder, LOG), garbled).unwrap();
-            assert!(set_damaged_aside(&options(&folder)).await.unwrap());
+            assert!(set_damaged_aside(&options(&folder)).await.unwrap().is_some());
             assert_eq!(count(&folder).await, 1000, "what was in the log is lost");
             assert_eq!(fs::read(file(&folder, ".damaged-wal")).unwrap(), garbled);
         }
@@ -214,18 +223,19 @@ mod tests {
         let folder = TempDir::new().unwrap();
         fs::write(file(&folder, ".damaged"), "no database").unwrap();
         files::create(&file(&folder, "")).unwrap();
-        assert!(set_damaged_aside(&options(&folder)).await.unwrap());
+        assert!(set_damaged_aside(&options(&folder)).await.unwrap().is_some());
         killed(&folder).await;
-        assert!(!set_damaged_aside(&options(&folder)).await.unwrap(), "there is a new file");
+        assert_eq!(set_damaged_aside(&options(&folder)).await.unwrap(), None, "there is a new file");
     }
 
     #[tokio::test]
-    async fn unopenable_file_is_a_disk_fault() {
+    async fn folder_is_no_disk_fault() {
         let folder = TempDir::new().unwrap();
-        fs::create_dir(file(&folder, "")).unwrap();
-        let error = options(&folder).connect().await.unwrap_err();
-        assert!(is_disk_fault(&error) && !has_code(&error, &DAMAGED), "{error}");
+        let path = file(&folder, "");
+        fs::create_dir(&path).unwrap();
+        let error = set_damaged_aside(&options(&folder)).await.unwrap_err();
+        assert!(!is_disk_fault(&error, &path) && !has_code(&error, &DAMAGED), "{error}");
         let read_only = sqlx::Error::Io(io::ErrorKind::ReadOnlyFilesystem.into());
-        assert!(is_disk_fault(&read_only) && !is_disk_fault(&sqlx::Error::PoolClosed));
+        assert!(is_disk_fault(&read_only, &path) && !is_disk_fault(&sqlx::Error::PoolClosed, &path));
     }
 }

@@ -1,6 +1,7 @@
 //! The errors of stores.
 
 use std::{
+    path::Path,
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -47,11 +48,11 @@ impl From<NoConnection> for StoreFailure {
 }
 
 impl StoreFailure {
-    /// Returns whether the disk of a file takes nothing.
-    pub(crate) fn is_of_disk(&self) -> bool {
+    /// Returns whether the disk of the file at `path` takes nothing.
+    pub(crate) fn is_of_disk(&self, path: &Path) -> bool {
         match self {
-            Self::Database(error) => is_disk_fault(error),
-            Self::NoConnection(NoConnection::Refused(error)) => is_disk_fault(error),
+            Self::Database(error) => is_disk_fault(error, path),
+            Self::NoConnection(NoConnection::Refused(error)) => is_disk_fault(error, path),
             Self::NoConnection(NoConnection::Busy | NoConnection::Silent) | Self::Refused(_) | Self::Late => {
                 false
             }

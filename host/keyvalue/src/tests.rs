@@ -250,17 +250,15 @@ async fn closed_or_damaged_file_shows_no_details() {
 }
 
 #[tokio::test]
-async fn unopenable_file_is_an_outage() {
+async fn unusable_path_is_refused() {
     let folder = TempDir::new().unwrap();
-    let file = folder.path().join("keyvalue.sqlite");
-    // Not even root opens a folder as a file.
-    std::fs::create_dir(&file).unwrap();
-    let stores = KeyValue::open(&settings(), folder.path(), HostClock::system()).await.unwrap();
-    assert_eq!(stores.write("links", &set("a", "1")).await, Err(KeyValueError::Unavailable));
-    let elsewhere = KeyValueDatabase::Sqlite("/dev/null/keyvalue.sqlite".into());
-    let settings = KeyValueSettings { database: elsewhere, ..settings() };
-    let refused = KeyValue::open(&settings, folder.path(), HostClock::system()).await.unwrap_err();
-    assert!(refused.to_string().ends_with("check keyvalue.database"), "{refused}");
+    std::fs::create_dir(folder.path().join("keyvalue.sqlite")).unwrap();
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    let elsewhere = KeyValueDatabase::Sqlite(folder.path().join("file").join("keyvalue.sqlite"));
+    for settings in [settings(), KeyValueSettings { database: elsewhere, ..settings() }] {
+        let refused = KeyValue::open(&settings, folder.path(), HostClock::system()).await.unwrap_err();
+        assert!(refused.to_string().ends_with("check keyvalue.database"), "{refused}");
+    }
 }
 
 #[test]

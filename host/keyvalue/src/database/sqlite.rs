@@ -70,7 +70,7 @@ impl SqliteStores {
             Ok::<_, StoreFailure>(())
         };
         match opened.await {
-            Err(failure) if failure.is_of_disk() => {
+            Err(failure) if failure.is_of_disk(path) => {
                 tracing::error!(file = %path.display(), %failure, "the stores cannot be opened; calls try again");
             }
             opened => opened?,

@@ -20,6 +20,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, Sq
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 use tokio::sync::OnceCell;
 use writer::{Work, Writer, mark};
 
@@ -38,7 +39,8 @@ struct LedgerFile {
 }
 
 impl Sqlite {
-    fn new(path: &Path, limits: &Options) -> Self {
+    /// Names the file, which the first call opens.
+    pub(super) fn new(path: &Path, limits: &Options) -> Self {
         let (file, high_water) = (OnceCell::new(), HighWater::default());
         Self { path: path.to_owned(), limits: limits.clone(), file, high_water }
     }
@@ -55,7 +57,7 @@ impl Sqlite {
         let sqlite = Self::new(path, limits);
         match sqlite.open_file().await {
             Ok(file) => sqlite.file.set(file).map_err(|_| StorageError::closed())?,
-            Err(error) if is_disk_fault(&error) => {
+            Err(error) if is_disk_fault(&error, path) => {
                 tracing::error!(file = %path.display(), %error, "the ledger cannot be opened; calls try again");
             }
             Err(error) => return Err(sqlite.named(&error)),
@@ -69,7 +71,12 @@ impl Sqlite {
     }
 
     fn named(&self, error: &sqlx::Error) -> StorageError {
-        StorageError::Unavailable(format!("cannot open {}: {error}", self.path.display()))
+        let reason = match error {
+            // Without sqlx's own words, which speak of communication.
+            sqlx::Error::Io(error) => error.to_string(),
+            error => error.to_string(),
+        };
+        StorageError::Unavailable(format!("cannot open {}: {reason}", self.path.display()))
     }
 
     async fn open_file(&self) -> Result<LedgerFile, sqlx::Error> {
@@ -80,12 +87,16 @@ impl Sqlite {
             .synchronous(SqliteSynchronous::Full)
             .busy_timeout(acquire_timeout(answer_timeout))
             .disable_statement_logging();
-        let is_lost = set_damaged_aside(&options).await?;
+        let lost_until = set_damaged_aside(&options).await?;
         files::create(&self.path)?;
         let mut connection = options.connect().await?;
         // The result of a verification, which is spent too, is issued until the challenge has expired.
-        let life = records::millis(SKEW.saturating_add(challenge_life.saturating_mul(2)));
-        let lost_to = is_lost.then(|| self.limits.clock.millis().saturating_add(life));
+        let life = SKEW.saturating_add(challenge_life.saturating_mul(2));
+        let lost_to = lost_until.map(|written| {
+            // The clock may be behind that of the rows: a machine without a battery starts in 1970.
+            let written = written.duration_since(UNIX_EPOCH).unwrap_or_default();
+            records::millis(written.max(self.limits.clock.unix()).saturating_add(life))
+        });
         self.high_water.raise(prepare(&mut connection, lost_to).await?);
         let read_only = options.clone().pragma("query_only", "on");
         let readers = Connections::new(read_only, connections, answer_timeout);

@@ -1,6 +1,7 @@
 //! Tests of opening existing databases, and of rejected arguments.
 
 use super::*;
+use crate::sqlite::Sqlite;
 
 #[tokio::test]
 async fn tables_with_other_columns_are_refused() {
@@ -82,19 +83,36 @@ async fn damaged_ledger_grants_no_earlier_challenge() {
 }
 
 #[tokio::test]
-async fn unopenable_ledger_opens_once_it_can() {
+async fn damaged_ledger_in_1970_grants_nothing_earlier() {
+    let origin = TempDir::new().unwrap();
+    let ledger = sqlite(&origin).await;
+    assert_eq!(ledger.claim(&id(1), soon(), 1, false).await, Ok(true));
+    let folder = killed(&origin);
+    std::fs::write(file(&folder), "no database").unwrap();
+    let (clock, control) = HostClock::movable();
+    let since_epoch = clock.unix();
+    control.set_back(since_epoch);
+    let options = Options { clock, ..options(WINDOW) };
+    let ledger = Ledger::open(Backend::Sqlite(file(&folder)), options).await.unwrap();
+    assert_eq!(ledger.claim(&id(1), soon(), 1, false).await, Ok(false));
+    control.set_ahead(since_epoch);
+    assert_eq!(ledger.claim(&id(1), soon(), 1, false).await, Ok(false));
+    ledger.remember_issued(soon(), || Some(id(2)));
+    assert_eq!(ledger.claim(&id(2), soon(), 1, false).await, Ok(true), "issued since");
+}
+
+#[tokio::test]
+async fn closed_file_opens_once_it_can() {
     let folder = TempDir::new().unwrap();
     // Not even root opens a folder as a file.
     std::fs::create_dir(file(&folder)).unwrap();
-    let backend = || Backend::Sqlite(file(&folder));
-    assert!(Ledger::open(backend(), options(WINDOW)).await.is_err());
-    let ledger = Ledger::open_when_reached(backend(), options(WINDOW)).await.unwrap();
-    assert!(!ledger.has_been_reached());
-    assert!(matches!(ledger.claim(&id(1), soon(), 1, false).await, Err(StorageError::Unavailable(_))));
+    let opened = Ledger::open_when_reached(Backend::Sqlite(file(&folder)), options(WINDOW)).await;
+    assert!(opened.is_err(), "its disk takes files");
+    let store = Sqlite::new(&file(&folder), &options(WINDOW));
+    assert!(matches!(store.ping().await, Err(StorageError::Unavailable(_))) && !store.is_open());
     std::fs::remove_dir(file(&folder)).unwrap();
-    assert_eq!(ledger.claim(&id(1), soon(), 1, false).await, Ok(true));
-    assert!(ledger.has_been_reached());
-    ledger.close().await.unwrap();
+    assert_eq!((store.ping().await, store.is_open()), (Ok(()), true));
+    store.close().await;
 }
 
 #[tokio::test]
