@@ -155,7 +155,7 @@ cpu_ms = 5
     }
 
     #[test]
-    fn secrets_of_lists_and_inline_tables_are_removed() {
+    fn secrets_in_lists_are_removed() {
         let secrets = [segments("rows[].secret"), segments("keys"), segments("sites.NAME.api_key")];
         let text = "keys = ['credential:one', 'hidden']\nrows = [{ secret = 'hidden', name = 'kept' }]\n\
                     sites = { shop = { api-key = 'hidden' } }\nurls = ['http://a@b/c:d@', 'postgres://u:hidden@h/d']\n\

@@ -78,7 +78,7 @@ async fn each_damaged(
             let folder = copied(killed);
             damage.apply(&folder.path().join("data").join(name));
             let host = Launch::serve_with(folder.path(), config).ready().await;
-            check(&host, name, damage).await;
+            check(&host, name.as_str(), damage).await;
             host.stop().await;
         }
     }
@@ -104,7 +104,7 @@ async fn damaged_captcha_files_accept_nothing_twice() {
     assert_eq!(verdict(&host, &second).await, valid());
     killed(host).await;
 
-    let names = each_damaged(folder.path(), "", SITE, async |host, name, damage| {
+    let names = each_damaged(folder.path(), "", SITE, async |host: &Bulkhead, name: &str, damage: Damage| {
         // A database that is cut may still be whole with what its log has.
         if name.starts_with("secrets/") || (name, damage) == ("captcha.sqlite", Damage::Zeros) {
             let checks = degraded(host).await;
@@ -146,28 +146,40 @@ async fn damaged_slot_files_leave_a_version() {
         assert_eq!(status, 200, "{body}");
         body["challenge"]["letter"].clone()
     };
-    let names = each_damaged(folder.path(), "slots/", &config, async |host, name, damage| {
-        let expected: &[&str] = match name {
-            // The state before the last one may be that before the swap.
-            "slots/captcha/book.json" => &["A", "B"],
-            name if name == active => &["A"],
-            _ => &["B"],
-        };
-        let letter_now = letter(host).await;
-        assert!(expected.iter().any(|letter| letter_now == *letter), "{letter_now} of {name}, {damage:?}");
-        let checks = degraded(host).await;
-        match name {
-            "slots/captcha/book.json" => assert!(checks.contains(&format!("data file {name}")), "{checks:?}"),
-            name if name == active => {
-                assert!(checks.iter().any(|check| check == "slot captcha"), "{checks:?}")
+    let names = each_damaged(
+        folder.path(),
+        "slots/",
+        &config,
+        async |host: &Bulkhead, name: &str, damage: Damage| {
+            let expected: &[&str] = match name {
+                // The state before the last one may be that before the swap.
+                "slots/captcha/book.json" => &["A", "B"],
+                name if name == active => &["A"],
+                _ => &["B"],
+            };
+            let letter_now = letter(host).await;
+            assert!(
+                expected.iter().any(|letter| letter_now == *letter),
+                "{letter_now} of {name}, {damage:?}"
+            );
+            let checks = degraded(host).await;
+            match name {
+                "slots/captcha/book.json" => {
+                    assert!(checks.contains(&format!("data file {name}")), "{checks:?}")
+                }
+                name if name == active => {
+                    assert!(checks.iter().any(|check| check == "slot captcha"), "{checks:?}")
+                }
+                "slots/audit.jsonl" => {
+                    drop(host.line("lines of the audit log are damaged and skipped").await)
+                }
+                _ => {}
             }
-            "slots/audit.jsonl" => drop(host.line("lines of the audit log are damaged and skipped").await),
-            _ => {}
-        }
-        let version = deploy(host).push(components[2].clone()).await;
-        deploy(host).swap(&version).await;
-        assert_eq!(letter(host).await, "C", "{name}, {damage:?}");
-    });
+            let version = deploy(host).push(components[2].clone()).await;
+            deploy(host).swap(&version).await;
+            assert_eq!(letter(host).await, "C", "{name}, {damage:?}");
+        },
+    );
     let names = names.await;
     let states = ["slots/captcha/book.json", "slots/captcha/book.previous.json"];
     for wanted in ["slots/audit.jsonl", "slots/reserve", states[0], states[1], active.as_str()] {

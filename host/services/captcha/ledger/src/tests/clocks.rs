@@ -97,7 +97,7 @@ async fn wrong_clock_can_be_corrected() {
 }
 
 #[tokio::test]
-async fn clock_of_1970_at_boot_grants_nothing_twice() {
+async fn clock_of_1970_grants_nothing_twice() {
     let folder = TempDir::new().unwrap();
     for backend in [Backend::Sqlite(file(&folder)), Backend::Memory] {
         let (ledger, control) = movable(backend).await;
