@@ -88,6 +88,25 @@ impl KnowledgeBase {
         Ok(report)
     }
 
+    /// Embeds the passages of all sources again, the way to another model, and changes nothing else. The change is atomic;
+    /// what was embedded survives an interruption.
+    ///
+    /// # Errors
+    ///
+    /// When the base is empty or was opened for reading, the model or the database fails, or an import was faster.
+    pub async fn reembed(
+        &self,
+        embedder: &dyn Embedder,
+        progress: &dyn ImportObserver,
+    ) -> Result<Report, Error> {
+        if self.mode == Mode::Read {
+            return Err(Error::ReadOnly);
+        }
+        let report = import::reembed(&self.store, embedder, progress).await?;
+        self.refresh().await?;
+        Ok(report)
+    }
+
     /// Returns the passages that may answer a question, best first, one a document.
     ///
     /// # Errors

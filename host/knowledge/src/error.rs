@@ -92,7 +92,7 @@ pub enum Error {
     /// Vectors that cannot be compared.
     #[error(
         "the knowledge base was embedded with {recorded}, the model that is loaded is {loaded}: load that one, or \
-         embed everything again with `bulkhead kb import --reembed SOURCE`"
+         embed everything again with `bulkhead kb import --reembed`"
     )]
     Provenance {
         /// What the base holds.

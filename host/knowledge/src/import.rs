@@ -35,7 +35,7 @@ pub struct ImportOptions {
 /// The result of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Name under which the base keeps the documents.
+    /// Name under which the base keeps the documents; empty where all sources were embedded again.
     pub source: String,
     /// Documents of the source.
     pub documents: usize,
@@ -101,13 +101,7 @@ pub(crate) async fn import(
     let publication = publication(&previous, &reading, &plan, &provenance, vectors.by_id, &mut report);
     let another = previous.header.provenance.as_ref() != Some(&provenance);
     if another || !publication.is_empty() {
-        match store.publish(&publication).await {
-            Err(Error::Changed) => {
-                vectors::keep(store, &provenance, &passages_to_embed, publication).await?;
-                return Err(Error::Changed);
-            }
-            published => published?,
-        }
+        publish(store, &provenance, &passages_to_embed, publication).await?;
     }
     report.source = reading.name;
     report.documents = reading.documents.len();
@@ -119,6 +113,57 @@ pub(crate) async fn import(
         refused.kept = refused.id.as_ref().is_some_and(|id| previous.kept.contains(id));
     }
     Ok(report)
+}
+
+/// Embeds all passages of `store` again, which stay as they are otherwise.
+pub(crate) async fn reembed(
+    store: &Store,
+    embedder: &dyn Embedder,
+    progress: &dyn ImportObserver,
+) -> Result<Report, Error> {
+    let provenance = embedder.provenance();
+    let mut snapshot = store.snapshot().await?;
+    let (header, passages) = (snapshot.header().await?, snapshot.texts().await?);
+    snapshot.end().await?;
+    if passages.is_empty() {
+        return Err(Error::Empty("the knowledge base".to_owned()));
+    }
+    let documents: HashSet<_> =
+        passages.iter().map(|passage| (passage.source.as_str(), passage.document.as_str())).collect();
+    let contents = passages.iter();
+    let contents: Vec<(&str, PassageContent)> = contents
+        .map(|passage| (passage.id.as_str(), PassageContent::new(&passage.title, &passage.text)))
+        .collect();
+    let (documents, count) = (documents.len(), passages.len());
+    let state = ImportProgress { documents, passages: count, ..ImportProgress::default() };
+    let vectors = vectors::make(store, embedder, &provenance, &contents, state, progress).await?;
+    let report = Report {
+        documents,
+        passages: count,
+        embedded: vectors.embedded,
+        resumed: vectors.resumed,
+        ..Report::default()
+    };
+    let mut publication = Publication::new(header.generation, "", Some(&provenance));
+    publication.vectors = vectors.by_id.into_iter().collect();
+    publish(store, &provenance, &contents, publication).await?;
+    Ok(report)
+}
+
+/// Publishes a state. If another import was faster, what was embedded for it is kept.
+async fn publish(
+    store: &Store,
+    provenance: &Provenance,
+    embedded: &[(&str, PassageContent)],
+    publication: Publication<'_>,
+) -> Result<(), Error> {
+    match store.publish(&publication).await {
+        Err(Error::Changed) => {
+            vectors::keep(store, provenance, embedded, publication).await?;
+            Err(Error::Changed)
+        }
+        published => published,
+    }
 }
 
 async fn read(source: Source, options: &ImportOptions) -> Result<Reading, Error> {

@@ -60,7 +60,7 @@ pub enum KnowledgeOpenError {
     Model(ModelMismatch),
     /// The slot may not use its model.
     #[error(
-        "the knowledge base cannot be searched: {0}, or embed everything again with `bulkhead kb import --reembed SOURCE`"
+        "the knowledge base cannot be searched: {0}, or embed everything again with `bulkhead kb import --reembed`"
     )]
     Denied(ModelAccessError),
 }
@@ -302,7 +302,7 @@ impl From<ModelLookupError> for KnowledgeSearchError {
                 Self::Unavailable(format!("the model `{id}` that it was embedded with is not loaded"))
             }
             ModelLookupError::Mismatch(ModelMismatch::OtherModel { .. }) => {
-                let why = "it was embedded with another model than the loaded one; run `bulkhead kb import --reembed SOURCE`";
+                let why = "it was embedded with another model than the loaded one; run `bulkhead kb import --reembed`";
                 Self::Unavailable(why.to_owned())
             }
         }

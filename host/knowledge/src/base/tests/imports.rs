@@ -93,6 +93,29 @@ async fn another_model_requires_reembedding() {
 }
 
 #[tokio::test]
+async fn base_is_reembedded_without_its_sources() {
+    let (fixture, old, new) = (Fixture::new(), Toy::new("old"), Toy::new("new"));
+    let base = fixture.open().await;
+    let empty = base.reembed(&new, &RecordedProgress::default()).await;
+    assert!(matches!(empty, Err(Error::Empty(_))), "{empty:?}");
+    fixture.import(&town(), &old, ImportOptions::default()).await.unwrap();
+    let other = document("extra", "Standesamt", "Trauungen finden freitags statt.");
+    let named = ImportOptions { name: Some("second".into()), ..ImportOptions::default() };
+    fixture.import(&[other], &old, named).await.unwrap();
+    let sources = base.sources().await.unwrap();
+
+    let report = base.reembed(&new, &RecordedProgress::default()).await.unwrap();
+    assert_eq!(report, Report { documents: 5, passages: 5, embedded: 5, ..Report::default() });
+    assert_eq!((new.count(), base.provenance().unwrap().model), (5, "new".to_owned()));
+    assert_eq!(base.sources().await.unwrap(), sources);
+    let question = Query { provenance: base.provenance(), ..both("Was kostet ein Reisepass?") };
+    assert_eq!(ids(&base, &question).await[0], "pass");
+    let reader = KnowledgeBase::open(&fixture.base(), Mode::Read).await.unwrap();
+    let refused = reader.reembed(&new, &RecordedProgress::default()).await;
+    assert!(matches!(refused, Err(Error::ReadOnly)), "{refused:?}");
+}
+
+#[tokio::test]
 async fn renamed_model_keeps_its_vectors() {
     let (fixture, old, renamed) = (Fixture::new(), Toy::new("original/toy"), Toy::new("package/toy"));
     fixture.import(&town(), &old, ImportOptions::default()).await.unwrap();

@@ -26,7 +26,7 @@ pub enum ModelMismatch {
     /// Another model is loaded in its place.
     #[error(
         "the knowledge base was embedded with {recorded}, but the host has {loaded}: {remedy}, or embed everything again with \
-         `bulkhead kb import --reembed SOURCE`"
+         `bulkhead kb import --reembed`"
     )]
     OtherModel {
         /// The provenance of the base.

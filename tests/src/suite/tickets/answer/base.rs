@@ -86,8 +86,12 @@ async fn base_of_another_model_ends_the_start() {
     head(&other).write(&folder.path().join("head.safetensors")).unwrap();
     let error = TestHost::builder().config(&config).try_start().await.err().unwrap();
     assert!(error.contains("kb import --reembed"), "{error}");
-    let report = import(folder.path(), DOCUMENTS, &["--reembed"]).await;
-    assert_eq!(report["embedded"], 2);
+    let (model, data, base) = (folder.path().join("toy"), folder.path().join("cli"), base_url(folder.path()));
+    let [model, data] = [&model, &data].map(|path| path.to_str().unwrap());
+    let place = ["--model", model, "--base", &base, "--data-dir", data];
+    let report = bulkhead(&[&["kb", "import", "--reembed", "--json"], &place[..]].concat()).await;
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert_eq!((&report["embedded"], &report["source"]), (&json!(2), &Value::Null), "{report}");
     let service = start(folder, &config).await;
     assert!(
         service.reply(QUESTION, "harbour", "answer").await["response"].as_str().unwrap().contains("12 EUR")

@@ -22,7 +22,7 @@ pub(in crate::commands) struct Import {
     args: KnowledgeArgs,
     /// A folder of Markdown, HTML and text files, or a file with a JSON object a line: `{id, title, text or html,
     /// url, categories, language}`.
-    #[arg(required_unless_present = "zammad", conflicts_with = "zammad")]
+    #[arg(required_unless_present_any = ["zammad", "reembed"], conflicts_with = "zammad")]
     source: Option<PathBuf>,
     #[command(flatten)]
     zammad: ZammadFlags,
@@ -32,7 +32,7 @@ pub(in crate::commands) struct Import {
     /// The embedding model: its name or id, or its folder [default: the first that is configured].
     #[arg(long)]
     model: Option<String>,
-    /// Embed every passage again, to change to another model.
+    /// Embed every passage of the base again, to change to another model. Without a source nothing else changes.
     #[arg(long)]
     reembed: bool,
     /// Leave out documents that cannot be imported, or keep them as they were imported before. Otherwise nothing is
@@ -104,15 +104,19 @@ impl Import {
         }
         let config = self.args.config(spec)?;
         let source = match (self.zammad.source()?, self.source) {
-            (Some(zammad), _) => zammad,
-            (None, Some(folder)) if folder.is_dir() => Source::Folder(folder),
+            (Some(zammad), _) => Some(zammad),
+            (None, Some(folder)) if folder.is_dir() => Some(Source::Folder(folder)),
             (None, Some(file)) if Source::is_page(&file) => {
                 return Err(
                     UsageError(format!("{} is a page; name its folder instead", file.display())).into()
                 );
             }
-            (None, Some(file)) => Source::Lines(file),
-            (None, None) => anyhow::bail!("name a folder or a file, or --zammad"),
+            (None, Some(file)) => Some(Source::Lines(file)),
+            (None, None) if self.name.is_some() || self.skip_refused => {
+                let text = "--name and --skip-refused are for a source; name a folder or a file, or --zammad";
+                return Err(UsageError(text.to_owned()).into());
+            }
+            (None, None) => None,
         };
         let options = ImportOptions {
             name: self.name,
@@ -120,11 +124,17 @@ impl Import {
             reembed: self.reembed,
             size: ChunkSize { most: self.passage, overlap: self.overlap },
         };
+        if source.is_none() {
+            // It must exist: opened for writing, it would be made.
+            open(&config, Mode::Read).await?;
+        }
         let (inference, model) = load_model(&config, self.model.as_deref())?;
         let base = open(&config, Mode::Write).await?;
-        let progress = ProgressDisplay::new();
-        let report =
-            base.import(source, &PromptEmbedder::for_passages(inference, model), options, &progress).await;
+        let (embedder, progress) = (PromptEmbedder::for_passages(inference, model), ProgressDisplay::new());
+        let report = match source {
+            Some(source) => base.import(source, &embedder, options, &progress).await,
+            None => base.reembed(&embedder, &progress).await,
+        };
         progress.finish();
         if self.args.json {
             output::json(&as_json(&report?))?
@@ -139,7 +149,7 @@ fn as_json(report: &Report) -> serde_json::Value {
     let refused =
         report.refused.iter().map(|one| json!({ "name": one.name, "reason": one.reason, "kept": one.kept }));
     json!({
-        "source": report.source,
+        "source": Some(&report.source).filter(|source| !source.is_empty()),
         "documents": report.documents,
         "added": report.added,
         "changed": report.changed,
@@ -169,7 +179,7 @@ fn print_report(report: &Report) -> anyhow::Result<()> {
         refused,
     } = report;
     let left_out = refused.iter().filter(|one| !one.kept).count();
-    output::line(format_args!("{source}"))?;
+    output::line(if source.is_empty() { "all sources" } else { source.as_str() })?;
     output::line(format_args!(
         "{}: {added} added, {changed} changed, {removed} removed, {left_out} left out",
         output::counted(documents, "document")
