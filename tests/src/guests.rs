@@ -18,9 +18,9 @@ const WORLD: &str = r"
     package test:guest;
     world guest {
         include bulkhead:captcha/captcha@0.1.1;
-        import bulkhead:host/pow@0.1.0;
-        import bulkhead:host/ledger@0.1.0;
-        import bulkhead:host/guard@0.1.0;
+        import bulkhead:host/pow@0.1.1;
+        import bulkhead:host/ledger@0.1.1;
+        import bulkhead:host/guard@0.1.1;
         import wasi:config/store@0.2.0-rc.1;
         import wasi:clocks/monotonic-clock@0.2.12;
         import wasi:io/poll@0.2.12;
@@ -204,7 +204,7 @@ pub fn of_service(text: &str, service: &str) -> Vec<u8> {
     of_service_importing(text, service, &[])
 }
 
-/// The same with `imports` beyond those of the service's world, such as `bulkhead:host/keys@0.1.0`.
+/// The same with `imports` beyond those of the service's world, such as `bulkhead:host/keys@0.1.1`.
 pub fn of_service_importing(text: &str, service: &str, imports: &[&str]) -> Vec<u8> {
     let imports: String = imports.iter().map(|import| format!("import {import}; ")).collect();
     let (_, version) = SERVICES.iter().find(|(name, _)| *name == service).unwrap();
@@ -248,7 +248,7 @@ pub fn built_with(text: &str, edit: impl Fn(&str) -> String) -> Vec<u8> {
 }
 
 /// `text` with another version of `package`, wherever it or an interface of it is named.
-fn renamed(text: &str, package: &str, version: &str) -> String {
+pub fn renamed(text: &str, package: &str, version: &str) -> String {
     let (name, old) = package.split_once('@').unwrap();
     let (mut out, mut rest) = (String::new(), text);
     while let Some(at) = rest.find(name) {

@@ -7,7 +7,7 @@
 import { now } from 'wasi:clocks/wall-clock@0.2.12';
 import { getRandomBytes } from 'wasi:random/random@0.2.12';
 import { log } from 'wasi:logging/logging@0.1.0-draft';
-import { hmacSign, hmacVerify } from 'bulkhead:host/keys@0.1.0';
+import { hmacSign, hmacVerify } from 'bulkhead:host/keys@0.1.1';
 import { derive } from 'bulkhead:captcha/pow@0.1.1';
 import { claim, recordFailure, recordVisit, spent } from 'bulkhead:captcha/ledger@0.1.1';
 

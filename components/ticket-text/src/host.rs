@@ -17,8 +17,8 @@ mod bindings {
             package bulkhead:ticket-text;
 
             world machines {
-                import bulkhead:host/llm@0.1.0;
-                import bulkhead:host/guard@0.1.0;
+                import bulkhead:host/llm@0.1.1;
+                import bulkhead:host/guard@0.1.1;
             }
         ",
         path: "../../wit/host",

@@ -25,7 +25,7 @@ impl Capability for EmbeddingsCapability {
 /// The functions that embed texts and describe models.
 const EMBEDDINGS: Interface = Interface {
     name: "bulkhead:host/embeddings",
-    version: "0.1.0",
+    version: "0.1.1",
     is_general: false,
     functions: &[("embed", Read), ("describe", Read)],
     add_to_linker: |instance| {

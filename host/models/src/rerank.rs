@@ -27,7 +27,7 @@ impl Capability for RerankCapability {
 /// The function that ranks texts.
 const RERANK: Interface = Interface {
     name: "bulkhead:host/rerank",
-    version: "0.1.0",
+    version: "0.1.1",
     is_general: false,
     functions: &[("rank", Read)],
     add_to_linker: |instance| {

@@ -45,7 +45,7 @@ async fn missing_export() {
 async fn ungranted_import_names_the_granting_line() {
     let guest = Guest::call("(call $check (i32.const 0) (i32.const 0) (i32.const 16)) unreachable")
         .with_imports(
-            r#"(import "bulkhead:host/guard@0.1.0" "check-prompt" (func $check (param i32 i32 i32)))"#,
+            r#"(import "bulkhead:host/guard@0.1.1" "check-prompt" (func $check (param i32 i32 i32)))"#,
         );
     let refusal = refusal(guest.component()).await;
     assert!(refusal.contains("slots.captcha.grants = [\"bulkhead:host/guard\"]"), "{refusal}");

@@ -2,7 +2,7 @@
 //
 // The price of a challenge is the policy of `price`: change it. The host keeps the keys and the ledger, and does the work.
 
-import { hmacSign, hmacVerify } from "bulkhead:host/keys@0.1.0";
+import { hmacSign, hmacVerify } from "bulkhead:host/keys@0.1.1";
 import { claim, recordFailure, recordVisit } from "bulkhead:captcha/ledger@0.1.1";
 import { derive, mint } from "bulkhead:captcha/pow@0.1.1";
 import { now } from "wasi:clocks/wall-clock@0.2.12";

@@ -57,7 +57,7 @@ fn fitting_world_names_its_slot() {
 
 #[test]
 fn needed_grant_is_named() {
-    let import = r#"(import "bulkhead:host/keys@0.1.0" (instance))"#;
+    let import = r#"(import "bulkhead:host/keys@0.1.1" (instance))"#;
     let text = text_of(&component(import, &["greet", "self-test"]));
     assert!(text.contains("it needs a grant: slots.greeter.grants = [\"bulkhead:host/keys\"]"), "{text}");
 }

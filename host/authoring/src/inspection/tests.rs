@@ -24,7 +24,7 @@ fn imports_have_their_status() {
         r#"(component
             (import "wasi:clocks/wall-clock@0.2.0" (instance))
             (import "wasi:cli/stdout@0.2.3" (instance))
-            (import "bulkhead:host/keys@0.1.0" (instance))
+            (import "bulkhead:host/keys@0.1.1" (instance))
             (import "other:thing/gone" (instance)))"#,
     );
     let json = found.json();

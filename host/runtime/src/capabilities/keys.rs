@@ -23,7 +23,7 @@ impl Capability for KeysCapability {
 /// Signing and deriving.
 const KEYS: Interface = Interface {
     name: "bulkhead:host/keys",
-    version: "0.1.0",
+    version: "0.1.1",
     is_general: false,
     functions: &[("hmac-sign", Read), ("hmac-verify", Read), ("derive", Read)],
     add_to_linker: |instance| {

@@ -11,8 +11,8 @@ const COMPONENTS: &[(&str, &[&str])] = &[
         &[
             "bulkhead:answer/items@0.1.1",
             "bulkhead:answer/search@0.1.1",
-            "bulkhead:host/guard@0.1.0",
-            "bulkhead:host/llm@0.1.0",
+            "bulkhead:host/guard@0.1.1",
+            "bulkhead:host/llm@0.1.1",
             "wasi:logging/logging@0.1.0-draft",
         ],
     ),
@@ -21,7 +21,7 @@ const COMPONENTS: &[(&str, &[&str])] = &[
         &[
             "bulkhead:captcha/ledger@0.1.1",
             "bulkhead:captcha/pow@0.1.1",
-            "bulkhead:host/keys@0.1.0",
+            "bulkhead:host/keys@0.1.1",
             "wasi:clocks/wall-clock@0.2.12",
             "wasi:logging/logging@0.1.0-draft",
             "wasi:random/random@0.2.12",
@@ -30,8 +30,8 @@ const COMPONENTS: &[(&str, &[&str])] = &[
     (
         "embed-probe",
         &[
-            "bulkhead:host/embeddings@0.1.0",
-            "bulkhead:host/rerank@0.1.0",
+            "bulkhead:host/embeddings@0.1.1",
+            "bulkhead:host/rerank@0.1.1",
             "wasi:nn/errors@0.2.0-rc-2024-10-28",
             "wasi:nn/graph@0.2.0-rc-2024-10-28",
             "wasi:nn/inference@0.2.0-rc-2024-10-28",
@@ -42,8 +42,8 @@ const COMPONENTS: &[(&str, &[&str])] = &[
     (
         "triage",
         &[
-            "bulkhead:host/guard@0.1.0",
-            "bulkhead:host/llm@0.1.0",
+            "bulkhead:host/guard@0.1.1",
+            "bulkhead:host/llm@0.1.1",
             "wasi:clocks/wall-clock@0.2.12",
             "wasi:logging/logging@0.1.0-draft",
             "wasi:nn/errors@0.2.0-rc-2024-10-28",

@@ -154,7 +154,7 @@ async fn waiting_costs_no_cpu_budget() {
 async fn a_host_call_without_a_grant() {
     let guest = Guest::call("(call $check (i32.const 0) (i32.const 0) (i32.const 16)) unreachable")
         .with_imports(
-            r#"(import "bulkhead:host/guard@0.1.0" "check-prompt" (func $check (param i32 i32 i32)))"#,
+            r#"(import "bulkhead:host/guard@0.1.1" "check-prompt" (func $check (param i32 i32 i32)))"#,
         );
     let reason = refusal(guest.component(), &[]).await;
     assert!(reason.contains("slots.captcha.grants = [\"bulkhead:host/guard\"]"), "{reason}");

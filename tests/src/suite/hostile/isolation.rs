@@ -37,10 +37,10 @@ const SLOTS: &str = r#"
 const GRANTS: &str = "[slots.triage]\ngrants = [\"bulkhead:host/keys\", \"bulkhead:captcha/ledger\"]\n";
 
 const IMPORTS: &str = r#"
-    (import "bulkhead:host/keys@0.1.0" "hmac-sign" (func $sign (param i32 i32 i32 i32 i32 i32)))
-    (import "bulkhead:host/keys@0.1.0" "hmac-verify"
+    (import "bulkhead:host/keys@0.1.1" "hmac-sign" (func $sign (param i32 i32 i32 i32 i32 i32)))
+    (import "bulkhead:host/keys@0.1.1" "hmac-verify"
         (func $verify (param i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32)))
-    (import "bulkhead:host/keys@0.1.0" "derive" (func $derive (param i32 i32 i32 i32 i32 i32)))
+    (import "bulkhead:host/keys@0.1.1" "derive" (func $derive (param i32 i32 i32 i32 i32 i32)))
     (import "bulkhead:captcha/ledger@0.1.1" "spent" (func $spent (param i32 i32 i32)))
     (import "bulkhead:captcha/ledger@0.1.1" "claim" (func $claim (param i32 i32 i64 i32 i32 i32)))"#;
 
@@ -127,7 +127,7 @@ async fn granted_keys_and_ledger_stay_separate() {
     assert_eq!(status, 201, "the captcha slot has its keys and its ledger: {version}");
 
     let (fields, body) = asking(true);
-    let imports = ["bulkhead:host/keys@0.1.0", "bulkhead:captcha/ledger@0.1.1"];
+    let imports = ["bulkhead:host/keys@0.1.1", "bulkhead:captcha/ledger@0.1.1"];
     let other = triage(&imports, IMPORTS, &fields, &body);
     let (status, version) = operator_of(&host, "triage").try_push(other).await;
     assert_eq!(status, 201, "the triage slot gets an answer for a key or a challenge: {version}");
@@ -144,7 +144,7 @@ async fn granted_keys_and_ledger_stay_separate() {
 async fn ungranted_keys_are_refused_by_name() {
     let host = hosting().start().await;
     let (fields, body) = asking(true);
-    let imports = ["bulkhead:host/keys@0.1.0", "bulkhead:captcha/ledger@0.1.1"];
+    let imports = ["bulkhead:host/keys@0.1.1", "bulkhead:captcha/ledger@0.1.1"];
     let (status, refused) =
         operator_of(&host, "triage").try_push(triage(&imports, IMPORTS, &fields, &body)).await;
     assert_eq!(status, 422, "{refused}");

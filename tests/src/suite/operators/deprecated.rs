@@ -6,14 +6,14 @@ use super::*;
 
 /// Every function of the captcha service's interfaces, under the old names.
 const OLD: &str = r#"
-    (import "bulkhead:host/ledger@0.1.0" "record-visit" (func $visit (param i32 i32 i32 i32 i32 i32)))
-    (import "bulkhead:host/ledger@0.1.0" "load" (func $load (param i32 i32 i32)))
-    (import "bulkhead:host/ledger@0.1.0" "spent" (func $spent (param i32 i32 i32)))
-    (import "bulkhead:host/ledger@0.1.0" "claim" (func $claim (param i32 i32 i64 i32 i32 i32)))
-    (import "bulkhead:host/ledger@0.1.0" "record-failure" (func $failure (param i32 i32 i64 i32)))
-    (import "bulkhead:host/pow@0.1.0" "derive"
+    (import "bulkhead:host/ledger@0.1.1" "record-visit" (func $visit (param i32 i32 i32 i32 i32 i32)))
+    (import "bulkhead:host/ledger@0.1.1" "load" (func $load (param i32 i32 i32)))
+    (import "bulkhead:host/ledger@0.1.1" "spent" (func $spent (param i32 i32 i32)))
+    (import "bulkhead:host/ledger@0.1.1" "claim" (func $claim (param i32 i32 i64 i32 i32 i32)))
+    (import "bulkhead:host/ledger@0.1.1" "record-failure" (func $failure (param i32 i32 i64 i32)))
+    (import "bulkhead:host/pow@0.1.1" "derive"
         (func $derive (param i32 i32 i32 i32 i32 i32 i32 i32 i32 i32)))
-    (import "bulkhead:host/pow@0.1.0" "mint" (func $mint (param i32 i32 i32 i32 i32 i32 i32)))"#;
+    (import "bulkhead:host/pow@0.1.1" "mint" (func $mint (param i32 i32 i32 i32 i32 i32 i32)))"#;
 /// One function under the name of now.
 const NEW: &str = r#"
     (import "bulkhead:captcha/ledger@0.1.1" "claim" (func $claim (param i32 i32 i64 i32 i32 i32)))"#;
@@ -63,7 +63,11 @@ fn trying(service: &str, export: Export<'_>, interface: &str, import: &str, call
 async fn a_component_that_was_built_before_answers() {
     let host = hosting_a().start().await;
     let operator = operator(&host);
-    let before = guests::built_against(&claiming('B', OLD).text(), "bulkhead:captcha@0.1.1", "0.1.0");
+    let older = |text: &str| {
+        let text = guests::renamed(text, "bulkhead:captcha@0.1.1", "0.1.0");
+        guests::renamed(&text, "bulkhead:host@0.1.1", "0.1.0")
+    };
+    let before = guests::built_with(&claiming('B', OLD).text(), older);
     let version = operator.push(before).await;
     operator.swap(&version).await;
     assert_eq!(letter(&host, 1).await, 'B');
@@ -91,7 +95,7 @@ async fn both_names_are_one_interface() {
 
     let (status, diff) = operator.get(&format!("/v1/slots/captcha/diff?a={live}&b={version}")).await;
     assert_eq!(status, 200, "{diff}");
-    let pow = ["bulkhead:host/pow@0.1.0"];
+    let pow = ["bulkhead:host/pow@0.1.1"];
     assert_eq!(diff["imports"], json!({ "only_a": pow, "only_b": [] }), "the ledger is no difference");
     host.stop().await;
 }
@@ -103,7 +107,7 @@ async fn other_services_take_old_names() {
     let status = trying(
         "status",
         ("bulkhead:status/reports@0.1.1", &reports),
-        "bulkhead:host/appointments@0.1.0",
+        "bulkhead:host/appointments@0.1.1",
         r#""read" (func $read (param i32 i32))"#,
         "(call $read (i32.const 1) (i32.const 4096))
          (if (i32.load8_u (i32.const 4096)) (then unreachable))",
@@ -116,7 +120,7 @@ async fn other_services_take_old_names() {
     let answer = trying(
         "answer",
         ("bulkhead:answer/answers@0.1.1", &answers),
-        "bulkhead:host/search@0.1.0",
+        "bulkhead:host/search@0.1.1",
         r#""search" (func $search (param i32 i32 i32 i32 i32 i32))"#,
         "(call $search (i32.const 1024) (i32.const 4) (i32.const 3) (i32.const 0) (i32.const 0) (i32.const 4096))",
     );
@@ -139,7 +143,7 @@ async fn grant_counts_for_both_names() {
             "(call $spent (i32.const 1024) (i32.const 4) (i32.const 4096))",
         )
     };
-    let names = ["bulkhead:host/ledger@0.1.0", "bulkhead:captcha/ledger@0.1.1"];
+    let names = ["bulkhead:host/ledger@0.1.1", "bulkhead:captcha/ledger@0.1.1"];
     let host = hosting_a().start().await;
     for name in names {
         let (status, refused) = operator(&host).of("triage").try_push(importing(name)).await;

@@ -26,7 +26,7 @@ async fn assert_noted(host: &TestHost, refused: &Value) {
 async fn every_refused_component_is_noted() {
     let host = hosting_a().start().await;
     let operator = operator(&host);
-    let guard = r#"(import "bulkhead:host/guard@0.1.0" "check-prompt" (func $check (param i32 i32 i32)))"#;
+    let guard = r#"(import "bulkhead:host/guard@0.1.1" "check-prompt" (func $check (param i32 i32 i32)))"#;
     let ungranted = Guest::call("(call $check (i32.const 0) (i32.const 0) (i32.const 16)) i32.const 0")
         .with_imports(guard);
     let memories = r#"(memory (export "memory") 1)"#.to_owned() + &"(memory 1)".repeat(9);

@@ -116,7 +116,7 @@ async fn bad_configuration_changes_nothing() {
 /// A component that needs its grant, and another slot whose settings are good: neither changes.
 #[tokio::test(flavor = "multi_thread")]
 async fn refused_settings_change_no_slot() {
-    let import = r#"(import "bulkhead:host/guard@0.1.0" "check-prompt" (func $check (param i32 i32 i32)))"#;
+    let import = r#"(import "bulkhead:host/guard@0.1.1" "check-prompt" (func $check (param i32 i32 i32)))"#;
     let call = "(if (i32.const 0) (then (call $check (i32.const 0) (i32.const 0) (i32.const 16))))";
     let checking = answering('A', call).with_imports(import);
     let granted = "[slots.captcha]\ngrants = [\"bulkhead:host/guard\"]\n";

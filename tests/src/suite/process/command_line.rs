@@ -259,9 +259,9 @@ async fn check_shows_why_the_test_trapped() {
 async fn component_check_warns_of_a_deprecated_import() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("good.toml"), SITE).unwrap();
-    let warning = "warning: guest.wasm imports bulkhead:host/ledger@0.1.0, which is deprecated; \
+    let warning = "warning: guest.wasm imports bulkhead:host/ledger@0.1.1, which is deprecated; \
                    use bulkhead:captcha/ledger@0.1.1\n";
-    for (name, warned) in [("bulkhead:host/ledger@0.1.0", warning), ("bulkhead:captcha/ledger@0.1.1", "")] {
+    for (name, warned) in [("bulkhead:host/ledger@0.1.1", warning), ("bulkhead:captcha/ledger@0.1.1", "")] {
         let import = format!(r#"(import "{name}" "spent" (func $spent (param i32 i32 i32)))"#);
         let guest = Guest::default().with_imports(&import).component();
         fs::write(folder.path().join("guest.wasm"), guest).unwrap();

@@ -70,7 +70,7 @@ fn versions_are_compatible_by_semver() {
 
 #[test]
 fn exported_and_granted_names_pass() {
-    let imports = ["wasi:clocks/wall-clock@0.2.3", "bulkhead:host/keys@0.1.0", "bulkhead:host/llm@0.1.0"];
+    let imports = ["wasi:clocks/wall-clock@0.2.3", "bulkhead:host/keys@0.1.1", "bulkhead:host/llm@0.1.1"];
     assert_eq!(findings(EXPORTS, &imports, &["bulkhead:host/llm"]), [""; 0]);
 }
 
@@ -163,7 +163,7 @@ fn deprecated_import_is_the_renamed_interface() {
             &[]
         ),
         [
-            "it imports bulkhead:old/keys@0.2.0, this host offers bulkhead:host/keys@0.1.0; \
+            "it imports bulkhead:old/keys@0.2.0, this host offers bulkhead:host/keys@0.1.1; \
              build it against that version",
             "it imports bulkhead:old/kesy@0.1.0, not offered by this host; the nearest is bulkhead:host/keys",
             "it imports bulkhead:old/llm@0.1.0, offered as bulkhead:host/llm@0.1.2 but not granted; \

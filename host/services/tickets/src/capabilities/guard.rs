@@ -24,7 +24,7 @@ impl Capability for GuardCapability {
 /// The functions that judge tickets and answers.
 const GUARD: Interface = Interface {
     name: "bulkhead:host/guard",
-    version: "0.1.0",
+    version: "0.1.1",
     is_general: false,
     functions: &[("check-prompt", Read), ("check-response", Read)],
     add_to_linker: |instance| {

@@ -24,7 +24,7 @@ impl Capability for LlmCapability {
 /// The function that completes. It is marked as a write: it spends the token budget, and sends a text to another service.
 const LLM: Interface = Interface {
     name: "bulkhead:host/llm",
-    version: "0.1.0",
+    version: "0.1.1",
     is_general: false,
     functions: &[("complete", Write)],
     add_to_linker: |instance| {
