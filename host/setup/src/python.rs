@@ -70,7 +70,9 @@ mod tests {
             }
             assert!(lines.last().is_some_and(|line| line.starts_with("    --hash=sha256:")));
         }
-        for client in ["openai", "huggingface_hub", "langchain-huggingface", "langchain-openai"] {
+        for client in
+            ["chromadb-client", "openai", "huggingface_hub", "langchain-huggingface", "langchain-openai"]
+        {
             let mut names = test_tools::PYTHON.names();
             assert!(names.any(|line| line.split("==").next() == Some(client)), "{client}");
         }

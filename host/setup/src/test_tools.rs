@@ -9,8 +9,8 @@ use crate::{apt, files, paths};
 
 /// The npm packages, pinned exactly, since the tests compare with what these very versions do: `altcha`, the captcha
 /// widget that the browser test solves with; `altcha-lib`, the Node server that the benchmark compares with; `openai`,
-/// a client of the embedding service, whose next major release wants Node.js 22; `playwright-core`, which drives the
-/// installed Chromium and brings no browser of its own.
+/// a client of the embedding service, whose next major release wants Node.js 22, and `@huggingface/inference`, another;
+/// `playwright-core`, which drives the installed Chromium and brings no browser of its own.
 pub const NPM: NpmPackages = NpmPackages {
     manifest: include_str!("test_tools/package.json"),
     lock: include_str!("test_tools/package-lock.json"),

@@ -20,6 +20,8 @@ type Script = (&'static str, &'static str);
 const OPENAI: Script = ("openai_sdk.py", include_str!("clients/openai_sdk.py"));
 const OPENAI_NODE: Script = ("openai_sdk.mjs", include_str!("clients/openai_sdk.mjs"));
 const HUGGING_FACE: Script = ("hub_client.py", include_str!("clients/hub_client.py"));
+const HUGGING_FACE_NODE: Script = ("hub_client.mjs", include_str!("clients/hub_client.mjs"));
+const CHROMA: Script = ("chroma_client.py", include_str!("clients/chroma_client.py"));
 const LANGCHAIN: Script = ("langchain_client.py", include_str!("clients/langchain_client.py"));
 const LLAMA_INDEX: Script = ("llama_index_client.py", include_str!("clients/llama_index_client.py"));
 
@@ -30,9 +32,9 @@ fn tools(path: &str) -> PathBuf {
     path
 }
 
-/// Runs a script against a service that asks for [`KEY`]; what it asserts holds.
-async fn run(program: &Path, (name, text): Script) {
-    let service = Service::start(&format!("api_keys = [{KEY:?}]\n")).await;
+/// Runs a script against a service that asks for [`KEY`], with `config` below `[embedding]`; what it asserts holds.
+async fn run(program: &Path, (name, text): Script, config: &str) {
+    let service = Service::start(&format!("api_keys = [{KEY:?}]\n{config}")).await;
     let folder = TempDir::new().unwrap();
     let script = folder.path().join(name);
     std::fs::write(&script, text).unwrap();
@@ -46,7 +48,17 @@ async fn run(program: &Path, (name, text): Script) {
     // The user's own tokens, keys and proxies stay out of it.
     for (variable, _) in std::env::vars_os() {
         let variable = variable.to_string_lossy().into_owned();
-        let own = ["HF_", "HUGGING", "OPENAI_", "LANGCHAIN_", "LANGSMITH_", "TIKTOKEN_", "PYTHON", "NODE_"];
+        let own = [
+            "CHROMA_",
+            "HF_",
+            "HUGGING",
+            "OPENAI_",
+            "LANGCHAIN_",
+            "LANGSMITH_",
+            "TIKTOKEN_",
+            "PYTHON",
+            "NODE_",
+        ];
         let is_proxy = variable.to_ascii_lowercase().ends_with("_proxy");
         if is_proxy || own.iter().any(|prefix| variable.starts_with(prefix)) {
             command.env_remove(variable);
@@ -61,7 +73,7 @@ async fn run(program: &Path, (name, text): Script) {
 }
 
 async fn run_python(script: Script) {
-    run(&tools("python/bin/python"), script).await;
+    run(&tools("python/bin/python"), script, "").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -71,12 +83,22 @@ async fn openai_for_python() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn openai_for_node() {
-    run(Path::new("node"), OPENAI_NODE).await;
+    run(Path::new("node"), OPENAI_NODE, "").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hugging_face_inference_client() {
     run_python(HUGGING_FACE).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hugging_face_inference_client_for_node() {
+    run(Path::new("node"), HUGGING_FACE_NODE, "error_form = \"sentence\"\n").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn chroma() {
+    run_python(CHROMA).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
