@@ -34,6 +34,8 @@ pub enum Activation {
     GeluTanh,
     /// `max(x, 0)`.
     Relu,
+    /// `x / (1 + e^-x)`.
+    Silu,
 }
 
 /// Scale and shift of a layer normalisation.
@@ -91,6 +93,10 @@ pub(super) unsafe fn activate<L: Lanes>(x: L::V, activation: Activation) -> L::V
     unsafe {
         match activation {
             Activation::Relu => L::max(x, L::splat(0.0)),
+            Activation::Silu => {
+                let power = L::min(L::mul(x, L::splat(-std::f32::consts::LOG2_E)), L::splat(126.0));
+                L::div(x, L::add(L::splat(1.0), exp2::<L>(power, &EXP2)))
+            }
             Activation::Gelu => {
                 // Phi(x) = 1 - q for x over 0, q else, with q = polynomial(t) e^(-x^2/2) / 2 at |x|/sqrt 2.
                 let size = L::max(x, L::sub(L::splat(0.0), x));

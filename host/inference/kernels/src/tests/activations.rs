@@ -15,9 +15,12 @@ fn activations_are_exact_enough() {
     let panels = PanelsF32 { data: &data, k: 1, bias: &bias };
     for kernel in Kernel::available() {
         let operations = kernel.operations().unwrap();
-        for (activation, tolerance) in
-            [(Activation::Gelu, 1e-6), (Activation::GeluTanh, 2e-6), (Activation::Relu, 0.0)]
-        {
+        for (activation, tolerance) in [
+            (Activation::Gelu, 1e-6),
+            (Activation::GeluTanh, 2e-6),
+            (Activation::Relu, 0.0),
+            (Activation::Silu, 2e-6),
+        ] {
             let mut out = vec![0.0; rows * LANES];
             operations.linear_f32(&x, rows, &panels, &mut out, LANES, Finish::Activate(activation));
             for (x, found) in x.iter().zip(out.chunks(LANES)) {
@@ -37,9 +40,12 @@ fn activations_of_bytes_are_exact_enough() {
     let data = [0; LANES * 4];
     for kernel in Kernel::available() {
         let operations = kernel.operations().unwrap();
-        for (activation, tolerance) in
-            [(Activation::Gelu, 1e-4), (Activation::GeluTanh, 2e-6), (Activation::Relu, 0.0)]
-        {
+        for (activation, tolerance) in [
+            (Activation::Gelu, 1e-4),
+            (Activation::GeluTanh, 2e-6),
+            (Activation::Relu, 0.0),
+            (Activation::Silu, 2e-6),
+        ] {
             for x in (-4000..=4000).map(|i| i as f32 / 200.0) {
                 let bias = [x; LANES];
                 let panels =
@@ -73,6 +79,7 @@ fn erf(x: f64) -> f64 {
 fn defined_activation(activation: Activation, x: f64) -> f64 {
     match activation {
         Activation::Relu => x.max(0.0),
+        Activation::Silu => x / (1.0 + (-x).exp()),
         Activation::GeluTanh => {
             let u = (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044_715 * x * x * x);
             0.5 * x * (1.0 + u.tanh())
