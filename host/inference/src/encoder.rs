@@ -1,8 +1,10 @@
-//! Encoders of BERT's shape (BERT, MiniLM, RoBERTa, XLM-R, DistilBERT, MPNet, e5, bge, gte): from token ids to vectors.
+//! Encoders of BERT's shape (BERT, MiniLM, RoBERTa, XLM-R, DistilBERT, MPNet, e5, bge) and later ones (ModernBERT, NomicBERT,
+//! GTE): from token ids to vectors.
 //!
 //! The mathematics is that of transformers' `BertModel`: word, position and type vectors are added and
 //! normalised; each layer is self-attention and a feed-forward block, each added to its input and normalised
-//! after. Texts of a batch lie one after the other without padding.
+//! after. ModernBERT normalises before; it and the other later ones turn queries and keys, and multiply the activations of
+//! the feed-forward block with a second product. Texts of a batch lie one after the other without padding.
 
 pub(crate) mod config;
 mod dtype;
@@ -10,6 +12,7 @@ mod forward;
 mod packed;
 pub(crate) mod parallel;
 mod relative;
+mod rotary;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -165,8 +168,9 @@ impl Encoder {
     /// Returns the multiplications and additions in the matrix products of one text of `tokens` tokens.
     #[must_use]
     pub fn work(&self, tokens: usize) -> u64 {
-        let Config { hidden, inner, layers, .. } = self.config;
-        let token = 2 * (4 * hidden * hidden + 2 * hidden * inner) + 4 * tokens * hidden;
+        let Config { hidden, inner, layers, gated, .. } = self.config;
+        let feeds = if gated { 3 } else { 2 };
+        let token = 2 * (4 * hidden * hidden + feeds * hidden * inner) + 4 * tokens * hidden;
         (layers * tokens * token) as u64
     }
 

@@ -159,6 +159,7 @@ impl ModelFolder {
                 .config
                 .get("hidden_size")
                 .or(self.config.get("dim"))
+                .or(self.config.get("n_embd"))
                 .and_then(Value::as_u64)
                 .and_then(|size| usize::try_from(size).ok())
                 .filter(|size| *size > 0)

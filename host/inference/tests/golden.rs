@@ -126,7 +126,7 @@ fn tokens_are_those_of_the_reference() {
 
 #[test]
 fn encoders_agree_with_the_reference() {
-    for name in ["xlm-roberta", "mpnet", "distilbert-dense"] {
+    for name in ["xlm-roberta", "mpnet", "distilbert-dense", "modernbert", "nomic-bert", "gte"] {
         agrees(name, ModelTask::Embed);
     }
 }

@@ -72,6 +72,9 @@ pub fn inspect(folder: &Path, progress: &mut dyn Progress) -> Result<Inspection,
         Family::Encoder(Architecture::Roberta) => ("encoder", "RobertaModel"),
         Family::Encoder(Architecture::DistilBert) => ("encoder", "DistilBertModel"),
         Family::Encoder(Architecture::Mpnet) => ("encoder", "MPNetModel"),
+        Family::Encoder(Architecture::ModernBert) => ("encoder", "ModernBertModel"),
+        Family::Encoder(Architecture::NomicBert) => ("encoder", "NomicBertModel"),
+        Family::Encoder(Architecture::Gte) => ("encoder", "GteModel"),
         Family::Static => ("static", "StaticModel"),
     };
     let named = model.config.get("architectures").and_then(|list| list.get(0)).and_then(Value::as_str);

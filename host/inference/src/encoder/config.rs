@@ -4,11 +4,24 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use super::rotary::{Rotary, RotaryKind};
 use crate::error::LoadError;
 use bulkhead_kernels::Activation;
 
 /// Architectures (without the task's suffix, as in `BertModel`) that have BERT's shape.
-const SERVED: [&str; 6] = ["Bert", "XLMRoberta", "Roberta", "Camembert", "DistilBert", "MPNet"];
+const SERVED: [&str; 10] = [
+    "Bert",
+    "XLMRoberta",
+    "Roberta",
+    "Camembert",
+    "DistilBert",
+    "MPNet",
+    "ModernBert",
+    "NomicBert",
+    "Gte",
+    // GTE by its own code.
+    "New",
+];
 /// The largest size in a configuration: sums of that many products of bytes fit 32 bits, and all products of
 /// sizes 64.
 const LARGEST: usize = 1 << 16;
@@ -19,22 +32,31 @@ struct File {
     architectures: Option<Vec<String>>,
     model_type: Option<String>,
     vocab_size: usize,
-    // The other names are DistilBERT's.
-    #[serde(alias = "dim")]
+    // The other names are DistilBERT's, and NomicBERT's.
+    #[serde(alias = "dim", alias = "n_embd")]
     hidden_size: usize,
-    #[serde(alias = "n_layers")]
+    #[serde(alias = "n_layers", alias = "n_layer")]
     num_hidden_layers: usize,
-    #[serde(alias = "n_heads")]
+    #[serde(alias = "n_heads", alias = "n_head")]
     num_attention_heads: usize,
-    #[serde(alias = "hidden_dim")]
+    #[serde(alias = "hidden_dim", alias = "n_inner")]
     intermediate_size: usize,
+    #[serde(alias = "n_positions")]
     max_position_embeddings: usize,
+    /// NomicBERT's, which may have more positions.
+    max_trained_positions: Option<usize>,
     #[serde(default)]
     type_vocab_size: usize,
-    #[serde(default = "bert_epsilon")]
+    #[serde(default = "bert_epsilon", alias = "layer_norm_epsilon")]
     layer_norm_eps: f32,
+    /// ModernBERT's.
+    norm_eps: Option<f32>,
     #[serde(default = "gelu", alias = "activation")]
     hidden_act: String,
+    /// ModernBERT's.
+    hidden_activation: Option<String>,
+    /// NomicBERT's.
+    activation_function: Option<String>,
     #[serde(default = "mpnet_buckets")]
     relative_attention_num_buckets: usize,
     pad_token_id: Option<usize>,
@@ -64,6 +86,24 @@ pub(crate) enum Naming {
     DistilBert,
     /// MPNet.
     Mpnet,
+    /// ModernBERT.
+    ModernBert,
+    /// NomicBERT, as its own code has them.
+    NomicBert,
+    /// GTE, as its own code has them.
+    Gte,
+}
+
+impl Naming {
+    /// Returns how the architecture states its rotary positions, if it has them.
+    fn rotary(self) -> Option<RotaryKind> {
+        match self {
+            Self::ModernBert => Some(RotaryKind::ModernBert),
+            Self::NomicBert => Some(RotaryKind::NomicBert),
+            Self::Gte => Some(RotaryKind::Gte),
+            Self::Bert | Self::DistilBert | Self::Mpnet => None,
+        }
+    }
 }
 
 /// The shape of an encoder.
@@ -82,6 +122,12 @@ pub(crate) struct Config {
     pub(crate) types: usize,
     /// Distances that have a bias of attention of their own, near and far in either direction; 0 without biases.
     pub(crate) buckets: usize,
+    /// Turns queries and keys, in place of a table of positions.
+    pub(crate) rotary: Option<Rotary>,
+    /// Whether feed-forward blocks multiply their activations with a second product.
+    pub(crate) gated: bool,
+    /// Whether a block's input is normalised and not its sum.
+    pub(crate) norm_first: bool,
     pub(crate) naming: Naming,
     pub(crate) epsilon: f32,
     pub(crate) activation: Activation,
@@ -100,12 +146,17 @@ impl Config {
             LoadError::malformed(&path, format!("not an encoder's configuration: {fault}"))
         })?;
         file.check_architecture(&path)?;
-        file.check_sizes().map_err(|reason| LoadError::malformed(&path, reason))
+        file.check_sizes(&text).map_err(|reason| LoadError::malformed(&path, reason))
     }
 
     /// Returns the most tokens of a text.
     pub(crate) fn max_tokens(&self) -> usize {
         self.positions - self.first_position
+    }
+
+    /// Returns the rows of the table of positions: one for all tokens where positions are rotary.
+    pub(crate) fn position_rows(&self) -> usize {
+        if self.rotary.is_some() { 1 } else { self.positions }
     }
 
     /// Returns the dimensions of one attention head.
@@ -130,7 +181,8 @@ impl File {
                 }
             }
             (None, Some(kind)) => {
-                let served = SERVED.iter().any(|name| name.eq_ignore_ascii_case(&kind.replace('-', "")));
+                let served =
+                    SERVED.iter().any(|name| name.eq_ignore_ascii_case(&kind.replace(['-', '_'], "")));
                 if !served {
                     return Err(refuse(kind));
                 }
@@ -142,11 +194,15 @@ impl File {
         }
         match self.position_embedding_type.as_deref() {
             None | Some("absolute") => Ok(()),
+            Some("rope") if self.naming().0 == Naming::Gte => Ok(()),
+            // Its other word for no table of positions.
+            Some("sans_pos") if self.naming().0 == Naming::ModernBert => Ok(()),
             Some(other) => Err(refuse(&format!("position embeddings `{other}`"))),
         }
     }
 
-    fn check_sizes(self) -> Result<Config, String> {
+    /// Checks the sizes; `text` is the whole file.
+    fn check_sizes(self, text: &[u8]) -> Result<Config, String> {
         let sizes = [
             ("vocab_size", self.vocab_size, 1 << 24),
             ("hidden_size", self.hidden_size, LARGEST),
@@ -165,22 +221,35 @@ impl File {
             let (hidden, heads) = (self.hidden_size, self.num_attention_heads);
             return Err(format!("`hidden_size` {hidden} does not divide into {heads} heads"));
         }
-        if !(self.layer_norm_eps > 0.0 && self.layer_norm_eps < 1.0) {
-            return Err(format!("`layer_norm_eps` is {}", self.layer_norm_eps));
+        let (naming, from_zero) = self.naming();
+        let epsilon = self.norm_eps.filter(|_| naming == Naming::ModernBert).unwrap_or(self.layer_norm_eps);
+        if !(epsilon > 0.0 && epsilon < 1.0) {
+            return Err(format!("`layer_norm_eps` is {epsilon}"));
         }
-        let activation = match self.hidden_act.as_str() {
+        let own_activation = match naming {
+            Naming::ModernBert => self.hidden_activation.as_deref(),
+            Naming::NomicBert => self.activation_function.as_deref(),
+            _ => None,
+        };
+        let activation = match own_activation.unwrap_or(&self.hidden_act) {
             "gelu" | "gelu_python" => Activation::Gelu,
             "gelu_new" | "gelu_fast" | "gelu_pytorch_tanh" => Activation::GeluTanh,
             "relu" => Activation::Relu,
+            "silu" | "swiglu" => Activation::Silu,
             other => {
-                return Err(format!("`hidden_act` `{other}` is not known; known are gelu, gelu_new, relu"));
+                return Err(format!(
+                    "`hidden_act` `{other}` is not known; known are gelu, gelu_new, relu, silu"
+                ));
             }
         };
+        let head = self.hidden_size / self.num_attention_heads;
+        let rotary = naming.rotary().map(|kind| Rotary::read(text, kind, head)).transpose()?;
+        let trained = self.max_trained_positions.filter(|_| rotary.is_some());
+        let positions = trained.unwrap_or(usize::MAX).min(self.max_position_embeddings);
         // transformers' RobertaEmbeddings: position ids start after the padding id.
-        let (naming, from_zero) = self.naming();
         let first_position = if from_zero { 0 } else { self.pad_token_id.unwrap_or(1).saturating_add(1) };
-        if first_position >= self.max_position_embeddings {
-            return Err(format!("`pad_token_id` leaves none of {} positions", self.max_position_embeddings));
+        if first_position >= positions {
+            return Err(format!("`pad_token_id` leaves none of {positions} positions"));
         }
         Ok(Config {
             vocabulary: self.vocab_size,
@@ -188,12 +257,18 @@ impl File {
             layers: self.num_hidden_layers,
             heads: self.num_attention_heads,
             inner: self.intermediate_size,
-            positions: self.max_position_embeddings,
+            positions,
             first_position,
-            types: if naming == Naming::Bert { self.type_vocab_size } else { 0 },
+            types: match naming {
+                Naming::Bert | Naming::NomicBert | Naming::Gte => self.type_vocab_size,
+                Naming::DistilBert | Naming::Mpnet | Naming::ModernBert => 0,
+            },
             buckets: if naming == Naming::Mpnet { self.relative_attention_num_buckets } else { 0 },
+            rotary,
+            gated: rotary.is_some(),
+            norm_first: naming == Naming::ModernBert,
             naming,
-            epsilon: self.layer_norm_eps,
+            epsilon,
             activation,
         })
     }
@@ -202,7 +277,7 @@ impl File {
     fn naming(&self) -> (Naming, bool) {
         let named = self.architectures.as_deref().and_then(|names| names.first());
         let kind = match (&self.model_type, named) {
-            (Some(kind), _) => kind.replace('-', ""),
+            (Some(kind), _) => kind.replace(['-', '_'], ""),
             (None, Some(name)) => {
                 let end = name.find("Model").or_else(|| name.find("For")).unwrap_or(name.len());
                 name.get(..end).unwrap_or(name).to_ascii_lowercase()
@@ -213,6 +288,9 @@ impl File {
             "bert" => (Naming::Bert, true),
             "distilbert" => (Naming::DistilBert, true),
             "mpnet" => (Naming::Mpnet, false),
+            "modernbert" => (Naming::ModernBert, true),
+            "nomicbert" => (Naming::NomicBert, true),
+            "gte" | "new" => (Naming::Gte, true),
             _ => (Naming::Bert, false),
         }
     }

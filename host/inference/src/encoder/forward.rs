@@ -18,7 +18,9 @@ const FEED_TOKENS: usize = 128;
 pub struct Scratch {
     /// Token vectors `[tokens][hidden]`.
     pub(super) hidden: Vec<f32>,
-    /// The same as bytes, for int8.
+    /// The same, normalised, where an encoder normalises first; else empty.
+    pub(super) normed: Vec<f32>,
+    /// What the next product reads, as bytes, for int8.
     pub(super) bytes: Quantised,
     pub(super) block: Block,
 }
@@ -32,6 +34,8 @@ pub(super) struct Block {
     pub(super) context: Vec<f32>,
     /// `[tokens][part of inner]`.
     pub(super) feed: Vec<f32>,
+    /// What gated activations are multiplied by, of the same shape.
+    pub(super) gate: Vec<f32>,
     /// Context or feed-forward activations.
     pub(super) bytes: Quantised,
     pub(super) attention: AttentionScratch,
@@ -116,8 +120,9 @@ impl Encoder {
         let width = layout.hidden;
         let (first, last) = (offsets.first().copied().unwrap_or(0), offsets.last().copied().unwrap_or(0));
         let tokens = last - first;
-        let Scratch { hidden, bytes, block } = scratch;
+        let Scratch { hidden, normed, bytes, block } = scratch;
         let hidden = room(hidden, tokens * width);
+        let normed = room(normed, if self.config.norm_first { tokens * width } else { 0 });
         let mut rest = &mut *hidden;
         for (from, to) in offsets.iter().zip(offsets.iter().skip(1)) {
             let (rows, later) = rest.split_at_mut((to - from) * width);
@@ -125,17 +130,20 @@ impl Encoder {
             rest = later;
         }
         self.norm(hidden, 0, &layout.norm, bytes);
+        self.keep(hidden, normed);
         for layer in &layout.layers {
             let mut rest = offsets;
             while rest.len() > 1 {
                 let texts = unit(rest, ATTENTION_TOKENS);
-                self.attention(layer, first, rest.get(..=texts).unwrap_or_default(), hidden, bytes, block);
+                let bounds = rest.get(..=texts).unwrap_or_default();
+                self.attention(layer, first, bounds, (&mut *hidden, &mut *normed), bytes, block);
                 rest = rest.get(texts..).unwrap_or_default();
                 hooks.pause();
             }
-            self.feed(layer, hidden, bytes, block);
+            self.feed(layer, hidden, normed, bytes, block);
             hooks.pause();
         }
+        let hidden = self.input(hidden, normed);
         let texts = offsets.iter().zip(offsets.iter().skip(1)).zip(out.chunks_exact_mut(self.dims()));
         for (text, ((from, to), out)) in texts.enumerate() {
             let rows = hidden.get((from - first) * width..(to - first) * width).unwrap_or_default();
@@ -149,9 +157,12 @@ impl Encoder {
         let layout = self.packed.layout();
         let width = layout.hidden;
         let positions = self.packed.f32s(layout.positions);
-        let positions = positions.chunks_exact(width).skip(self.config.first_position + first);
+        // Where positions are rotary, one row is for all.
+        let shared = self.config.rotary.is_some().then_some(positions);
+        let mut positions = positions.chunks_exact(width).skip(self.config.first_position + first);
         let second = self.packed.f32s(layout.second);
-        for ((id, position), row) in ids.iter().zip(positions).zip(rows.chunks_exact_mut(width)) {
+        for (id, row) in ids.iter().zip(rows.chunks_exact_mut(width)) {
+            let position = shared.or_else(|| positions.next()).unwrap_or_default();
             let word = (*id & !SECOND_TEXT) as usize;
             let span = word * width..(word + 1) * width;
             match self.dtype {
@@ -175,13 +186,40 @@ impl Encoder {
         }
     }
 
-    /// Computes `rows = norm(rows + project(attention(rows)))` for whole texts; `first` is the offset of row 0.
+    /// Returns what products read: token vectors, or the same normalised where an encoder normalises first.
+    pub(super) fn input<'r>(&self, hidden: &'r [f32], normed: &'r [f32]) -> &'r [f32] {
+        if self.config.norm_first { normed } else { hidden }
+    }
+
+    /// Copies token vectors for the products of an encoder that normalises first.
+    pub(super) fn keep(&self, hidden: &[f32], normed: &mut [f32]) {
+        if self.config.norm_first {
+            normed.copy_from_slice(hidden);
+        }
+    }
+
+    /// Normalises token vectors, or their copy in an encoder that normalises first.
+    pub(super) fn renorm(
+        &self,
+        hidden: &mut [f32],
+        normed: &mut [f32],
+        start: usize,
+        norm: &packed::Norm,
+        bytes: &mut Quantised,
+    ) {
+        self.keep(hidden, normed);
+        let rows = if self.config.norm_first { normed } else { hidden };
+        self.norm(rows, start, norm, bytes);
+    }
+
+    /// Computes `rows = norm(rows + project(attention(rows)))` for whole texts; `first` is the offset of row 0. An encoder
+    /// that normalises first attends to the copy, adds to the rows, and normalises a new copy.
     fn attention(
         &self,
         layer: &Layer,
         first: usize,
         offsets: &[usize],
-        hidden: &mut [f32],
+        (hidden, normed): (&mut [f32], &mut [f32]),
         bytes: &mut Quantised,
         block: &mut Block,
     ) {
@@ -189,19 +227,21 @@ impl Encoder {
         let start = offsets.first().map_or(0, |start| start - first);
         let end = offsets.last().map_or(0, |end| end - first);
         let tokens = end - start;
-        let rows = hidden.get_mut(start * layout.hidden..end * layout.hidden).unwrap_or_default();
+        let span = start * layout.hidden..end * layout.hidden;
+        let rows = hidden.get_mut(span.clone()).unwrap_or_default();
+        let normed = normed.get_mut(span).unwrap_or_default();
         let width = self.config.heads * layout.head;
         let qkv = room(&mut block.qkv, tokens * 3 * width);
-        self.project_in(layer, rows, start, bytes, qkv);
+        self.project_in(layer, self.input(rows, normed), start, bytes, qkv);
         let context = room(&mut block.context, tokens * width);
         for (from, to) in offsets.iter().zip(offsets.iter().skip(1)) {
             let (from, to) = ((from - first - start) * width, (to - first - start) * width);
             let qkv = qkv.get(3 * from..3 * to).unwrap_or_default();
             let context = context.get_mut(from..to).unwrap_or_default();
-            self.attend(qkv, 0, 0..self.config.heads, &mut block.attention, context);
+            self.attend(layer, qkv, 0, 0..self.config.heads, &mut block.attention, context);
         }
         self.add_product(context, width, &layer.project, 0, &mut block.bytes, rows);
-        self.norm(rows, start, &layer.attention_norm, bytes);
+        self.renorm(rows, normed, start, &layer.attention_norm, bytes);
     }
 
     pub(super) fn heads(&self) -> Heads {
@@ -223,8 +263,16 @@ impl Encoder {
         self.product(input, &layer.qkv, 0..n, 0, Out { rows: qkv, stride: n, finish: Finish::Store });
     }
 
-    /// Computes `rows = norm(rows + down(activation(up(rows))))`.
-    pub(super) fn feed(&self, layer: &Layer, hidden: &mut [f32], bytes: &mut Quantised, block: &mut Block) {
+    /// Computes `rows = norm(rows + down(activation(up(rows))))`, with the activations times those of the gate where there
+    /// is one.
+    pub(super) fn feed(
+        &self,
+        layer: &Layer,
+        hidden: &mut [f32],
+        normed: &mut [f32],
+        bytes: &mut Quantised,
+        block: &mut Block,
+    ) {
         let layout = self.packed.layout();
         let finish = Finish::Activate(self.config.activation);
         // Int8 reads its input from the bytes and f32 has one part, so that rows may change part by part.
@@ -234,13 +282,23 @@ impl Encoder {
             for (index, rows) in hidden.chunks_mut(FEED_TOKENS * layout.hidden).enumerate() {
                 let tokens = rows.len() / layout.hidden;
                 let feed = room(&mut block.feed, tokens * width);
-                let input = Input { floats: rows, bytes, start: index * FEED_TOKENS, tokens };
-                let out = Out { rows: feed, stride: width, finish };
+                let start = index * FEED_TOKENS;
+                let first = start * layout.hidden;
+                let normed = normed.get(first..first + rows.len()).unwrap_or_default();
+                let input = Input { floats: self.input(rows, normed), bytes, start, tokens };
+                let out = Out { rows: &mut *feed, stride: width, finish };
                 self.product(input, &layer.up, channels.clone(), 0, out);
+                if self.config.gated {
+                    let gate = room(&mut block.gate, tokens * width);
+                    let channels = layout.inner + channels.start..layout.inner + channels.end;
+                    let out = Out { rows: &mut *gate, stride: width, finish: Finish::Store };
+                    self.product(input, &layer.up, channels, 0, out);
+                    feed.iter_mut().zip(&*gate).for_each(|(activated, gate)| *activated *= gate);
+                }
                 self.add_product(feed, width, &layer.down, part, &mut block.bytes, rows);
             }
         }
-        self.norm(hidden, 0, &layer.output_norm, bytes);
+        self.renorm(hidden, normed, 0, &layer.output_norm, bytes);
     }
 
     /// Computes `rows += linear(x)` over one part of the inner dimension; `x` is `[tokens][width]`.

@@ -58,7 +58,8 @@ impl WorkGroup {
     ) -> Result<Self, EmbedError> {
         encoder.check(&ids, &[0, ids.len()], encoder.dims())?;
         let text = Text { encoder: Arc::clone(encoder), ids, pooling };
-        let (split, phases, shares) = if text.ids.len() < SPLIT_ROWS_FROM {
+        // The split by columns knows no gates.
+        let (split, phases, shares) = if text.ids.len() < SPLIT_ROWS_FROM && !encoder.config.gated {
             let columns = Columns::new(&text, threads);
             let (phases, shares) = columns.size(&text);
             (Split::Columns(columns), phases, shares)

@@ -1,11 +1,13 @@
-//! Attention, where each head may have a bias by distance (MPNet, Song et al. 2020; the distances are those of T5).
+//! Attention, where positions may be rotary, or each head may have a bias by distance (MPNet, Song et al. 2020; the distances
+//! are those of T5).
 
 use std::ops::Range;
 
 use bulkhead_heads::dot;
 use bulkhead_kernels::{AttentionScratch, Heads};
 
-use super::Encoder;
+use super::packed::Layer;
+use super::{Encoder, rotary};
 
 /// From this distance on the bias is the same.
 const FARTHEST: f32 = 128.0;
@@ -15,6 +17,7 @@ impl Encoder {
     /// `[tokens][3][heads][head]`, `context` `[queries][heads][head]`.
     pub(super) fn attend(
         &self,
+        layer: &Layer,
         qkv: &[f32],
         start: usize,
         heads: Range<usize>,
@@ -22,6 +25,14 @@ impl Encoder {
         context: &mut [f32],
     ) {
         let shape = Heads { heads: heads.len(), ..self.heads() };
+        if let Some(positions) = &self.config.rotary {
+            let turned = positions.turned(qkv, shape, self.config.head(), layer.is_local);
+            let tokens = qkv.len() / (3 * shape.heads * shape.dim).max(1);
+            return match positions.window(layer.is_local, tokens) {
+                Some(window) => rotary::near(&turned, start, shape, window, context),
+                None => self.operations.attention(&turned, start, shape, scratch, context),
+            };
+        }
         let buckets = self.config.buckets;
         let biases = self.packed.f32s(self.packed.layout().relative);
         match biases.get(heads.start * buckets..heads.end * buckets) {

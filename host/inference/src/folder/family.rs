@@ -9,7 +9,8 @@ use crate::tensors::Tensors;
 
 /// The architectures that refusals list.
 const SERVED: &str = "BertModel, RobertaModel, XLMRobertaModel, CamembertModel, DistilBertModel, MPNetModel, each also \
-                      ForMaskedLM and ForSequenceClassification, and model2vec's StaticModel";
+                      ForMaskedLM and ForSequenceClassification, ModernBertModel, NomicBertModel, GteModel (NewModel), and \
+                      model2vec's StaticModel";
 
 /// The end of a classifier's class.
 const CLASSIFIER: &str = "ForSequenceClassification";
@@ -34,6 +35,12 @@ pub enum Architecture {
     DistilBert,
     /// MPNet: attention has biases by distance, positions begin at the padding id plus 1.
     Mpnet,
+    /// ModernBERT: rotary positions, gated feed-forward blocks, attention near by in most layers.
+    ModernBert,
+    /// NomicBERT: rotary positions, gated feed-forward blocks.
+    NomicBert,
+    /// GTE, whose own code calls it `NewModel`: the same, with biases.
+    Gte,
 }
 
 /// What an encoder's vectors of tokens become.
@@ -65,17 +72,23 @@ pub fn detect(layout: &Layout, config: &Value) -> Result<Family, LoadError> {
         architecture: architecture.to_owned(),
         served: SERVED.to_owned(),
     };
-    // Code of the model's own means layers of the model's own, whatever the class is called.
+    // Code of the model's own means layers of the model's own, whatever the class is called. These are known.
+    let is_known =
+        matches!((kind, class), ("nomic_bert", Some("NomicBertModel")) | ("new", Some("NewModel")));
     let own = ["AutoModel", "AutoModelForSequenceClassification", "AutoModelForMaskedLM"];
     let own = own.into_iter().find_map(|class| config.get("auto_map")?.get(class)?.as_str());
-    if let Some(own) = own {
+    if let Some(own) = own.filter(|_| !is_known) {
         return Err(refused(own));
     }
     let tasks = ["Model", "ForMaskedLM", "ForPreTraining", CLASSIFIER];
     if class.is_some_and(|class| !tasks.into_iter().any(|task| class.ends_with(task))) {
         return Err(refused(name));
     }
+    let is_plain = class.is_none_or(|class| class.ends_with("Model"));
     match kind {
+        "modernbert" if is_plain => Ok(Family::Encoder(Architecture::ModernBert)),
+        "nomic_bert" if is_plain => Ok(Family::Encoder(Architecture::NomicBert)),
+        "gte" | "new" if is_plain => Ok(Family::Encoder(Architecture::Gte)),
         "bert" => Ok(Family::Encoder(Architecture::Bert)),
         "roberta" | "xlm-roberta" | "camembert" => Ok(Family::Encoder(Architecture::Roberta)),
         "distilbert" => Ok(Family::Encoder(Architecture::DistilBert)),

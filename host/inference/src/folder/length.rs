@@ -45,8 +45,15 @@ pub fn encoder(
 ) -> Result<Option<usize>, LoadError> {
     let number =
         |name: &str| config.get(name).and_then(Value::as_u64).and_then(|value| usize::try_from(value).ok());
-    let positions = number("max_position_embeddings").map(|positions| match architecture {
-        Architecture::Bert | Architecture::DistilBert => positions,
+    // NomicBERT's own names; with more tokens than it was trained with it would need other angles.
+    let stated =
+        ["max_position_embeddings", "max_trained_positions", "n_positions"].into_iter().find_map(number);
+    let positions = stated.map(|positions| match architecture {
+        Architecture::Bert
+        | Architecture::DistilBert
+        | Architecture::ModernBert
+        | Architecture::NomicBert
+        | Architecture::Gte => positions,
         // RoBERTa's positions begin after the padding id.
         Architecture::Roberta | Architecture::Mpnet => {
             positions.saturating_sub(number("pad_token_id").unwrap_or(1).saturating_add(1))

@@ -131,7 +131,11 @@ fn pooling_modes() {
 #[test]
 fn architectures_that_are_not_served_are_named() {
     for (config, name) in [
-        (json!({ "architectures": ["NomicBertModel"], "model_type": "nomic_bert" }), "`NomicBertModel`"),
+        (json!({ "architectures": ["DebertaV2Model"], "model_type": "deberta-v2" }), "`DebertaV2Model`"),
+        (
+            json!({ "architectures": ["ModernBertForMaskedLM"], "model_type": "modernbert" }),
+            "`ModernBertForMaskedLM`",
+        ),
         (json!({ "model_type": "qwen3" }), "`qwen3`"),
         (
             json!({ "architectures": ["BertForTokenClassification"], "model_type": "bert" }),

@@ -57,7 +57,11 @@ impl ModelHead {
     pub(super) fn open(folder: &ModelFolder, encoder: &Encoder) -> Result<Self, LoadError> {
         let malformed = |fault: HeadError| LoadError::malformed(&folder.path, fault.to_string());
         let names = match folder.family {
-            Family::Encoder(Architecture::Bert) | Family::Static => TensorNames::Bert,
+            // The last three have no heads that are served.
+            Family::Encoder(
+                Architecture::Bert | Architecture::ModernBert | Architecture::NomicBert | Architecture::Gte,
+            )
+            | Family::Static => TensorNames::Bert,
             Family::Encoder(Architecture::Roberta | Architecture::Mpnet) => TensorNames::Roberta,
             Family::Encoder(Architecture::DistilBert) => TensorNames::DistilBert,
         };

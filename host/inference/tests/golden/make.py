@@ -10,10 +10,11 @@ calculates with them, in single precision. Not a part of any test run: the tests
 import json
 import pathlib
 import shutil
+import tempfile
 
 import torch
 import transformers
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import (
     BertConfig,
@@ -23,9 +24,15 @@ from transformers import (
     DistilBertForMaskedLM,
     DistilBertForSequenceClassification,
     DistilBertModel,
+    GteConfig,
+    GteModel,
+    ModernBertConfig,
+    ModernBertModel,
     MPNetConfig,
     MPNetForSequenceClassification,
     MPNetModel,
+    NomicBertConfig,
+    NomicBertModel,
     RobertaConfig,
     RobertaForMaskedLM,
     RobertaForSequenceClassification,
@@ -101,6 +108,19 @@ def save(name, model, made, config=None, modules=()):
                 (folder / path).mkdir(exist_ok=True)
                 (folder / path / "config.json").write_text(json.dumps(settings, indent=1) + "\n")
     return folder
+
+
+def save_published(name, model, made, config):
+    """Saves a model as its authors publish it: the reference writes its tensors under their names."""
+    folder = HERE / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(config, indent=1, sort_keys=True) + "\n")
+    made.save(str(folder / "tokenizer.json"), pretty=False)
+    with tempfile.TemporaryDirectory() as written:
+        model.save_pretrained(written)
+        weights = load_file(pathlib.Path(written) / "model.safetensors")
+    save_file({key: value.half().contiguous() for key, value in weights.items()}, folder / "model.safetensors")
 
 
 def inputs(made, text, types):
@@ -215,6 +235,47 @@ def main():
             ("1_SpladePooling", SPARSE + "SpladePooling", {"pooling_strategy": pooling, "activation_function": "relu"}),
         ])
         golden[name] = cases(model, made, TEXTS, types, splade(pooling))
+
+    rope = lambda theta: {"rope_theta": theta, "rope_type": "default"}
+    sizes = {"hidden_size": 48, "num_attention_heads": 3, "intermediate_size": 96}
+    config = ModernBertConfig(
+        **SIZES | sizes, num_hidden_layers=4, max_position_embeddings=120, local_attention=8, pad_token_id=1,
+        bos_token_id=0, eos_token_id=2, cls_token_id=0, sep_token_id=2, attn_implementation="eager",
+        rope_parameters={"full_attention": rope(500.0), "sliding_attention": rope(100.0)},
+    )
+    model = randomise(ModernBertModel(config), 12)
+    save("modernbert", model, roberta, config={
+        "global_rope_theta": 500.0, "local_rope_theta": 100.0, "global_attn_every_n_layers": 3,
+    })
+    golden["modernbert"] = cases(model, roberta, TEXTS, False, lambda output: unit(mean(output)))
+
+    config = NomicBertConfig(
+        **SIZES | sizes, num_hidden_layers=2, max_position_embeddings=120, pad_token_id=1, rope_parameters=rope(200.0),
+    )
+    model = randomise(NomicBertModel(config, add_pooling_layer=False), 13)
+    save_published("nomic-bert", model, bert, SIZES | {
+        "architectures": ["NomicBertModel"], "model_type": "nomic_bert", "n_embd": 48, "n_head": 3, "n_inner": 96, "n_layer": 2,
+        "n_positions": 480, "max_trained_positions": 120, "rotary_emb_base": 200, "rotary_emb_fraction": 1.0,
+        "rotary_emb_interleaved": False, "activation_function": "swiglu", "layer_norm_epsilon": 1e-12, "type_vocab_size": 2,
+        "prenorm": False, "auto_map": {"AutoModel": "nomic-ai/nomic-bert-2048--modeling_hf_nomic_bert.NomicBertModel"},
+    })
+    golden["nomic-bert"] = cases(model, bert, TEXTS, True, lambda output: unit(mean(output)))
+
+    # Its own code scales base and angles once more, by the factor, where that is above 1.
+    factor, head = 2.0, 16
+    config = GteConfig(
+        **SIZES | sizes, num_hidden_layers=2, max_position_embeddings=120, pad_token_id=1, type_vocab_size=1,
+        rope_parameters=rope(300.0 * factor),
+    )
+    model = randomise(GteModel(config, add_pooling_layer=False), 14)
+    model.rotary_emb.inv_freq.div_(factor ** (2 / head))
+    save_published("gte", model, roberta, SIZES | sizes | {
+        "architectures": ["NewModel"], "model_type": "new", "num_hidden_layers": 2, "max_position_embeddings": 120,
+        "position_embedding_type": "rope", "rope_theta": 300.0, "rope_scaling": {"type": "ntk", "factor": factor},
+        "hidden_act": "gelu", "layer_norm_eps": 1e-12, "layer_norm_type": "layer_norm", "type_vocab_size": 1,
+        "auto_map": {"AutoModel": "Alibaba-NLP/new-impl--modeling.NewModel"},
+    })
+    golden["gte"] = cases(model, roberta, TEXTS, False, lambda output: unit(mean(output)))
 
     made_by = {"transformers": transformers.__version__, "torch": torch.__version__.split("+")[0]}
     lines = [f"{json.dumps(name)}: [\n  " + ",\n  ".join(map(json.dumps, rows)) + "\n ]" for name, rows in golden.items()]

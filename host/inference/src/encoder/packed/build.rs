@@ -1,7 +1,7 @@
 //! The packer of a safetensors file into the packed image.
 
 use super::layout::{Layout, Linear, Norm, Section};
-use super::names::{LayerNames, PREFIXES, RELATIVE};
+use super::names::{Block, Names, PREFIXES, RELATIVE};
 use crate::encoder::config::Config;
 use crate::encoder::dtype::Dtype;
 use crate::error::LoadError;
@@ -13,7 +13,8 @@ pub(super) struct Source<'a> {
     tensors: &'a Tensors,
     config: &'a Config,
     words: Tensor<'a>,
-    positions: Tensor<'a>,
+    /// None where positions are rotary.
+    positions: Option<Tensor<'a>>,
     types: Option<Tensor<'a>>,
     /// `[buckets, heads]`.
     relative: Option<Tensor<'a>>,
@@ -21,11 +22,13 @@ pub(super) struct Source<'a> {
     layers: Vec<SourceLayer<'a>>,
 }
 
-/// Weight and bias.
+/// Weight and bias, or some rows of them.
 struct Pair<'a> {
     name: String,
     weight: Tensor<'a>,
-    bias: Tensor<'a>,
+    bias: Option<Tensor<'a>>,
+    first: usize,
+    rows: usize,
 }
 
 struct SourceLayer<'a> {
@@ -35,6 +38,8 @@ struct SourceLayer<'a> {
     project: Pair<'a>,
     attention_norm: Pair<'a>,
     up: Pair<'a>,
+    /// What the activations are multiplied by.
+    gate: Option<Pair<'a>>,
     down: Pair<'a>,
     output_norm: Pair<'a>,
 }
@@ -61,53 +66,72 @@ impl<'a> Source<'a> {
     ///
     /// Names the first that is missing or has another shape.
     pub(super) fn find(tensors: &'a Tensors, config: &'a Config) -> Result<Self, LoadError> {
+        let names = Names::of(config.naming);
         let prefix = PREFIXES
             .into_iter()
-            .find(|prefix| tensors.get(&format!("{prefix}embeddings.word_embeddings.weight")).is_some())
+            .find(|prefix| tensors.get(&format!("{prefix}{}.weight", names.words)).is_some())
             .unwrap_or_default();
         let (hidden, inner) = (config.hidden, config.inner);
         let table = |name: &str, rows: usize| {
             tensors.require(&format!("{prefix}embeddings.{name}_embeddings.weight"), &[rows, hidden])
         };
-        let pair = |name: &str, shape: &[usize]| -> Result<Pair<'a>, LoadError> {
-            let name = format!("{prefix}{name}");
-            let weight = tensors.require(&format!("{name}.weight"), shape)?;
-            let bias = tensors.require(&format!("{name}.bias"), shape.get(..1).unwrap_or_default())?;
-            Ok(Pair { name, weight, bias })
+        let bias = |name: &str, rows: usize| -> Result<Option<Tensor<'a>>, LoadError> {
+            let is_there = names.biased || tensors.get(name).is_some();
+            is_there.then(|| tensors.require(name, &[rows])).transpose()
+        };
+        let linear = |of: &str, block: Block, rows: usize, k: usize| -> Result<Pair<'a>, LoadError> {
+            let name = format!("{prefix}{of}.{}", block.name);
+            let weight = tensors.require(&format!("{name}.weight"), &[rows * block.of, k])?;
+            let bias = bias(&format!("{name}.bias"), rows * block.of)?;
+            Ok(Pair { name, weight, bias, first: rows * block.index, rows })
         };
         // Checkpoints of the first years call a normalisation's weights gamma and beta.
         let norm = |name: &str| -> Result<Pair<'a>, LoadError> {
-            let old = format!("{prefix}{name}.gamma");
-            if tensors.get(&old).is_none() {
-                return pair(name, &[hidden]);
-            }
-            let weight = tensors.require(&old, &[hidden])?;
-            let bias = tensors.require(&format!("{prefix}{name}.beta"), &[hidden])?;
-            Ok(Pair { name: format!("{prefix}{name}"), weight, bias })
+            let name = format!("{prefix}{name}");
+            let is_old = tensors.get(&format!("{name}.gamma")).is_some();
+            let (gamma, beta) = if is_old { ("gamma", "beta") } else { ("weight", "bias") };
+            let weight = tensors.require(&format!("{name}.{gamma}"), &[hidden])?;
+            let bias = bias(&format!("{name}.{beta}"), hidden)?;
+            Ok(Pair { name, weight, bias, first: 0, rows: hidden })
         };
-        let names = LayerNames::of(config.naming);
+        // Of an encoder that normalises first, a layer's second norm is the first of the layer after.
+        let norms = |index: usize| -> Result<(Pair<'a>, Pair<'a>), LoadError> {
+            let of = |index: usize, part: &str| norm(&format!("{}.{index}.{part}", names.layers));
+            Ok(match names.last_norm {
+                None => (of(index, names.attention_norm)?, of(index, names.output_norm)?),
+                Some(last) if index + 1 == config.layers => (of(index, names.output_norm)?, norm(last)?),
+                Some(_) => (of(index, names.output_norm)?, of(index + 1, names.attention_norm)?),
+            })
+        };
         let layer = |index: usize| -> Result<SourceLayer<'a>, LoadError> {
-            let of = |part: &str| format!("{}.{index}.{part}", names.layers);
+            let of = format!("{}.{index}", names.layers);
+            let (attention_norm, output_norm) = norms(index)?;
             Ok(SourceLayer {
-                query: pair(&of(names.query), &[hidden, hidden])?,
-                key: pair(&of(names.key), &[hidden, hidden])?,
-                value: pair(&of(names.value), &[hidden, hidden])?,
-                project: pair(&of(names.project), &[hidden, hidden])?,
-                attention_norm: norm(&of(names.attention_norm))?,
-                up: pair(&of(names.up), &[inner, hidden])?,
-                down: pair(&of(names.down), &[hidden, inner])?,
-                output_norm: norm(&of(names.output_norm))?,
+                query: linear(&of, names.query, hidden, hidden)?,
+                key: linear(&of, names.key, hidden, hidden)?,
+                value: linear(&of, names.value, hidden, hidden)?,
+                project: linear(&of, names.project, hidden, hidden)?,
+                attention_norm,
+                up: linear(&of, names.up, inner, hidden)?,
+                gate: names.gate.map(|gate| linear(&of, gate, inner, hidden)).transpose()?,
+                down: linear(&of, names.down, hidden, inner)?,
+                output_norm,
             })
         };
         let relative = || tensors.require(&format!("{prefix}{RELATIVE}"), &[config.buckets, config.heads]);
+        let words =
+            tensors.require(&format!("{prefix}{}.weight", names.words), &[config.vocabulary, hidden])?;
         Ok(Self {
             tensors,
             config,
-            words: table("word", config.vocabulary)?,
-            positions: table("position", config.positions)?,
+            words,
+            positions: match config.rotary {
+                None => Some(table("position", config.positions)?),
+                Some(_) => None,
+            },
             types: if config.types > 0 { Some(table("token_type", config.types)?) } else { None },
             relative: if config.buckets > 0 { Some(relative()?) } else { None },
-            norm: norm("embeddings.LayerNorm")?,
+            norm: norm(names.norm)?,
             layers: (0..config.layers).map(layer).collect::<Result<_, _>>()?,
         })
     }
@@ -134,6 +158,9 @@ impl<'a> Source<'a> {
             writer.linear(&at.project, &layer.project, 0, SAME, heads, 1.0)?;
             writer.norm(&at.attention_norm, &layer.attention_norm)?;
             writer.linear(&at.up, &layer.up, 0, SAME, SAME, 1.0)?;
+            if let Some(gate) = &layer.gate {
+                writer.linear(&at.up, gate, layout.inner, SAME, SAME, 1.0)?;
+            }
             writer.linear(&at.down, &layer.down, 0, SAME, SAME, 1.0)?;
             writer.norm(&at.output_norm, &layer.output_norm)?;
         }
@@ -185,8 +212,11 @@ impl Writer<'_> {
                 self.put(self.layout.relative, at, &[bias * std::f32::consts::LOG2_E]);
             }
         }
-        for index in 0..source.config.positions {
-            let mut row = source.elements("position_embeddings", source.positions, index)?;
+        for index in 0..source.config.position_rows() {
+            let mut row = match source.positions {
+                Some(positions) => source.elements("position_embeddings", positions, index)?,
+                None => vec![0.0; source.config.hidden],
+            };
             row.iter_mut().zip(&types).for_each(|(x, more)| *x += more);
             self.put(self.layout.positions, index * hidden, &row);
         }
@@ -210,13 +240,15 @@ impl Writer<'_> {
 
     fn norm(&mut self, at: &Norm, pair: &Pair<'_>) -> Result<(), LoadError> {
         let gamma = self.source.elements(&pair.name, pair.weight, 0)?;
-        let beta = self.source.elements(&pair.name, pair.bias, 0)?;
         self.put(at.gamma, 0, &gamma);
-        self.put(at.beta, 0, &beta);
+        if let Some(bias) = pair.bias {
+            let beta = self.source.elements(&pair.name, bias, 0)?;
+            self.put(at.beta, 0, &beta);
+        }
         Ok(())
     }
 
-    /// Packs a weight `[n, k]`: its row r becomes channel `first + rows.index(r)`, its column c inner index
+    /// Packs rows of a weight `[n, k]`: row r of them becomes channel `first + rows.index(r)`, its column c inner index
     /// `columns.index(c)`.
     fn linear(
         &mut self,
@@ -227,10 +259,14 @@ impl Writer<'_> {
         columns: Spread,
         factor: f32,
     ) -> Result<(), LoadError> {
-        let bias = self.source.elements(&pair.name, pair.bias, 0)?;
+        let biases = match pair.bias {
+            Some(bias) => self.source.elements(&pair.name, bias, 0)?,
+            None => Vec::new(),
+        };
         let mut arranged = vec![0.0; at.k];
-        for (row, bias) in bias.iter().enumerate() {
-            let weights = self.source.elements(&pair.name, pair.weight, row)?;
+        for row in 0..pair.rows {
+            let weights = self.source.elements(&pair.name, pair.weight, pair.first + row)?;
+            let bias = biases.get(pair.first + row).copied().unwrap_or_default();
             for (column, weight) in weights.iter().enumerate() {
                 if let Some(to) = arranged.get_mut(columns.index(column)) {
                     *to = weight * factor;

@@ -59,9 +59,12 @@ pub(crate) struct Layer {
     pub(crate) qkv: Linear,
     pub(crate) project: Linear,
     pub(crate) attention_norm: Norm,
+    /// With a gate twice as many channels: those that are activated, then those that they are multiplied by.
     pub(crate) up: Linear,
     pub(crate) down: Linear,
     pub(crate) output_norm: Norm,
+    /// Whether it attends to near tokens only.
+    pub(crate) is_local: bool,
 }
 
 /// The whole image.
@@ -76,7 +79,7 @@ pub(crate) struct Layout {
     pub(crate) words: Section,
     /// `[vocabulary]`, int8 only.
     pub(crate) word_scale: Section,
-    /// `[positions][hidden]` f32, with row 0 of the token types added.
+    /// `[positions][hidden]` f32, with row 0 of the token types added; one row for all where positions are rotary.
     pub(crate) positions: Section,
     /// `[hidden]` f32: row 1 of the token types less row 0; empty where there is no row 1.
     pub(crate) second: Section,
@@ -158,18 +161,20 @@ impl Layout {
             Dtype::Int8 => (cursor.take(config.vocabulary * hidden), cursor.f32s(config.vocabulary)),
             Dtype::Float32 => (cursor.f32s(config.vocabulary * hidden), cursor.f32s(0)),
         };
-        let positions = cursor.f32s(config.positions * hidden);
+        let positions = cursor.f32s(config.position_rows() * hidden);
         let second = cursor.f32s(if config.types > 1 { hidden } else { 0 });
         let relative = cursor.f32s(config.heads * config.buckets);
         let norm = cursor.norm(hidden);
+        let up = if config.gated { 2 * inner } else { inner };
         let layers = (0..config.layers)
-            .map(|_| Layer {
+            .map(|index| Layer {
                 qkv: cursor.linear(3 * width, hidden, WHOLE),
                 project: cursor.linear(hidden, width, WHOLE),
                 attention_norm: cursor.norm(hidden),
-                up: cursor.linear(inner, hidden, WHOLE),
+                up: cursor.linear(up, hidden, WHOLE),
                 down: cursor.linear(hidden, inner, PART),
                 output_norm: cursor.norm(hidden),
+                is_local: config.rotary.is_some_and(|rotary| rotary.is_local(index)),
             })
             .collect();
         let zeros = cursor.f32s(hidden);

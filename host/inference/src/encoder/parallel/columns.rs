@@ -140,7 +140,7 @@ impl Columns {
         if heads.is_empty() {
             return;
         }
-        let Scratch { hidden, bytes, block } = scratch;
+        let Scratch { hidden, bytes, block, .. } = scratch;
         let (width, whole) = (heads.len() * layout.head, encoder.config.heads * layout.head);
         let qkv = room(&mut block.qkv, tokens * 3 * width);
         for third in 0..3 {
@@ -152,7 +152,7 @@ impl Columns {
         }
         let mut context = context.write();
         let context = room(&mut context, tokens * width);
-        encoder.attend(qkv, 0, heads.clone(), &mut block.attention, context);
+        encoder.attend(layer, qkv, 0, heads.clone(), &mut block.attention, context);
     }
 
     /// Computes the share's columns of what is normalised after attention.

@@ -21,6 +21,8 @@ pub(super) struct Rows {
 struct Block {
     /// `[tokens of the block][hidden]`.
     hidden: Vec<f32>,
+    /// The same, normalised, where the encoder normalises first; else empty.
+    normed: Vec<f32>,
     bytes: Quantised,
 }
 
@@ -39,7 +41,11 @@ impl Rows {
 
     /// Returns the token vectors at the end.
     pub(super) fn hidden(&self) -> Vec<f32> {
-        self.blocks.iter().flat_map(|block| block.read().hidden.clone()).collect()
+        let rows = |block: &Shared<Block>| {
+            let block = block.read();
+            if block.normed.is_empty() { block.hidden.clone() } else { block.normed.clone() }
+        };
+        self.blocks.iter().flat_map(rows).collect()
     }
 
     /// Computes phase 0, the block's input and what the first layer attends to, or phase p, layer p counted from one
@@ -47,7 +53,7 @@ impl Rows {
     pub(super) fn work(&self, text: &Text, phase: usize, index: usize, scratch: &mut Scratch) {
         let (Some(block), encoder) = (self.blocks.get(index), text.encoder.as_ref()) else { return };
         let mut block = block.write();
-        let Block { hidden, bytes } = &mut *block;
+        let Block { hidden, normed, bytes } = &mut *block;
         let layout = encoder.packed.layout();
         let start = index * self.height;
         let end = text.ids.len().min(start + self.height);
@@ -57,6 +63,7 @@ impl Rows {
             let rows = room(hidden, (end - start) * layout.hidden);
             encoder.look_up(text.ids.get(start..end).unwrap_or_default(), start, rows);
             encoder.norm(rows, 0, &layout.norm, bytes);
+            encoder.keep(rows, room(normed, if encoder.config.norm_first { rows.len() } else { 0 }));
         } else if let Some(layer) = layout.layers.get(phase - 1) {
             let width = encoder.config.heads * layout.head;
             let scratch = &mut scratch.block;
@@ -65,15 +72,15 @@ impl Rows {
                 to.copy_from_slice(&part.read());
             }
             let context = room(&mut scratch.context, (end - start) * width);
-            encoder.attend(qkv, start, 0..encoder.config.heads, &mut scratch.attention, context);
+            encoder.attend(layer, qkv, start, 0..encoder.config.heads, &mut scratch.attention, context);
             encoder.add_product(context, width, &layer.project, 0, &mut scratch.bytes, hidden);
-            encoder.norm(hidden, 0, &layer.attention_norm, bytes);
-            encoder.feed(layer, hidden, bytes, scratch);
+            encoder.renorm(hidden, normed, 0, &layer.attention_norm, bytes);
+            encoder.feed(layer, hidden, normed, bytes, scratch);
         }
         if let (Some(layer), Some(part)) = (layout.layers.get(phase), after.get(index)) {
             let mut part = part.write();
             let qkv = room(&mut part, (end - start) * layer.qkv.n);
-            encoder.project_in(layer, hidden, 0, bytes, qkv);
+            encoder.project_in(layer, encoder.input(hidden, normed), 0, bytes, qkv);
         }
     }
 }
