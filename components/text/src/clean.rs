@@ -4,6 +4,8 @@
 //! request and much about other people's. The rules are plain lists of words that German and English mail programs
 //! and writers use; if nothing would be left, the text stays.
 
+mod automatic;
+mod banner;
 mod closing;
 mod hidden;
 mod html;
@@ -14,6 +16,7 @@ mod tests;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
+pub use automatic::is_automatic;
 pub use closing::closings;
 
 /// A ticket's text as a reader sees it, and the text that its source hides.
@@ -26,26 +29,38 @@ pub struct Rendered {
     pub hidden: String,
 }
 
-/// Returns the part of a ticket's text that its sender wrote.
+/// Returns the part of a ticket's text that its sender wrote; empty for a mail that a program sent (see
+/// [`is_automatic`]).
 ///
-/// HTML becomes plain text first; one empty line separates paragraphs. A text of only quotes or signatures is
-/// returned complete, because a noisy text is better than none.
+/// HTML becomes plain text first; one empty line separates paragraphs. A mail that the sender forwards with a short
+/// comment, or without one, belongs to it. A text of only quotes or closing phrases is returned complete, because a
+/// noisy text is better than none.
 pub fn clean(text: &str) -> String {
     own(&render(text).plain)
 }
 
-/// Returns the part of `plain` text (see [`render`]) that its sender wrote; all of it if that part is empty.
+/// Returns the part of `plain` text (see [`render`]) that its sender wrote; all of it if that part is empty, unless it
+/// is a signature or [`is_automatic`].
 pub fn own(plain: &str) -> String {
-    let own = quotes::remove(plain);
-    let own = closing::remove(&own);
-    let own = tidy(salutation::remove(&own));
-    if own.is_empty() { plain.to_owned() } else { own }
+    if is_automatic(plain) {
+        return String::new();
+    }
+    let text = banner::remove(plain);
+    let (own, forwarded) = quotes::split(&text);
+    let own = tidy(&format!("{}\n\n{}", letter(&own), letter(&forwarded)));
+    if own.is_empty() && !closing::is_signature(&text) { plain.to_owned() } else { own }
 }
 
-/// Returns `plain` text without quoted mails and mail headers; signatures stay, because they name the sender. Empty
-/// if the sender only quotes; for a mail forwarded without a comment, that mail.
+/// Returns what a mail without quotes says, without its salutation, closing phrase and signature.
+fn letter(text: &str) -> String {
+    tidy(salutation::remove(&closing::remove(text.trim())))
+}
+
+/// Returns `plain` text without quoted mails, mail headers and notices of mail servers; signatures stay, because they
+/// name the sender. Empty if the sender only quotes; for a mail forwarded without a comment, that mail.
 pub fn unquoted(plain: &str) -> String {
-    tidy(&quotes::remove(plain))
+    let (own, forwarded) = quotes::split(&banner::remove(plain));
+    tidy(&format!("{own}\n\n{forwarded}"))
 }
 
 /// Renders `text` as a reader sees it: normalises line ends and spaces, and renders HTML.

@@ -9,6 +9,10 @@ const LEAST_WORDS: usize = 3;
 const LEAST_LOWER: usize = 2;
 /// Maximum number of characters of the name after a closing phrase on its line.
 const LONGEST_NAME: usize = 40;
+/// Maximum number of words of a line that phones and mail services add.
+const LONGEST_ADVERTISEMENT: usize = 10;
+/// Maximum number of words before the greeting of a closing phrase: "Mit vielen sonnigen Grüßen".
+const LONGEST_GREETING: usize = 3;
 /// Maximum number of lines of a signature; a longer rest is text.
 const LONGEST_SIGNATURE: usize = 14;
 
@@ -25,10 +29,16 @@ pub(super) fn remove(text: &str) -> String {
     {
         lines.truncate(start);
     }
-    lines.retain(|line| !any_begins(closing::ADVERTISEMENTS, line));
+    let is_alone = |at: usize| lines.get(at + 1).is_none_or(|next| next.trim().is_empty());
+    let lines: Vec<&str> = lines
+        .iter()
+        .enumerate()
+        .filter(|(at, line)| !(is_advertisement(line) && is_alone(*at)))
+        .map(|(_, line)| *line)
+        .collect();
     let end = lines.iter().enumerate().position(|(at, line)| {
         let after = || lines.get(at + 1..).unwrap_or_default();
-        at > 0
+        (at > 0 || is_delimiter(line))
             && lines.len() - at <= LONGEST_SIGNATURE
             && (ends(line) || (is_closing(line) && !continues_after_thanks(line, after())))
     });
@@ -51,9 +61,37 @@ fn is_afterword(line: &str) -> bool {
     begins(line, "PS") || begins(line, "P.S.")
 }
 
+/// Returns whether `text` begins with the delimiter of a signature.
+pub(super) fn is_signature(text: &str) -> bool {
+    text.lines().next().is_some_and(is_delimiter)
+}
+
+fn is_delimiter(line: &str) -> bool {
+    line.trim_end() == "--"
+}
+
+/// Returns whether a line is one that phones and mail services add, without regard to its links.
+fn is_advertisement(line: &str) -> bool {
+    let bare = line.split('<').map(|part| part.split_once('>').map_or(part, |(_, after)| after));
+    let bare = bare.flat_map(str::split_whitespace).collect::<Vec<_>>();
+    if bare.is_empty() || bare.len() > LONGEST_ADVERTISEMENT {
+        return false;
+    }
+    let bare = bare.join(" ");
+    let bare = bare.trim_end_matches('.');
+    closing::ADVERTISEMENTS.iter().any(|form| match form.split_once('…') {
+        Some((start, end)) => {
+            begins(bare, start)
+                && bare.to_lowercase().ends_with(&end.to_lowercase())
+                && bare.chars().count() > start.chars().count() + end.chars().count()
+        }
+        None => bare.to_lowercase() == form.to_lowercase(),
+    })
+}
+
 /// Returns whether only a signature can follow `line`.
 fn ends(line: &str) -> bool {
-    line.trim_end() == "--" || (is_closing(line) && !any_begins(closing::THANKS, line))
+    is_delimiter(line) || (is_closing(line) && !any_begins(closing::THANKS, line))
 }
 
 /// Returns whether the sender continues after the thanks in `line`, there or in the lines `after` it.
@@ -76,12 +114,35 @@ fn is_sentence(line: &str) -> bool {
 fn is_closing(line: &str) -> bool {
     let line = line.trim();
     closing::PHRASES.iter().filter(|words| begins(line, words)).any(|words| {
-        // Read no more of a long line than shows that it is too long: each of its sentences comes here with
-        // everything after it.
-        let mut rest = line.chars().skip(words.chars().count()).peekable();
-        let whole = !rest.peek().copied().is_some_and(char::is_alphanumeric);
-        whole && rest.nth(LONGEST_NAME).is_none() && !line.contains('?')
-    })
+        line.char_indices().nth(words.chars().count()).is_none_or(|(at, _)| ends_phrase(line, at))
+    }) || greeting(line).is_some_and(|at| ends_phrase(line, at))
+}
+
+/// Returns whether nothing but a name follows a closing phrase that ends at byte `at` of `line`.
+fn ends_phrase(line: &str, at: usize) -> bool {
+    // Read no more of a long line than shows that it is too long: each of its sentences comes here with everything
+    // after it.
+    let mut rest = line.get(at..).unwrap_or_default().chars().peekable();
+    let whole = !rest.peek().copied().is_some_and(char::is_alphanumeric);
+    whole && rest.nth(LONGEST_NAME).is_none() && !line.contains('?')
+}
+
+/// Returns where a greeting of the sender's own words ends: "Sonnige Grüße", "Mit summenden Grüßen".
+fn greeting(line: &str) -> Option<usize> {
+    let mut end = 0;
+    for word in line.split(' ').take(LONGEST_GREETING + 1) {
+        let bare = word.trim_end_matches([',', '.', '!']);
+        if closing::GREETINGS.contains(&bare) {
+            return (end > 0).then_some(end + bare.len());
+        }
+        let describes = closing::BEFORE_GREETINGS.contains(&bare.to_lowercase().as_str())
+            || closing::ADJECTIVES.iter().any(|ending| bare.ends_with(ending));
+        if !describes || bare.len() < word.len() {
+            return None;
+        }
+        end += word.len() + 1;
+    }
+    None
 }
 
 /// Returns the last line of a one-paragraph letter without its closing sentence.

@@ -11,6 +11,11 @@ const VOID: [&[u8]; 10] =
 const ITEMS: [&[u8]; 6] = [b"dd", b"dt", b"li", b"td", b"th", b"tr"];
 /// Containers of such elements.
 const LISTS: [&[u8]; 4] = [b"dl", b"ol", b"table", b"ul"];
+/// Classes and ids of elements with a signature, as Gmail, Thunderbird, Outlook and Zoho write them.
+const SIGNATURES: [&[u8]; 5] =
+    [b"gmail_signature", b"moz-signature", b"signature", b"ms-outlook-mobile-signature", b"zm-_id_-sgn"];
+/// The attribute of Zammad's signatures.
+const SIGNATURE: &[u8] = b"data-signature";
 /// Maximum nesting depth; deeper elements count as part of their ancestors, as in browsers.
 const DEEPEST: usize = 512;
 /// Maximum size of unreadable letters, pixels or points.
@@ -64,6 +69,16 @@ impl Open {
     pub(super) fn unseen(&self) -> Option<Unseen> {
         self.0.last().and_then(|(_, unseen)| *unseen)
     }
+}
+
+/// Returns whether a mail program marks the element as its sender's signature.
+pub(super) fn is_signature(tag: &StartTag<()>) -> bool {
+    tag.attributes.iter().any(|(name, value)| match name.as_slice() {
+        b"class" | b"id" => value
+            .split(u8::is_ascii_whitespace)
+            .any(|word| SIGNATURES.iter().any(|known| word.eq_ignore_ascii_case(known))),
+        name => name == SIGNATURE,
+    })
 }
 
 fn unseen(tag: &StartTag<()>) -> Option<Unseen> {

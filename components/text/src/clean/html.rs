@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use html5gum::{DefaultEmitter, State, Token, Tokenizer};
 
-use super::hidden::{Open, Unseen};
+use super::hidden::{self, Open, Unseen};
 
 /// Elements that begin on a line of their own.
 const BLOCKS: &[&[u8]] = &[
@@ -70,7 +70,7 @@ pub(super) fn is_html(text: &str) -> bool {
 }
 
 /// Returns the visible and the hidden text of `html`. Lines of quoted mails (`blockquote`) get the `>` of plain-text
-/// mails.
+/// mails, and a signature that its mail program marks gets the line `--` above it.
 pub(super) fn render(html: &str) -> Page {
     let mut page = Page::default();
     let mut tokens = Tokenizer::new_with_emitter(html, DefaultEmitter::default());
@@ -78,6 +78,9 @@ pub(super) fn render(html: &str) -> Page {
         match token {
             Token::StartTag(tag) => {
                 let block = BLOCKS.contains(&tag.name.as_slice());
+                if hidden::is_signature(&tag) {
+                    page.begin_signature();
+                }
                 page.elements.begin(&tag, block);
                 if matches!(tag.name.as_slice(), b"script" | b"style") {
                     // Their content is raw text; html5gum leaves that to its caller.
@@ -169,6 +172,13 @@ impl Page {
             } else if !at_start && !self.text.ends_with(' ') {
                 self.text.push(' ');
             }
+        }
+    }
+
+    fn begin_signature(&mut self) {
+        if self.quotes == 0 && self.elements.unseen().is_none() {
+            self.break_line();
+            self.text.push_str("--\n");
         }
     }
 

@@ -3,51 +3,119 @@
 use super::begins;
 use crate::lists::quotes;
 
-/// Maximum number of words of a comment above a forwarded mail that is not a request.
-const LONGEST_NOTE: usize = 8;
+/// Maximum number of words of a comment above a forwarded mail that requests nothing itself.
+const LONGEST_NOTE: usize = 16;
+/// The same without a question.
+const LONGEST_STATEMENT: usize = 30;
+/// The same where only a subject or the comment says that the mail is forwarded.
+const SHORT_NOTE: usize = 8;
+/// Maximum number of mails in each other that are read for what the innermost says.
+const DEEPEST: usize = 4;
+/// Maximum number of lines of a passage that the sender cites.
+const LONGEST_CITATION: usize = 3;
 /// The shortest rule of dashes.
 const SHORTEST_RULE: &str = "--";
 /// Minimum number of header lines in a row: a single one may be the sender's own.
 const HEAD: usize = 2;
 /// Maximum number of lines of a mail header, empty lines included.
 const LONGEST_HEAD: usize = 24;
-/// Beginning and verb of a line that introduces a quote.
-const INTRODUCTIONS: [(&str, &str); 3] = [("Am ", "schrieb"), ("On ", "wrote"), ("Le ", "a écrit")];
 /// Maximum number of lines of an introduction.
-const LINES: usize = 2;
+const LINES: usize = 3;
 /// Maximum number of characters of a line that introduces a quote.
 const LONGEST_INTRODUCTION: usize = 200;
 
-/// Returns `text` without quoted mails; for a mail forwarded without a comment, that mail without its header lines.
-pub(super) fn remove(text: &str) -> String {
+/// Returns what the sender of `text` wrote, without quoted mails, and what the mail says that the sender forwards; either
+/// may be empty. A mail below no words of the sender's counts as forwarded.
+pub(super) fn split(text: &str) -> (String, String) {
+    split_to(text, DEEPEST)
+}
+
+/// Does so for mails that are forwarded at most `depth` times.
+fn split_to(text: &str, depth: usize) -> (String, String) {
     let lines: Vec<&str> = text.lines().collect();
     let end =
         lines.iter().enumerate().position(|(at, _)| old_mail_begins(lines.get(at..).unwrap_or_default()));
     let (own, old) = lines.split_at(end.unwrap_or(lines.len()));
     let kept = without_quotes(own);
-    let is_note = || old.first().is_some_and(|line| is_forwarding(line)) && is_note(&kept);
-    if kept.trim().is_empty() || is_note() {
-        let forwarded: Vec<&str> = old.iter().copied().skip_while(|line| is_separator(line)).collect();
-        return format!("{kept}\n\n{}", without_quotes(&forwarded));
-    }
-    kept
+    let forwarded = match forwards(&kept, old) {
+        true => body(old, depth),
+        false => String::new(),
+    };
+    (kept, forwarded)
 }
 
-/// Returns whether the comment `text` above a forwarded mail requests nothing itself: "Bitte bearbeiten."
-fn is_note(text: &str) -> bool {
-    !text.contains('?') && text.split_whitespace().nth(LONGEST_NOTE).is_none()
+/// Returns what the mail `old` says, without the header lines above it.
+fn body(old: &[&str], depth: usize) -> String {
+    let text = unmarked(old);
+    let lines: Vec<&str> = text.lines().collect();
+    let mut rest = lines.as_slice();
+    let mut subjects: Vec<&str> = Vec::new();
+    while let Some((first, after)) = rest.split_first() {
+        let head = head(rest);
+        if head.is_empty() && !first.is_empty() && !is_separator(first) {
+            break;
+        }
+        subjects.extend(head.iter().filter_map(|line| subject(line)));
+        rest = rest.get(head.len()..).filter(|_| !head.is_empty()).unwrap_or(after);
+    }
+    subjects.dedup();
+    let text = rest.join("\n");
+    let (own, forwarded) = match depth.checked_sub(1) {
+        Some(depth) => split_to(&text, depth),
+        None => (without_quotes(rest), String::new()),
+    };
+    format!("{}\n\n{own}\n\n{forwarded}", subjects.join("\n"))
+}
+
+/// Returns a forwarded mail without the `>` before each line that some programs write.
+fn unmarked(old: &[&str]) -> String {
+    let mut below = old.iter().filter(|line| !line.is_empty()).skip(1);
+    let is_marked = below.next().is_some_and(|line| line.starts_with('>'));
+    let lines = old.iter().map(|line| if is_marked { without_mark(line) } else { line });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn without_mark(line: &str) -> &str {
+    line.strip_prefix('>').map_or(line, str::trim_start)
+}
+
+/// Returns whether the sender forwards the mail `old` with the comment `kept`, or without one, rather than answer it.
+fn forwards(kept: &str, old: &[&str]) -> bool {
+    let Some(first) = old.first() else { return false };
+    if kept.trim().is_empty() {
+        return true;
+    }
+    let note = super::letter(kept);
+    let is_short = |most: usize| note.split_whitespace().nth(most).is_none();
+    if is_forwarding(without_mark(first)) {
+        return is_short(LONGEST_NOTE) || (is_short(LONGEST_STATEMENT) && !note.contains('?'));
+    }
+    let head = old.iter().position(|line| !is_separator(line)).and_then(|at| Some(head(old.get(at..)?)));
+    let mut subjects = head.unwrap_or_default().iter().filter_map(|line| labelled(line));
+    let hands_on = quotes::NOTES.iter().any(|words| begins(&note, words))
+        || subjects.any(|subject| quotes::FORWARDS.iter().any(|prefix| begins(subject, prefix)));
+    is_short(SHORT_NOTE) && hands_on
 }
 
 fn is_forwarding(line: &str) -> bool {
     let ruled = line.trim_start_matches(['-', ' ']);
-    quotes::FORWARDED.iter().chain(quotes::SEPARATORS).any(|words| begins(ruled, words))
+    (is_ruled(line) && quotes::FORWARDED.iter().any(|words| begins(ruled, words)))
+        || quotes::SEPARATORS.iter().any(|words| begins(ruled, words))
+}
+
+fn is_ruled(line: &str) -> bool {
+    line.starts_with(SHORTEST_RULE)
 }
 
 fn old_mail_begins(lines: &[&str]) -> bool {
     let Some(first) = lines.first() else { return false };
     let head = head(lines).iter().filter(|line| !line.is_empty()).count();
     let names_sender = quotes::SENDERS.iter().any(|name| begins(bare(first), name));
-    is_separator(first) || head > HEAD || (head == HEAD && names_sender) || whole_mail_follows(lines)
+    is_separator(first)
+        || is_forwarding(without_mark(first))
+        || head > HEAD
+        || (head == HEAD && names_sender)
+        || whole_mail_follows(lines)
 }
 
 /// Returns the mail header that `lines` begin with, or an empty slice. Its lines may be paragraphs of their own.
@@ -81,14 +149,13 @@ fn whole_mail_follows(lines: &[&str]) -> bool {
 /// Returns whether only a mail program introduces a quote so: with an address, a time of day, or a full date and a
 /// name.
 fn is_programmed(introduction: &str) -> bool {
-    let named = INTRODUCTIONS.iter().any(|(start, wrote)| {
-        let Some((before, after)) = introduction.split_once(wrote) else { return false };
-        let name = after.trim_matches([' ', ':']).split_whitespace().next();
-        let name = name.or_else(|| before.split_whitespace().next_back()).unwrap_or_default();
-        begins(introduction, start)
-            && name.starts_with(char::is_uppercase)
-            && !quotes::PRONOUNS.contains(&name)
-    });
+    let named = begins_introduction(introduction)
+        && quotes::WROTE.iter().any(|wrote| {
+            let Some((before, after)) = introduction.split_once(wrote) else { return false };
+            let name = after.trim_matches([' ', ':']).split_whitespace().next();
+            let name = name.or_else(|| before.split_whitespace().next_back()).unwrap_or_default();
+            name.starts_with(char::is_uppercase) && !quotes::PRONOUNS.contains(&name)
+        });
     introduction.contains('@') || has_time(introduction) || (named && has_year(introduction))
 }
 
@@ -106,10 +173,16 @@ fn has_year(line: &str) -> bool {
 
 fn is_separator(line: &str) -> bool {
     let ruled = line.trim_start_matches(['-', ' ']);
-    (line.starts_with(SHORTEST_RULE)
-        && quotes::RULED.iter().chain(quotes::FORWARDED).any(|words| begins(ruled, words)))
-        || quotes::SEPARATORS.iter().any(|separator| begins(line, separator))
+    (is_ruled(line) && quotes::RULED.iter().any(|words| begins(ruled, words)))
+        || is_forwarding(line)
+        || is_marker(line)
         || (line.len() > 20 && line.chars().all(|c| c == '_'))
+}
+
+/// Returns whether a ticket system asks for an answer above the line.
+fn is_marker(line: &str) -> bool {
+    line.starts_with(['#', '-', '=', '*', '_'])
+        && quotes::MARKERS.iter().any(|words| line.to_lowercase().contains(words))
 }
 
 fn is_header(line: &str) -> bool {
@@ -125,12 +198,17 @@ fn bare(line: &str) -> &str {
 fn without_quotes(lines: &[&str]) -> String {
     let mut kept: Vec<&str> = Vec::new();
     let mut rest = lines;
+    let quotes = lines.split(|line| !line.starts_with('>')).filter(|quote| !quote.is_empty()).count();
     while let Some((line, after)) = rest.split_first() {
         let head = head(rest);
         if !head.is_empty() {
             kept.extend(head.iter().filter_map(|line| subject(line)));
             rest = rest.get(head.len()..).unwrap_or_default();
             continue;
+        }
+        if quotes == 1 && is_citation(&kept, rest) {
+            kept.extend(rest);
+            break;
         }
         if line.starts_with('>') {
             drop_introduction(&mut kept);
@@ -142,6 +220,23 @@ fn without_quotes(lines: &[&str]) -> String {
     // An introduction whose quote the mail program left out.
     drop_introduction(&mut kept);
     kept.join("\n")
+}
+
+/// Returns whether `rest` begins with a passage that the sender cites: short, without a question, after a line of the
+/// sender's with a colon, and before more of the sender's.
+fn is_citation(kept: &[&str], rest: &[&str]) -> bool {
+    let (cited, after) = rest.split_at(rest.iter().take_while(|line| line.starts_with('>')).count());
+    (1..=LONGEST_CITATION).contains(&cited.len())
+        && cited.iter().all(|line| !line.contains('?'))
+        && after.iter().any(|line| !line.is_empty())
+        && kept.iter().rfind(|line| !line.is_empty()).is_some_and(|line| line.ends_with(':'))
+        && introduction(written(kept)).is_none()
+}
+
+/// Returns `lines` without the empty ones at their end.
+fn written<'l, 't>(lines: &'l [&'t str]) -> &'l [&'t str] {
+    let end = lines.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1);
+    lines.get(..end).unwrap_or_default()
 }
 
 fn drop_introduction(kept: &mut Vec<&str>) {
@@ -161,26 +256,56 @@ fn introduction(lines: &[&str]) -> Option<usize> {
 }
 
 /// Returns whether `lines` introduce a quote: "Am 2. März 2026 um 09:14 schrieb …:", "On Mon, 2 Mar 2026 at 09:14, …
-/// wrote:", "… <…@…> schrieb am Mo., 2. März 2026:".
+/// wrote:", "… <…@…> schrieb am Mo., 2. März 2026:", "2026-03-02 9:14 GMT+01:00 … <…@…>:", "---- On … wrote ----".
 ///
-/// If the name comes first, the verb must follow it: otherwise a line of the sender's own could be above it.
+/// If the name comes first, an address in angle brackets with the time or the verb must follow it, and no line before
+/// the last ends a sentence: otherwise a line of the sender's own could be above it.
 fn introduces_quote(lines: &[&str]) -> bool {
     let line = lines.join(" ");
+    let line = line.trim_matches(['-', ' ']);
     let first = lines.first().copied().unwrap_or_default();
-    let dated = has_time(&line) || has_year(&line);
-    let introduces = |(start, wrote): &(&str, &str)| {
-        let named = dated && first.contains('@') && first.contains(wrote);
-        line.contains(wrote) && (begins(&line, start) || named)
+    let dated = |text: &str| has_time(text) || has_year(text);
+    let wrote = |text: &str| quotes::WROTE.iter().any(|wrote| text.contains(wrote));
+    let is_ruled = is_ruled(first) && lines.last().is_some_and(|last| last.ends_with(SHORTEST_RULE));
+    let is_named = || {
+        dated(line)
+            && first.contains('@')
+            && (wrote(first) || (first.contains('<') && dated(first) && wrote(line)))
     };
-    line.ends_with(':')
+    (line.ends_with(':') || is_ruled)
         && line.chars().count() <= LONGEST_INTRODUCTION
-        && INTRODUCTIONS.iter().any(introduces)
+        && lines.split_last().is_some_and(|(_, others)| !others.iter().any(|line| ends_sentence(line)))
+        && ((wrote(line) && begins_introduction(line))
+            || is_named()
+            || (begins_with_date(line) && line.contains('@')))
+}
+
+fn begins_introduction(line: &str) -> bool {
+    quotes::STARTS.iter().any(|start| begins(line, start))
+}
+
+fn ends_sentence(line: &str) -> bool {
+    line.is_empty() || line.ends_with(['.', '!', '?', ':'])
+}
+
+/// Returns whether a line begins with a date such as "2026-03-02".
+fn begins_with_date(line: &str) -> bool {
+    let mut signs = line.bytes();
+    [4, 2, 2].into_iter().all(|digits| {
+        signs.by_ref().take(digits).filter(u8::is_ascii_digit).count() == digits
+            && signs.next().is_some_and(|sign| sign == b'-' || sign == b' ')
+    })
 }
 
 /// Returns the subject in a header line.
 fn subject(line: &str) -> Option<&str> {
+    labelled(line).map(bare_subject)
+}
+
+/// Returns the subject in a header line with its prefixes.
+fn labelled(line: &str) -> Option<&str> {
     let name = quotes::SUBJECTS.iter().find(|name| begins(line, name))?;
-    line.get(name.len()..).map(bare_subject)
+    line.get(name.len()..).map(str::trim)
 }
 
 fn bare_subject(subject: &str) -> &str {

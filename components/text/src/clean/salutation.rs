@@ -26,7 +26,10 @@ fn without_first(text: &str) -> Option<&str> {
     let length = words.chars().count();
     let is_end = |(at, letter): &(usize, char)| {
         let abbreviated = *letter == '.' && text.get(..*at).is_some_and(is_abbreviated);
-        ENDS.contains(letter) && !abbreviated
+        // "Liebe Kolleg:innen,"
+        let inside =
+            *letter == ':' && text.get(at + 1..).is_some_and(|rest| rest.starts_with(char::is_alphanumeric));
+        ENDS.contains(letter) && !abbreviated && !inside
     };
     let (end, _) = text.char_indices().skip(length).take(LONGEST).find(is_end)?;
     let named = text.get(..end)?.split_whitespace().filter(|word| !word.ends_with('.')).count();

@@ -1,0 +1,139 @@
+//! Tests of whole mails as programs and servers write them: notices, forwards, heads and signatures.
+
+use super::*;
+
+const ASKED: &str = "Wann wird der Brunnen repariert?";
+
+#[test]
+fn notices_of_servers_go() {
+    for notice in [
+        "VORSICHT: Diese E-Mail kommt von außerhalb der Gemeinde. Öffnen Sie Anhänge nur nach Prüfung.\n\n",
+        "[EXTERN]\n",
+        "*** Externe E-Mail ***\nKlicken Sie nur auf bekannte Links.\n\n",
+        "[External] This message came from outside the organization.\n-----------\n",
+        "Sie erhalten nicht häufig E-Mails von pia@post.example. Erfahren Sie, warum dies wichtig ist\n\n",
+        "WARNING: This email originated from outside of the council.\nDo not click links or open attachments.\n\n",
+    ] {
+        assert_eq!(clean(&format!("{notice}{ASKED}")), ASKED, "{notice}");
+        assert_eq!(clean(&format!("{ASKED}\n\n-----------\n{notice}")), ASKED, "{notice}");
+        let html = format!("<table><tr><td><b>{notice}</b></td></tr></table><div>{ASKED}</div>");
+        assert_eq!(clean(&html), ASKED, "{html}");
+    }
+    for own in [
+        "Ich habe eine externe E-Mail-Adresse angegeben.",
+        "Kommt der Kollege von außerhalb der Stadt?",
+        "Our external sender address has changed.",
+    ] {
+        assert_eq!(clean(own), own);
+    }
+}
+
+#[test]
+fn forwarded_mail_stays_below_its_comment() {
+    let asked = "Am Spielplatz liegt Glas.";
+    for forwarded in [
+        "-------- Weitergeleitete Nachricht --------\nBetreff: Glas\nVon: Pia <pia@post.example>\nDatum: Mon, 5 Oct 2026 09:00:00 +0200\n\n",
+        "---------- Forwarded message ---------\nVon: Pia <pia@post.example>\nDate: Mo., 5. Okt. 2026 um 09:00 Uhr\nTo: <amt@ort.example>\n\n\n",
+        "----- Weitergeleitet von Empfang/Ort am 05.10.2026 09:00 -----\n\nVon:   Pia <pia@post.example>\nAn:    amt@ort.example\n\n",
+        "Anfang der weitergeleiteten Nachricht:\n\n> Von: Pia <pia@post.example>\n> Datum: 5. Oktober 2026 um 09:00:00\n>\n> ",
+        "Von: Empfang <e@ort.example>\nGesendet: Montag, 5. Oktober 2026 10:00\nBetreff: WG: Glas\n\nVon: Pia <pia@post.example>\nGesendet: Montag\nBetreff: Glas\n\n",
+    ] {
+        let cleaned = clean(&format!("Kannst du das bitte übernehmen?\n\nLG Kai\n\n{forwarded}{asked}"));
+        assert!(cleaned.starts_with("Kannst du das bitte übernehmen?"), "{cleaned}");
+        assert!(cleaned.ends_with(asked) && !cleaned.contains('@') && !cleaned.contains("Kai"), "{cleaned}");
+    }
+    let cited = "<p>Bitte prüfen, ob das stimmt.</p><blockquote type=\"cite\"><div>Begin forwarded message:</div>\
+                 <div><b>From: </b>Pia &lt;pia@post.example&gt;</div><div><b>Subject: </b>Glas</div><br>\
+                 <div>Am Spielplatz liegt Glas.</div></blockquote>";
+    assert!(clean(cited).ends_with(asked), "{}", clean(cited));
+    let reply = "Von: Amt <a@ort.example>\nGesendet: Montag, 5. Oktober 2026 10:00\nBetreff: AW: Glas\n\nWo liegt es?";
+    assert_eq!(clean(&format!("Am Spielplatz.\n\n{reply}")), "Am Spielplatz.");
+}
+
+#[test]
+fn old_mails_of_all_programs_go() {
+    for head in [
+        "---- On Tue, 6 Oct 2026 08:30:00 +0200 Amt <a@ort.example> wrote ----\n",
+        "2026-10-06 8:30 GMT+02:00 Amt <a@ort.example>:\n",
+        "Am Di., 6. Okt. 2026 um 08:30 Uhr schrieb Amt für Grünflächen und\nSpielplätze in Musterort <\na@ort.example>:\n",
+        "Amt <a@ort.example>, 6 Eki 2026 Sal, 08:30 tarihinde\nşunu yazdı:\n",
+        "   Am Dienstag, 6. Oktober 2026 um 08:30:00 MESZ hat Amt <a@ort.example> Folgendes geschrieben:\n",
+        "El mar, 6 oct 2026 a las 8:30, Amt (<a@ort.example>) escribió:\n",
+        "De : Amt <a@ort.example>\nEnvoyé : mardi 6 octobre 2026 08:30\nÀ : Pia\nObjet : Fontaine\n",
+        "Od: Amt <a@ort.example>\nWysłano: wtorek, 6 października 2026 08:30\nDo: Pia\nTemat: Fontanna\n",
+        "=== Please reply above this line ===\n",
+    ] {
+        for quote in ["\nWir kommen am Freitag.", "\n> Wir kommen am Freitag."] {
+            assert_eq!(clean(&format!("{ASKED}\n\n{head}{quote}")), ASKED, "{head}");
+        }
+    }
+    let own = "Am 5. Oktober schrieb ich Ihnen.\nSie riefen um 10:30 Uhr an.\nNun meine Fragen:\nWer zahlt?";
+    assert_eq!(clean(own), own);
+}
+
+#[test]
+fn passage_that_a_sender_cites_stays() {
+    let mail = "Auf Ihrem Plakat steht:\n\n> Der Eintritt ist frei.\n\nMan hat aber Geld verlangt.";
+    assert_eq!(clean(mail), mail);
+}
+
+#[test]
+fn signatures_of_programs_go() {
+    for signature in [
+        "Von meinem Fairphone gesendet",
+        "Von meinem/meiner Pixel gesendet",
+        "Gesendet mit der WEB.DE Mail App",
+        "Outlook für iOS<https://link.example/x> herunterladen",
+        "Sent with Proton Mail secure email.",
+        "--\nPia Probe | Probe GmbH",
+        "Mit herbstlichen Grüßen\nPia Probe\n\nProbe GmbH",
+        "Viele sonnige Grüße aus Musterort\nPia",
+    ] {
+        assert_eq!(clean(&format!("{ASKED}\n\n{signature}")), ASKED, "{signature}");
+    }
+    for marked in
+        ["data-signature=\"true\"", "class=\"gmail_signature\"", "id=\"ms-outlook-mobile-signature\""]
+    {
+        let html = format!("<div>{ASKED}</div><div {marked}>Pia Probe<br>Probe GmbH</div>");
+        assert_eq!(clean(&html), ASKED, "{html}");
+    }
+    for own in [
+        "Gesendet von der Post kam der Brief nie an.",
+        "Outlook für Android öffnet Ihr Formular nicht.",
+        "Sent from my old address, the letter came back.",
+        "Bitte richten Sie Grüße an die Kollegin aus.",
+        "Fehlt:\n-- Schlüssel\n-- Lampe",
+    ] {
+        assert_eq!(clean(own), own);
+    }
+}
+
+#[test]
+fn gendered_salutations_are_whole() {
+    for salutation in ["Liebe Bürger:innen", "Sehr geehrte Kolleg*innen", "Liebe Mitarbeiter_innen"] {
+        assert_eq!(clean(&format!("{salutation},\n\n{ASKED}")), ASKED);
+    }
+}
+
+#[test]
+fn mails_of_programs_are_empty() {
+    for mail in [
+        "Die Zustellung an folgende Empfänger ist fehlgeschlagen:\n\npia@post.example\nPostfach voll",
+        "Mail delivery failed: returning message to sender\n\nA message could not be delivered.",
+        "Guten Tag,\n\nvielen Dank für Ihre E-Mail. Ich bin bis Montag im Urlaub und ab Dienstag wieder erreichbar.",
+        "I am out of the office until Monday. For anything urgent call my colleague.",
+        "Automatische Antwort: Brunnen\n\nIch bin auf Reisen.",
+        "Accepted: Site visit\n\nWhen: Monday, 5 October 2026 10:00\nWhere: Town hall",
+        "Your message\n\n   To: Office\n   Subject: Well\n\nwas read on Monday, 5 October 2026 10:00.",
+        "--\nPia Probe\nProbe GmbH",
+    ] {
+        assert_eq!(clean(mail), "", "{mail}");
+    }
+    for mail in [
+        "Danke für Ihre Nachricht. Ich bin im Urlaub und schicke die Karte am Montag.",
+        "Automatische Antworten helfen mir nicht, bitte rufen Sie an.",
+        "Ich bin in dringenden Fällen abwesend gemeldet, was tun?",
+    ] {
+        assert!(!is_automatic(mail), "{mail}");
+    }
+}
