@@ -7,6 +7,7 @@ pub mod guarding;
 #[cfg(target_family = "wasm")]
 pub mod host;
 pub mod injection;
+mod lists;
 pub mod llm;
 pub mod numerals;
 pub mod redact;

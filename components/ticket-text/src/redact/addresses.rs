@@ -5,15 +5,14 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::lists::addresses;
+
 use super::places::{HOUSE, WORD, ends_address, is_elsewhere, tells_of_residence};
 use super::{PiiKind, british, lowercase};
 use crate::extract::streets::ENDS;
 
 /// Months in names of streets.
 const MONTHS: &str = "Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember";
-/// Units after five digits that are not a postcode.
-const AMOUNTS: [&str; 10] =
-    ["Euro", "EUR", "Liter", "Stück", "Kilo", "Meter", "Tonnen", "Einwohner", "Mal", "Uhr"];
 /// Prepositions that begin street names.
 const AT: &str = "Am|Beim|Im|Vorm|Zum|Zur|(?:An|Auf|Bei|Hinter|In|Neben|Über|Unter|Vor|Zu|Zwischen) (?:dem|den|der|die|das)";
 
@@ -65,7 +64,7 @@ pub(super) fn find(text: &str) -> Vec<(Range<usize>, PiiKind)> {
     let addresses = captures.filter_map(|captures| {
         let amount = captures
             .name("town")
-            .is_some_and(|town| AMOUNTS.iter().any(|unit| town.as_str().starts_with(unit)));
+            .is_some_and(|town| addresses::AMOUNTS.iter().any(|unit| town.as_str().starts_with(unit)));
         let elsewhere = captures.name("noun").zip(captures.name("house")).is_some_and(|(noun, house)| {
             let noun = noun.as_str();
             let with_letter = house.as_str().ends_with(|sign: char| sign.is_ascii_alphabetic());

@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::lists::british;
+
 use super::places::WORD;
 
 /// Endings of British street names.
@@ -14,8 +16,6 @@ const STREETS: &str =
 const POSTCODE: &str = "[A-Z]{1,2}[0-9][0-9A-Z]? ?[0-9](?P<inward>[ABD-HJLNP-UW-Z]{2})";
 /// Separator between the parts of an address.
 const JOINT: &str = r",?(?: |[ \t]*\r?\n[ \t]*)";
-/// Endings of other texts that look like a postcode after a word: units of storage, storeys.
-const OTHERS: [&str; 6] = ["GB", "TB", "EG", "UG", "DG", "HZ"];
 
 static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let forms = [
@@ -33,7 +33,7 @@ pub(super) fn find(text: &str) -> impl Iterator<Item = Range<usize>> {
     let places = FORMS.iter().flat_map(|form| form.captures_iter(text));
     places.filter_map(|captures| {
         let other = captures.name("town").is_some()
-            && captures.name("inward").is_some_and(|inward| OTHERS.contains(&inward.as_str()));
+            && captures.name("inward").is_some_and(|inward| british::OTHERS.contains(&inward.as_str()));
         captures.name("place").filter(|_| !other).map(|place| place.range())
     })
 }

@@ -5,151 +5,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::lists::letterhead;
+
 use super::PiiKind;
 use super::{names, nobility};
-
-/// First words of lines that are not names, in lower case.
-const BEGINNINGS: [&str; 66] = [
-    "alte",
-    "alter",
-    "am",
-    "an",
-    "bei",
-    "beste",
-    "bitte",
-    "das",
-    "dear",
-    "defekte",
-    "defekter",
-    "der",
-    "die",
-    "ein",
-    "eine",
-    "es",
-    "falsche",
-    "fehlende",
-    "fehlender",
-    "freundliche",
-    "für",
-    "große",
-    "guten",
-    "hallo",
-    "herzliche",
-    "ich",
-    "ihr",
-    "ihre",
-    "illegale",
-    "illegaler",
-    "im",
-    "in",
-    "kaputte",
-    "kaputter",
-    "kind",
-    "leere",
-    "liebe",
-    "many",
-    "mein",
-    "meine",
-    "mit",
-    "my",
-    "neue",
-    "neuer",
-    "new",
-    "old",
-    "our",
-    "please",
-    "schöne",
-    "sehr",
-    "thank",
-    "the",
-    "unser",
-    "unsere",
-    "verlorene",
-    "viele",
-    "vielen",
-    "volle",
-    "von",
-    "vor",
-    "where",
-    "wilde",
-    "wilder",
-    "wir",
-    "zum",
-    "zur",
-];
-/// Words that are not in names, in lower case.
-const WORDS: [&str; 34] = [
-    "abend",
-    "address",
-    "adresse",
-    "ag",
-    "anschrift",
-    "betreff",
-    "city",
-    "dank",
-    "ev",
-    "gmbh",
-    "grüße",
-    "grüßen",
-    "gruß",
-    "haus",
-    "kg",
-    "kontakt",
-    "lieferung",
-    "mbh",
-    "morgen",
-    "müll",
-    "ort",
-    "pass",
-    "rathaus",
-    "referat",
-    "regards",
-    "stadt",
-    "standort",
-    "tag",
-    "tonne",
-    "treffpunkt",
-    "und",
-    "verein",
-    "wohnort",
-    "wohnung",
-];
-/// Endings of such words: of offices and their matters.
-const ENDINGS: [&str; 33] = [
-    "ablagerung",
-    "amt",
-    "ampel",
-    "anlage",
-    "antrag",
-    "ausweis",
-    "behörde",
-    "büro",
-    "gericht",
-    "heit",
-    "karte",
-    "keit",
-    "kirche",
-    "laterne",
-    "meldung",
-    "ministerium",
-    "müll",
-    "pass",
-    "platz",
-    "schaft",
-    "schein",
-    "schild",
-    "schule",
-    "stadt",
-    "steuer",
-    "stelle",
-    "straße",
-    "tion",
-    "tonne",
-    "ung",
-    "verwaltung",
-    "zentrum",
-    "center",
-];
 
 /// Maximum number of bytes of a line with a name.
 const LONGEST_LINE: usize = 120;
@@ -196,8 +55,10 @@ fn name(line: &str, start: usize) -> Option<Range<usize>> {
     let name = NAME.as_ref()?.captures(short.trim_end_matches('\r'))?.name("name")?;
     let lower = name.as_str().to_lowercase();
     let mut words = lower.split_whitespace();
-    let begins = words.clone().next().is_some_and(|first| BEGINNINGS.contains(&first));
-    let other = words.any(|word| WORDS.contains(&word) || ENDINGS.iter().any(|end| word.ends_with(end)));
+    let begins = words.clone().next().is_some_and(|first| letterhead::BEGINNINGS.contains(&first));
+    let other = words.any(|word| {
+        letterhead::WORDS.contains(&word) || letterhead::ENDINGS.iter().any(|end| word.ends_with(end))
+    });
     (!begins && !other && !names::is_not_name(name.as_str()))
         .then(|| start + name.start()..start + name.end())
 }

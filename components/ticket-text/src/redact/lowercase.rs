@@ -5,127 +5,13 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::lists::lowercase;
+
 use super::places::{HOUSE, is_no_house};
 
 /// Endings of streets only, and those that other words have too.
 const SURE: &str = r"straße|strasse|str\.|str\b|allee|gasse|chaussee";
 const SHARED: &str = "weg|platz|ring|ufer|damm|pfad";
-/// Words that end like a street and are not streets, or not streets with houses.
-const OTHERS: [&str; 60] = [
-    "hinweg",
-    "durchweg",
-    "vorweg",
-    "unterweg",
-    "umweg",
-    "ausweg",
-    "rückweg",
-    "heimweg",
-    "radweg",
-    "gehweg",
-    "fußweg",
-    "fahrradweg",
-    "schulweg",
-    "arbeitsweg",
-    "postweg",
-    "rechtsweg",
-    "dienstweg",
-    "rettungsweg",
-    "parkplatz",
-    "stellplatz",
-    "arbeitsplatz",
-    "spielplatz",
-    "sportplatz",
-    "fußballplatz",
-    "tennisplatz",
-    "bolzplatz",
-    "grillplatz",
-    "sitzplatz",
-    "stehplatz",
-    "schlafplatz",
-    "liegeplatz",
-    "standplatz",
-    "campingplatz",
-    "zeltplatz",
-    "lagerplatz",
-    "abstellplatz",
-    "kitaplatz",
-    "kita-platz",
-    "kindergartenplatz",
-    "krippenplatz",
-    "hortplatz",
-    "betreuungsplatz",
-    "pflegeplatz",
-    "heimplatz",
-    "schulplatz",
-    "studienplatz",
-    "ausbildungsplatz",
-    "praktikumsplatz",
-    "bring",
-    "spring",
-    "string",
-    "hearing",
-    "wearing",
-    "sharing",
-    "caring",
-    "bearing",
-    "clearing",
-    "preparing",
-    "comparing",
-    "referring",
-];
-/// Endings of such words: English verbs, and people.
-const OTHER_ENDINGS: [&str; 8] = ["ering", "iring", "oring", "uring", "äufer", "aeufer", "rufer", "äring"];
-/// Words before "straße" that are not its name.
-const DETERMINERS: [&str; 48] = [
-    "der",
-    "die",
-    "das",
-    "den",
-    "dem",
-    "des",
-    "ein",
-    "eine",
-    "einer",
-    "eines",
-    "meine",
-    "meiner",
-    "unsere",
-    "unserer",
-    "ihre",
-    "ihrer",
-    "seine",
-    "seiner",
-    "eure",
-    "eurer",
-    "diese",
-    "dieser",
-    "jede",
-    "jeder",
-    "welche",
-    "welcher",
-    "ganze",
-    "ganzen",
-    "gesamte",
-    "gesamten",
-    "gleiche",
-    "gleichen",
-    "selben",
-    "nächste",
-    "nächsten",
-    "beiden",
-    "zur",
-    "und",
-    "oder",
-    "auf",
-    "von",
-    "per",
-    "anderer",
-    "freier",
-    "erster",
-    "zweiter",
-    "letzter",
-    "unser",
-];
 
 static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let word = "[a-zäöüß][a-zäöüß-]";
@@ -145,9 +31,11 @@ pub(super) fn find(text: &str) -> impl Iterator<Item = Range<usize>> {
     streets.filter_map(|captures| {
         let is_other = captures.name("street").is_some_and(|street| {
             let street = street.as_str();
-            OTHERS.contains(&street) || OTHER_ENDINGS.iter().any(|end| street.ends_with(end))
+            lowercase::OTHERS.contains(&street)
+                || lowercase::OTHER_ENDINGS.iter().any(|end| street.ends_with(end))
         });
-        let unnamed = captures.name("name").is_some_and(|name| DETERMINERS.contains(&name.as_str()));
+        let unnamed =
+            captures.name("name").is_some_and(|name| lowercase::DETERMINERS.contains(&name.as_str()));
         let none = is_no_house(text.get(captures.name("house")?.start()..)?);
         captures.get(0).filter(|_| !is_other && !unnamed && !none).map(|street| street.range())
     })

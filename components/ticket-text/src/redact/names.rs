@@ -6,6 +6,8 @@ use std::sync::LazyLock;
 use bulkhead_text::clean;
 use regex::Regex;
 
+use crate::lists::names;
+
 use super::{PiiKind, nobility};
 
 /// One part of a name.
@@ -18,50 +20,13 @@ pub(super) const DEGREES: &str = r"(?:(?:Dr|Prof|Ing|Dipl|med|jur|rer|nat|h|c)\.
 
 /// Possessives before the name of a signer.
 const WHOSE: &str = "(?i:ihre?|eure?|euer|deine?)";
-/// Closing phrases that are also courts in the middle of a line.
-const COURTS: [&str; 2] = ["LG", "VG"];
-/// Parts of closing phrases that greet rather than thank.
-const GREETINGS: [&str; 6] = ["grüß", "grüss", "gruß", "gruess", "regards", "mfg"];
-
-/// Words that are not names: general addressees, titles, and other words after a sign-off.
-const NOT_NAMES: [&str; 27] = [
-    "Damen",
-    "Dame",
-    "Herren",
-    "Herrn",
-    "Herr",
-    "Frau",
-    "Mr",
-    "Mrs",
-    "Ms",
-    "Miss",
-    "Team",
-    "Amt",
-    "Stadt",
-    "Support",
-    "Service",
-    "Leute",
-    "Sir",
-    "Sirs",
-    "Madam",
-    "All",
-    "Ladies",
-    "Gentlemen",
-    "There",
-    "Ihr",
-    "Sie",
-    "Danke",
-    "Citizen",
-];
-/// Beginnings of such words.
-const NOT_NAME_STARTS: [&str; 6] = ["Kolleg", "Mitarbeit", "Bürgera", "Bürgerb", "Every", "Staats"];
 
 static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let mut closings = clean::closings().to_vec();
     closings.sort_by_key(|words| std::cmp::Reverse(words.len()));
     let is_greeting = |words: &&&str| {
         let lower = words.to_lowercase();
-        !COURTS.contains(*words) && GREETINGS.iter().any(|part| lower.contains(part))
+        !names::COURTS.contains(*words) && names::GREETINGS.iter().any(|part| lower.contains(part))
     };
     let greetings = closings.iter().filter(is_greeting).copied().collect::<Vec<_>>().join("|");
     let closings = closings.join("|");
@@ -120,5 +85,7 @@ pub(super) fn find(text: &str) -> Vec<(Range<usize>, PiiKind)> {
 /// Returns whether a word of `name` cannot be in a person's name.
 pub(super) fn is_not_name(name: &str) -> bool {
     let mut words = name.split_whitespace();
-    words.any(|word| NOT_NAMES.contains(&word) || NOT_NAME_STARTS.iter().any(|start| word.starts_with(start)))
+    words.any(|word| {
+        names::NOT_NAMES.contains(&word) || names::NOT_NAME_STARTS.iter().any(|start| word.starts_with(start))
+    })
 }

@@ -1,5 +1,7 @@
 //! Particles of names, and the words after them that are not part of a name.
 
+use crate::lists::nobility;
+
 /// The continuation of a name: "Graf von Schönburg", "van der Berg". Only one word after each particle: more may
 /// belong to the sentence.
 pub(super) const REST: &str = "(?:\
@@ -10,80 +12,6 @@ pub(super) const REST: &str = "(?:\
     \u{20}[A-ZÀ-ÖØ-Þ][A-Za-zÀ-ÖØ-öø-ÿĀ-ž'’-]+\
     ){0,2}";
 
-/// Particles that continue a name.
-const PARTICLES: [&str; 5] = ["von", "zu", "zum", "zur", "vom"];
-/// Articles after them.
-const ARTICLES: [&str; 3] = ["der", "den", "dem"];
-/// Words after such a particle in ordinary sentences, in lower case.
-const WORDS: [&str; 39] = [
-    "ihnen",
-    "ihr",
-    "ihre",
-    "ihrem",
-    "ihren",
-    "ihrer",
-    "sie",
-    "januar",
-    "februar",
-    "märz",
-    "april",
-    "mai",
-    "juni",
-    "juli",
-    "august",
-    "september",
-    "oktober",
-    "november",
-    "dezember",
-    "mittwoch",
-    "thema",
-    "frage",
-    "fragen",
-    "sache",
-    "zeit",
-    "haus",
-    "hause",
-    "hand",
-    "beispiel",
-    "kenntnis",
-    "info",
-    "anfrage",
-    "stadt",
-    "gemeinde",
-    "firma",
-    "familie",
-    "rathaus",
-    "kita",
-    "schule",
-];
-/// Endings of such words.
-const ENDINGS: [&str; 22] = [
-    "amt",
-    "büro",
-    "stelle",
-    "behörde",
-    "verwaltung",
-    "abteilung",
-    "antrag",
-    "bescheid",
-    "ausweis",
-    "termin",
-    "geld",
-    "tag",
-    "rechnung",
-    "meldung",
-    "gericht",
-    "schein",
-    "ministerium",
-    "nummer",
-    "schreiben",
-    "service",
-    "zentrum",
-    "pass",
-];
-/// Endings of abstract nouns after a particle with an article: "zur Klärung".
-const ABSTRACT: [&str; 5] = ["ung", "heit", "keit", "tion", "schaft"];
-
 /// Returns `name` without words of the sentence: "Petra Vogel" of "Petra Vogel vom Wohnungsamt".
 pub(super) fn own(name: &str) -> &str {
     let mut end = 0;
@@ -92,9 +20,9 @@ pub(super) fn own(name: &str) -> &str {
     for word in name.split_inclusive(char::is_whitespace) {
         at += word.len();
         let word = word.trim_end();
-        if PARTICLES.contains(&word) {
+        if nobility::PARTICLES.contains(&word) {
             particle = Some(word);
-        } else if !(particle.is_some() && ARTICLES.contains(&word)) {
+        } else if !(particle.is_some() && nobility::ARTICLES.contains(&word)) {
             // A name may begin with a particle, whatever follows.
             if end > 0 && particle.is_some_and(|particle| is_other(particle, word)) {
                 break;
@@ -110,5 +38,7 @@ fn is_other(particle: &str, word: &str) -> bool {
     let word = word.to_lowercase();
     let ends = |endings: &[&str]| endings.iter().any(|end| word.ends_with(end));
     let with_article = matches!(particle, "zum" | "zur" | "vom");
-    WORDS.contains(&word.as_str()) || ends(&ENDINGS) || (with_article && ends(&ABSTRACT))
+    nobility::WORDS.contains(&word.as_str())
+        || ends(nobility::ENDINGS)
+        || (with_article && ends(nobility::ABSTRACT))
 }

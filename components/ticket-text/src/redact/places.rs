@@ -1,122 +1,15 @@
 //! Forms of streets and houses, and the nouns after "Am" and "Im" that are not streets despite a number.
 
+use crate::lists::places;
+
 /// A capitalised word, as in names of streets and towns.
 pub(super) const WORD: &str = "[A-ZÀ-ÖØ-Þ][A-Za-zÀ-ÖØ-öø-ÿ'’-]*";
 /// A house number.
 pub(super) const HOUSE: &str = r"[0-9]{1,4}(?: ?[a-zA-Z])?\b(?: ?[-/] ?[0-9]{1,4}\b)?";
-/// Nouns that are not streets, in lower case.
-const WORDS: [&str; 69] = [
-    "absatz",
-    "abschnitt",
-    "alter",
-    "anhang",
-    "anlage",
-    "april",
-    "artikel",
-    "aufgang",
-    "august",
-    "bahnsteig",
-    "beispiel",
-    "block",
-    "brief",
-    "dezember",
-    "durchschnitt",
-    "eingang",
-    "ende",
-    "ergebnis",
-    "etage",
-    "fall",
-    "februar",
-    "feld",
-    "flur",
-    "frühjahr",
-    "frühling",
-    "gebäude",
-    "gleis",
-    "glück",
-    "halle",
-    "haus",
-    "herbst",
-    "internet",
-    "januar",
-    "juli",
-    "juni",
-    "kapitel",
-    "kasse",
-    "mai",
-    "märz",
-    "mittel",
-    "november",
-    "nr",
-    "oktober",
-    "punkt",
-    "quartal",
-    "rahmen",
-    "rechnung",
-    "regel",
-    "schluss",
-    "schnitt",
-    "seite",
-    "seiten",
-    "september",
-    "sommer",
-    "spalte",
-    "station",
-    "stock",
-    "stufe",
-    "tabelle",
-    "teil",
-    "telefon",
-    "thema",
-    "umkreis",
-    "verlauf",
-    "version",
-    "winter",
-    "zeile",
-    "zeit",
-    "zone",
-];
-/// Endings of such nouns: "Dienstag", "Sitzungssaal".
-const ENDINGS: [&str; 26] = [
-    "abend",
-    "antrag",
-    "bescheid",
-    "betrag",
-    "bezirk",
-    "büro",
-    "bus",
-    "formular",
-    "geschoss",
-    "gruppe",
-    "jahr",
-    "klasse",
-    "linie",
-    "mittwoch",
-    "monat",
-    "nummer",
-    "preis",
-    "raum",
-    "saal",
-    "schalter",
-    "stockwerk",
-    "tag",
-    "termin",
-    "woche",
-    "wochenende",
-    "zimmer",
-];
-/// Beginnings of units after a number that follows such a noun, in lower case.
-const COUNTED: [&str; 17] = [
-    "cent", "eur", "euro", "jahr", "kinder", "meter", "minute", "monat", "person", "prozent", "stunde",
-    "stück", "tag", "uhr", "woche", "%", "€",
-];
 
 /// Number of letters of the longest of them.
 const LONGEST_COUNTED: usize = 7;
 
-/// Beginnings of words for a residence or a location.
-const RESIDENCE: [&str; 9] =
-    ["wohn", "adresse", "anschrift", "gemeldet", "gezogen", "ziehe", "umzug", "straße", "lebe"];
 /// Number of characters searched for them before an address.
 const REACH: usize = 40;
 /// Number of digits of a postcode.
@@ -126,7 +19,8 @@ const POSTCODE: usize = 5;
 /// them.
 pub(super) fn is_elsewhere(noun: &str, text: &str) -> bool {
     let noun = noun.to_lowercase();
-    let known = WORDS.contains(&noun.as_str()) || ENDINGS.iter().any(|end| noun.ends_with(end));
+    let known =
+        places::WORDS.contains(&noun.as_str()) || places::ENDINGS.iter().any(|end| noun.ends_with(end));
     known || is_no_house(text)
 }
 
@@ -144,7 +38,7 @@ pub(super) fn ends_address(behind: &str) -> bool {
 pub(super) fn tells_of_residence(before: &str) -> bool {
     let start = before.char_indices().rev().take(REACH).last().map_or(before.len(), |(at, _)| at);
     let near = before.get(start..).unwrap_or_default().to_lowercase();
-    RESIDENCE.iter().any(|word| near.contains(word))
+    places::RESIDENCE.iter().any(|word| near.contains(word))
 }
 
 /// Returns whether the number that `text` begins with is a year, or continues as a house number cannot: "3,50",
@@ -159,5 +53,5 @@ pub(super) fn is_no_house(text: &str) -> bool {
     is_none
         || is_year
         || fraction.is_some_and(|rest| rest.starts_with(|sign: char| sign.is_ascii_digit()))
-        || COUNTED.iter().any(|counted| unit.starts_with(counted))
+        || places::COUNTED.iter().any(|counted| unit.starts_with(counted))
 }
