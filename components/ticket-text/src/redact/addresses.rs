@@ -7,7 +7,7 @@ use regex::Regex;
 
 use crate::lists::addresses;
 
-use super::places::{HOUSE, WORD, ends_address, is_elsewhere, tells_of_residence};
+use super::places::{HOUSE, WORD, ends_address, is_counted, is_elsewhere, tells_of_residence};
 use super::{PiiKind, british, lowercase};
 use crate::extract::streets::ENDS;
 
@@ -20,6 +20,7 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let house = HOUSE;
     let ends = format!(r"(?i:{}|str\.|str\b)", ENDS.join("|"));
     let ending = r"[A-ZÀ-ÖØ-Þ][A-Za-zÀ-ÖØ-öø-ÿ-]*(?i:straße|strasse|platz|allee|ufer|weg)";
+    let (before, first) = (addresses::BEFORE_TOWNS.join("|"), addresses::FIRST.join("|"));
     let alone = "[Ss]traße|[Ss]trasse|Platz|Allee|Ufer";
     let at = |prepositions: &str| {
         format!(
@@ -28,10 +29,16 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     };
     let forms = [
         // "Birkenweg 14 a", "Berliner Straße 3-5", "Karl-Marx-Str. 7"
-        format!(r"\b[A-ZÀ-ÖØ-Þ][A-Za-zÀ-ÖØ-öø-ÿ-]*{ends} ?{house}"),
-        format!(r"\b{WORD} {ends} ?{house}"),
-        // "80331 München", "D-10115 Berlin"
-        format!(r"\b(?:D[- ])?[0-9]{{5}} (?P<town>{WORD}(?: (?:am|an der|im|ob der) {WORD})?)"),
+        format!(r"\b[A-ZÀ-ÖØ-Þ][A-Za-zÀ-ÖØ-öø-ÿ-]*{ends} ?(?P<number>{house})"),
+        format!(r"\b{WORD} {ends} ?(?P<number>{house})"),
+        // "80331 München", "D-10115 Berlin", "36251 Bad Hersfeld"
+        format!(
+            r"\b(?:D[- ])?[0-9]{{5}} (?P<town>(?:(?:{before}) )?{WORD}(?: (?:am|an der|im|ob der) {WORD})?)"
+        ),
+        // "Mühlgrund 5, 80331 München": a street with any ending
+        format!(r"(?P<street>{WORD}(?: {WORD})? {house}),? (?:D[- ])?[0-9]{{5}} (?P<town>{WORD})"),
+        // "12 rue de la Gare", "5, via Roma"
+        format!(r"\b[0-9]{{1,4}}[a-z]?,? (?i:{first}) (?:(?:de|du|des|della|del|di|la|le|les) )*{WORD}"),
         // "Am Anger 5" on the line above
         format!(
             r"(?m)^[ \t]*(?P<street>{WORD}(?: [A-Za-zÀ-ÖØ-öø-ÿ'’.-]+){{0,3}} {house})[ \t]*,?[ \t]*\r?\n[ \t]*(?:D[- ])?[0-9]{{5}} (?P<town>{WORD})"
@@ -80,8 +87,12 @@ pub(super) fn find(text: &str) -> Vec<(Range<usize>, PiiKind)> {
             // "Im Birkenweg 14" is the same address as "Birkenweg 14", which another form finds.
             ends_street(noun) || is_elsewhere(noun, text.get(house.start()..).unwrap_or_default())
         });
+        // "auf dem Marktplatz 9,80 Euro"
+        let counted = captures
+            .name("number")
+            .is_some_and(|number| is_counted(text.get(number.start()..).unwrap_or_default()));
         let place = captures.name("street").or_else(|| captures.get(0));
-        place.filter(|_| !amount && !elsewhere).map(|place| (place.range(), PiiKind::Address))
+        place.filter(|_| !amount && !elsewhere && !counted).map(|place| (place.range(), PiiKind::Address))
     });
     let others = lowercase::find(text).chain(british::find(text)).map(|place| (place, PiiKind::Address));
     addresses.chain(others).collect()

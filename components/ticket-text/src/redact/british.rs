@@ -21,6 +21,8 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let forms = [
         // "12 High Street"
         format!(r"\b(?P<place>[0-9]{{1,4}}[a-zA-Z]? {WORD}(?: {WORD})? (?:{STREETS}))\b"),
+        // "12 high street"
+        format!(r"\b(?P<place>[0-9]{{1,4}}[a-z]? [a-z]+(?: [a-z]+)? (?:{}))\b", british::LOWER.join("|")),
         // "London NW1 6XE", "Newcastle upon Tyne, NE1 4ST"
         format!(r"\b(?P<place>(?P<town>{WORD})(?: (?:(?:upon|on|in|under|le) )?{WORD})?{JOINT}{POSTCODE})\b"),
         // "12 High Street, NW1 6XE", "postcode: NW1 6XE"

@@ -3,7 +3,9 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Captures, Regex};
+
+use crate::lists::documents;
 
 /// Checks a match of a form.
 type Check = fn(&str) -> bool;
@@ -21,7 +23,7 @@ static FORMS: LazyLock<Vec<(Regex, Check)>> = LazyLock::new(|| {
     // perhaps a check digit and the D of the machine-readable zone.
     let letter = "CFGHJKLMNPRTVWXYZ";
     let serial = format!("[0-9{letter}]");
-    let forms: [(String, Check); 7] = [
+    let forms: [(String, Check); 10] = [
         (format!(r"\b[{letter}]{serial}{{8}}[0-9]?D?\b"), |serial| digits(serial) > 0),
         (format!(r"(?i)\b[{letter}]{serial}{{8}}[0-9]?D?\b"), |serial| digits(serial) > 2),
         (
@@ -38,6 +40,12 @@ static FORMS: LazyLock<Vec<(Regex, Check)>> = LazyLock::new(|| {
         (r"\b[0-9]{2}[ /-]?[0-9]{2}(?:[ .-]?[0-9]{2}){2}[ /-]?[A-Za-z][ /-]?[0-9]{3}\b".to_owned(), any),
         // "A123456789", health insurance (§ 290 SGB V).
         (r"\b(?:[A-Za-z][0-9]{9}|[A-Z][ -]?[0-9]{3}[ -]?[0-9]{3}[ -]?[0-9]{3})\b".to_owned(), any),
+        // "QQ 12 34 56 C", British national insurance.
+        (r"(?i)\b[a-z]{2} ?[0-9]{2} ?[0-9]{2} ?[0-9]{2} ?[a-d]\b".to_owned(), any),
+        // Number of a vehicle (ISO 3779), which has no I, O and Q.
+        (r"(?i)\b[a-hj-npr-z0-9]{13}[0-9]{4}\b".to_owned(), |vehicle| letters(vehicle) > 2),
+        // "3C-22-FB-0D-11-9A", address of a network card.
+        (r"(?i)\b[0-9a-f]{2}(?:(?::[0-9a-f]{2}){5}|(?:-[0-9a-f]{2}){5})\b".to_owned(), any),
     ];
     forms
         .into_iter()
@@ -65,10 +73,35 @@ static ANNOUNCED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     ))
     .ok()
 });
+/// Minimum number of characters of a secret: the digits on the back of a card.
+const LEAST_SECRET: usize = 3;
 /// Minimum number of digits of an announced number.
 const LEAST_DIGITS: usize = 4;
 /// Number of letters and digits of a serial number with its suffix.
 const SERIAL: std::ops::RangeInclusive<usize> = 9..=11;
+
+/// A secret after its name: "Passwort ist ...", "PIN: ...". One has a digit or a sign inside, so that "das Passwort
+/// habe ich vergessen" has no secret.
+static SECRET: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let (names, between) = (documents::SECRETS.join("|"), documents::BETWEEN.join("|"));
+    Regex::new(&format!(
+        r#"(?i)\b[a-z-]*(?:{names})(?:[:=/ ]|\b(?:{between})\b){{1,8}}["'(]?(?P<secret>[^\s"']*[0-9!#$%&*+_~?][^\s"']*)"#
+    ))
+    .ok()
+});
+/// A bank's code (ISO 9362) after its name, and a plate of any length.
+static CODE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let (codes, plates) = (documents::BANK_CODES.join("|"), documents::PLATES.join("|"));
+    Regex::new(&format!(
+        r"\b(?:(?i:{codes})[: ]{{1,3}}(?P<code>[A-Za-z]{{6}}[A-Za-z0-9]{{2}}(?:[A-Za-z0-9]{{3}})?)\b|(?i:{plates})[: ]{{1,3}}(?P<plate>[A-ZÄÖÜ]{{1,3}}[- ][A-Z]{{1,2}}[ -]?[0-9]{{1,4}}[EH]?)\b)"
+    ))
+    .ok()
+});
+/// The path of a link, after its host.
+static PATH: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?i)\b(?:https?://|www\.)[^\s/]+/(?P<path>[^\s?#]+)").ok());
+/// Minimum number of characters of a part of a path that grants access.
+const SHORTEST_KEY: usize = 12;
 
 pub(super) fn find(text: &str) -> Vec<Range<usize>> {
     let forms =
@@ -82,7 +115,40 @@ pub(super) fn find(text: &str) -> Vec<Range<usize>> {
     found.extend(
         numbers.filter(|number| digits(number.as_str()) >= LEAST_DIGITS).map(|number| number.range()),
     );
+    let captured =
+        |form: &'static LazyLock<Option<Regex>>| form.iter().flat_map(|form| form.captures_iter(text));
+    found.extend(captured(&SECRET).filter_map(|captures| secret(text, captures.name("secret")?.range())));
+    let code = |captures: Captures<'_>| {
+        captures.name("code").or_else(|| captures.name("plate")).map(|code| code.range())
+    };
+    found.extend(captured(&CODE).filter_map(code));
+    for path in captured(&PATH).filter_map(|captures| captures.name("path")) {
+        let mut start = path.start();
+        for part in path.as_str().split_inclusive('/') {
+            let key = part.trim_end_matches(['/', '.', ',', ')']);
+            if is_key(key) {
+                found.push(start..start + key.len());
+            }
+            start += part.len();
+        }
+    }
     found
+}
+
+/// Returns the secret at `range` without the punctuation of its sentence.
+fn secret(text: &str, range: Range<usize>) -> Option<Range<usize>> {
+    let secret = text.get(range.clone())?.trim_end_matches(['.', ',', ';', ':', '?', '!', ')']);
+    let has_sign = secret.contains(|sign: char| !sign.is_alphabetic() && sign != '-');
+    (has_sign && secret.len() >= LEAST_SECRET).then_some(range.start..range.start + secret.len())
+}
+
+/// Returns whether a part of a link's path is random rather than words: letters of both cases, and digits.
+fn is_key(part: &str) -> bool {
+    let has = |kind: fn(&u8) -> bool| part.bytes().any(|sign| kind(&sign));
+    part.len() >= SHORTEST_KEY
+        && has(u8::is_ascii_digit)
+        && (has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) || digits(part) * 4 > part.len())
+        && !part.contains('.')
 }
 
 /// Returns the numbers that begin soon after byte `start`, on the same line.

@@ -11,6 +11,7 @@ use time::Date;
 use super::{PiiKind, documents};
 use crate::extract::birth::is_birth;
 use crate::extract::{self, Kind, date, plate};
+use crate::lists::numbers;
 
 /// Any account number by its form.
 static IBAN: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -33,8 +34,9 @@ pub(super) fn find(text: &str) -> Vec<(Range<usize>, PiiKind)> {
     found.extend(plate::all(text).into_iter().map(|range| (range, PiiKind::Plate)));
     let dates: Vec<Range<usize>> = dates(text).collect();
     let numbers = NUMBER.iter().flat_map(|form| form.find_iter(text)).map(|number| number.range());
+    let numbers = numbers.flat_map(|number| undated(text, number, &dates));
     let numbers =
-        numbers.flat_map(|number| undated(text, number, &dates)).map(|number| with_marks(text, &number));
+        numbers.filter(|number| !is_of_thing(text, number.start)).map(|number| with_marks(text, &number));
     let is_date =
         |number: &Range<usize>| dates.iter().any(|date| date.start <= number.start && number.end <= date.end);
     let announced = documents::find(text).into_iter().filter(|number| !is_date(number));
@@ -64,11 +66,27 @@ fn extracted(text: &str) -> Vec<(Range<usize>, PiiKind)> {
             Kind::TicketNumber => PiiKind::Ticket,
             Kind::FileNumber => PiiKind::File,
             Kind::LicencePlate => PiiKind::Plate,
+            Kind::Phone if is_of_thing(text, found.range.start) => return None,
             Kind::Phone => PiiKind::Phone,
         };
         Some((found.range, kind))
     });
     found.collect()
+}
+
+/// Returns whether a word before byte `at` says that the number there is that of a thing: "ISBN", "Version",
+/// "Ersatzteil Nr.".
+fn is_of_thing(text: &str, at: usize) -> bool {
+    let before = text.get(..at).unwrap_or_default();
+    let mut words = before
+        .rsplit(|sign: char| sign.is_whitespace() || ":.#-".contains(sign))
+        .filter(|word| !word.is_empty());
+    let last = words.next().unwrap_or_default().to_lowercase();
+    let word = match numbers::NUMBER.contains(&last.as_str()) {
+        true => words.next().unwrap_or_default().to_lowercase(),
+        false => last,
+    };
+    numbers::THINGS.iter().any(|thing| word.starts_with(thing) || word.ends_with(thing))
 }
 
 /// Returns the parts of `number` between `dates` that are long enough to be numbers.

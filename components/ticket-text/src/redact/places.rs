@@ -48,10 +48,23 @@ pub(super) fn is_no_house(text: &str) -> bool {
     let number = text.get(..text.len() - behind.len()).unwrap_or_default();
     let is_none = number.starts_with('0');
     let is_year = number.len() == 4 && (number.starts_with("19") || number.starts_with("20"));
-    let unit = behind.trim_start().chars().take(LONGEST_COUNTED).collect::<String>().to_lowercase();
     let fraction = behind.strip_prefix(['.', ',', ':']);
     is_none
         || is_year
         || fraction.is_some_and(|rest| rest.starts_with(|sign: char| sign.is_ascii_digit()))
-        || places::COUNTED.iter().any(|counted| unit.starts_with(counted))
+        || is_unit(behind)
+}
+
+/// Returns whether the number that `text` begins with is an amount: "9,80", "5 Euro". A postcode may follow the comma
+/// of a house number at once.
+pub(super) fn is_counted(text: &str) -> bool {
+    let behind = text.trim_start_matches(|sign: char| sign.is_ascii_digit());
+    let fraction = behind.strip_prefix([',', '.', ':']).unwrap_or_default();
+    let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
+    (1..POSTCODE).contains(&digits) || is_unit(behind)
+}
+
+fn is_unit(behind: &str) -> bool {
+    let unit = behind.trim_start().chars().take(LONGEST_COUNTED).collect::<String>().to_lowercase();
+    places::COUNTED.iter().any(|counted| unit.starts_with(counted))
 }
