@@ -1,8 +1,9 @@
 //! Replaces personal data in a text by tokens, and restores it in replies.
 //!
 //! Each value becomes a token such as `[EMAIL_1]`; equal values have equal tokens. Text that already looks like a
-//! token is replaced, too, so that no one can insert another person's value. Words count as names only in certain
-//! positions: after a salutation, a title, a sign-off, "my name is" or "I am", and above an address.
+//! token is replaced, too, so that no one can insert another person's value. Words count as names after a salutation, a
+//! title, a sign-off, "my name is" and the like, after words for people ("my neighbour"), above an address, and where
+//! several capitalised words in a row are no other words.
 
 mod addresses;
 mod british;
@@ -13,6 +14,7 @@ mod lowercase;
 mod names;
 mod nobility;
 mod numbers;
+mod people;
 mod places;
 mod spans;
 #[cfg(test)]
@@ -133,12 +135,12 @@ pub fn redact_part(text: &str, letter: &str) -> Redacted {
     let addresses = addresses::find(text);
     let letterheads = letterhead::find(text, &addresses);
     let emails = emails::find(text).map(|range| (range, PiiKind::Email)).collect();
-    let found = [numbers::find(text), emails, addresses, letterheads, names::find(text)];
+    let found = [numbers::find(text), emails, addresses, letterheads, names::find(text), people::find(text)];
     for (range, kind) in found.into_iter().flatten() {
         spans.add(range, kind);
     }
     let letterheads = letterhead::find(letter, &addresses::find(letter));
-    let known = names::find(letter).into_iter().chain(letterheads);
+    let known = names::find(letter).into_iter().chain(people::find(letter)).chain(letterheads);
     let known: Vec<&str> = known.filter_map(|(range, _)| letter.get(range)).collect();
     spans.repeat(text, &known);
     written(text, &spans)

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::{Captures, Regex};
+use regex::Regex;
 
 use crate::lists::documents;
 
@@ -89,11 +89,11 @@ static SECRET: LazyLock<Option<Regex>> = LazyLock::new(|| {
     ))
     .ok()
 });
-/// A bank's code (ISO 9362) after its name, and a plate of any length.
-static CODE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let (codes, plates) = (documents::BANK_CODES.join("|"), documents::PLATES.join("|"));
+/// A bank's code (ISO 9362) after its name.
+static BANK: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let names = documents::BANK_CODES.join("|");
     Regex::new(&format!(
-        r"\b(?:(?i:{codes})[: ]{{1,3}}(?P<code>[A-Za-z]{{6}}[A-Za-z0-9]{{2}}(?:[A-Za-z0-9]{{3}})?)\b|(?i:{plates})[: ]{{1,3}}(?P<plate>[A-ZÄÖÜ]{{1,3}}[- ][A-Z]{{1,2}}[ -]?[0-9]{{1,4}}[EH]?)\b)"
+        r"(?i-u)\b(?:{names})[: ]{{1,3}}(?P<code>[a-z]{{6}}[a-z0-9]{{2}}(?:[a-z0-9]{{3}})?)\b"
     ))
     .ok()
 });
@@ -118,10 +118,7 @@ pub(super) fn find(text: &str) -> Vec<Range<usize>> {
     let captured =
         |form: &'static LazyLock<Option<Regex>>| form.iter().flat_map(|form| form.captures_iter(text));
     found.extend(captured(&SECRET).filter_map(|captures| secret(text, captures.name("secret")?.range())));
-    let code = |captures: Captures<'_>| {
-        captures.name("code").or_else(|| captures.name("plate")).map(|code| code.range())
-    };
-    found.extend(captured(&CODE).filter_map(code));
+    found.extend(captured(&BANK).filter_map(|captures| Some(captures.name("code")?.range())));
     for path in captured(&PATH).filter_map(|captures| captures.name("path")) {
         let mut start = path.start();
         for part in path.as_str().split_inclusive('/') {

@@ -24,6 +24,14 @@ static NUMBER: LazyLock<Option<Regex>> =
 static QUERY: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)\b(?:https?://|www\.)[^\s?#]+[?#](?P<query>\S*=\S*[a-z0-9=/_%-])").ok()
 });
+/// A plate after its name, also one that is longer than real ones.
+static PLATE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let names = numbers::PLATES.join("|");
+    Regex::new(&format!(
+        r"\b(?i:{names})[: ]{{1,3}}(?P<plate>[A-ZÄÖÜ]{{1,3}}[- ][A-Z]{{1,2}}[ -]?[0-9]{{1,4}}[EH]?)\b"
+    ))
+    .ok()
+});
 /// Maximum number of letters adjacent to a number that belong to it rather than being a word.
 const LONGEST_MARK: usize = 3;
 
@@ -32,6 +40,8 @@ pub(super) fn find(text: &str) -> Vec<(Range<usize>, PiiKind)> {
     let accounts = IBAN.iter().flat_map(|form| form.find_iter(text));
     found.extend(accounts.map(|account| (account.range(), PiiKind::Iban)));
     found.extend(plate::all(text).into_iter().map(|range| (range, PiiKind::Plate)));
+    let plates = PLATE.iter().flat_map(|form| form.captures_iter(text));
+    found.extend(plates.filter_map(|captures| Some((captures.name("plate")?.range(), PiiKind::Plate))));
     let dates: Vec<Range<usize>> = dates(text).collect();
     let numbers = NUMBER.iter().flat_map(|form| form.find_iter(text)).map(|number| number.range());
     let numbers = numbers.flat_map(|number| undated(text, number, &dates));

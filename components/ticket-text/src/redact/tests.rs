@@ -167,6 +167,38 @@ fn document_and_insurance_numbers_are_redacted() {
 }
 
 #[test]
+fn secrets_and_codes_are_redacted() {
+    for (text, kept) in [
+        ("Mein Passwort lautet Birne_9.", "Mein Passwort lautet [NUMBER_1]."),
+        ("Login rosa, Kennwort: k9!abc, danke", "Login rosa, Kennwort: [NUMBER_1], danke"),
+        ("my PIN is 4711", "my PIN is [NUMBER_1]"),
+        ("BIC ABCDDEFFXXX", "BIC [NUMBER_1]"),
+        ("Fahrgestell ZZZAB12C3D4567890 gestohlen", "Fahrgestell [NUMBER_1] gestohlen"),
+        ("mein Router 3c:22:fb:0d:11:9a", "mein Router [NUMBER_1]"),
+        ("my NI number is QQ 12 34 56 C", "my NI number is [NUMBER_1]"),
+        ("Kennzeichen ABC-DE 1234", "Kennzeichen [PLATE_1]"),
+        (
+            "siehe https://ablage.example/f/aB3dE5gH7jK9/bild",
+            "siehe https://ablage.example/f/[NUMBER_1]/bild",
+        ),
+        ("Mühlgrund 5, 36251 Bad Hersfeld", "[ADDRESS_1], [ADDRESS_2]"),
+        ("at 7 park road", "at [ADDRESS_1]"),
+        ("chez moi, 12 rue de la Gare", "chez moi, [ADDRESS_1]"),
+    ] {
+        assert_eq!(redact(text).text(), kept, "{text}");
+    }
+    for text in [
+        "Das Passwort habe ich vergessen, der Schlüssel passt nicht.",
+        "ISBN 978-3-12-345678-0 und Version 2.14.3056 fehlen.",
+        "Ersatzteil Nr. 0815 4711 33 ist bestellt.",
+        "Auf dem Marktplatz 4,50 Euro, am Wochenmarkt 3 Euro.",
+        "siehe https://stadt.example/leistungen/wohngeld-antrag-2026",
+    ] {
+        assert_eq!(redact(text).text(), text);
+    }
+}
+
+#[test]
 fn plates_are_kept_back_in_all_spellings() {
     for plate in [
         "M-AB 1234",

@@ -65,3 +65,45 @@ fn names_after_inline_greetings_are_redacted() {
         assert_eq!(redact(text).text(), text);
     }
 }
+
+#[test]
+fn names_in_running_text_are_redacted() {
+    for (text, kept) in [
+        ("Meine Tante Rosa Kirsch ist umgezogen.", "Meine Tante [NAME_1] ist umgezogen."),
+        ("Mein Mitmieter, Jonas Feld, zieht aus.", "Mein Mitmieter, [NAME_1], zieht aus."),
+        ("Kontoinhaberin ist Lea Kern.", "Kontoinhaberin ist [NAME_1]."),
+        ("die Unterlagen meines Vaters Otto Kern", "die Unterlagen meines Vaters [NAME_1]"),
+        ("Unser Vormieter hieß Pohl.", "Unser Vormieter hieß [NAME_1]."),
+        ("die Hausverwalterin Pohl war da", "die Hausverwalterin [NAME_1] war da"),
+        ("ein Mann namens Pohl", "ein Mann namens [NAME_1]"),
+        ("Es geht um das Konto von Amira Haddad: leer", "Es geht um das Konto von [NAME_1]: leer"),
+        ("Gestern hat Milan Horák die Tür geöffnet.", "Gestern hat [NAME_1] die Tür geöffnet."),
+        ("Ist Nguyễn Thị Lan noch gemeldet?", "Ist [NAME_1] noch gemeldet?"),
+        ("die Rechnung für Omar el Fassi und Ida K. Lund", "die Rechnung für [NAME_1] und [NAME_2]"),
+        ("Es hat Олена Коваль unterschrieben.", "Es hat [NAME_1] unterschrieben."),
+        (
+            "Rufen Sie meine Nichte an (Ronja, 0171 2345678).",
+            "Rufen Sie meine Nichte an ([NAME_1], [PHONE_1]).",
+        ),
+        (
+            "My neighbour Ciara told me, and Finn O'Dea saw it.",
+            "My neighbour [NAME_1] told me, and [NAME_2] saw it.",
+        ),
+        ("meine oma frieda lenz braucht hilfe", "meine oma [NAME_1] braucht hilfe"),
+        ("wo ist der pass? lg rosa", "wo ist der pass? lg [NAME_1]"),
+    ] {
+        assert_eq!(redact(text).text(), kept, "{text}");
+    }
+    for text in [
+        "Die Stadt Musterhausen hat den Antrag Wohngeld abgelehnt.",
+        "Der Halter ist Student und mein Vermieter will Geld.",
+        "Kaputte Laterne vor der Grundschule, Neue Straße gesperrt.",
+        "Am Sendlinger Park liegt Laub von Bäumen.",
+        "Das heißt Sperrmüll, zwei Meter Höhe und drei Wochen Wartezeit.",
+        "My mother died and my neighbour turns eighty.",
+        "meine oma hatte den ausweis, mein sohn nicht",
+        "Die Anlage Typ B und das Formular Anmeldung fehlen.",
+    ] {
+        assert_eq!(redact(text).text(), text);
+    }
+}
