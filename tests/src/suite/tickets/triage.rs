@@ -67,10 +67,18 @@ async fn values_are_extracted_with_their_types() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_is_echoed_or_made() {
     let service = Service::start("").await;
-    let session = "6fa459ea-ee8a-4ca4-894e-db77e160355e";
-    let answer = service.triage(&json!({ "text": "ahoy", "session_id": session, "more": 1 })).await;
-    assert_eq!(answer.json()["session_id"], session);
-    assert_eq!(answer.header("x-session-id"), Some(session));
+    let longest = "x".repeat(128);
+    for (session, header) in [
+        ("6fa459ea-ee8a-4ca4-894e-db77e160355e", true),
+        ("Ticket 4711/a", true),
+        (longest.as_str(), true),
+        ("Straße", false),
+        ("a\r\nb: c", false),
+    ] {
+        let answer = service.triage(&json!({ "text": "ahoy", "session_id": session, "more": 1 })).await;
+        assert_eq!((answer.status, &answer.json()["session_id"]), (200, &json!(session)));
+        assert_eq!(answer.header("x-session-id"), header.then_some(session));
+    }
     let mut made = Vec::new();
     for body in [
         json!({ "text": "ahoy" }),

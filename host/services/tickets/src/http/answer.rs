@@ -18,28 +18,21 @@ pub async fn answer(
         Request { text: body.text("text"), category: body.text("category"), action: body.text("action") };
     let (session, ticket) = (body.session(), body.integer("ticket_id"));
     body.check()?;
-    let session_id = session.to_string();
     let run = state.metrics.begin(TicketRun::Answer);
-    let reply = state.answer.answer(&session_id, request).await;
+    let reply = state.answer.answer(&session, request).await;
     run.end(match &reply {
         Ok(reply) if reply.outcome == Outcome::None => "no_answer",
         Ok(_) => "success",
         Err(_) => "error",
     });
-    let reply = reply.map_err(|error| TicketApiError::from(error).in_session(session))?;
+    let reply = reply.map_err(|error| TicketApiError::from(error).in_session(session.clone()))?;
     let outcome = match reply.outcome {
         Outcome::Answered => "answered",
         Outcome::Configured => "configured",
         Outcome::None => "none",
     };
-    tracing::info!(
-        ticket,
-        session = session_id,
-        outcome,
-        auto_publish = reply.auto_publish,
-        "ticket answered"
-    );
-    Ok(session::with_session(session, result(reply, &session_id)))
+    tracing::info!(ticket, session, outcome, auto_publish = reply.auto_publish, "ticket answered");
+    Ok(session::with_session(&session, result(reply, &session)))
 }
 
 /// Returns the members of the replaced service, then new ones.

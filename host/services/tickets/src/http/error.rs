@@ -11,7 +11,6 @@ use bulkhead_http::{access_log::Served, body::BodyError, forwarded::Contradictin
 use bulkhead_runtime::invoke::{CallError, CallFailure, Outcome};
 use bulkhead_runtime::slots::SlotUnavailable;
 use serde_json::{Value, json};
-use uuid::Uuid;
 
 use super::{SERVICE, session};
 use crate::answer::AnswerError;
@@ -40,7 +39,7 @@ pub struct TicketApiError {
     detail: Detail,
     retry_after: Option<u32>,
     /// The session of the request, if it is known.
-    session: Option<Uuid>,
+    session: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -78,7 +77,7 @@ impl TicketApiError {
     }
 
     /// Returns the error with the session of the request.
-    pub fn in_session(self, session: impl Into<Option<Uuid>>) -> Self {
+    pub fn in_session(self, session: impl Into<Option<String>>) -> Self {
         Self { session: session.into(), ..self }
     }
 
@@ -172,7 +171,7 @@ impl IntoResponse for TicketApiError {
         if self.status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        if let Some(session) = self.session {
+        if let Some(session) = &self.session {
             session::set_header(headers, session);
         }
         let error = match self.detail {

@@ -96,7 +96,8 @@ fn responses() -> Value {
 
 /// Adds the session header of responses and errors.
 fn with_session(headers: &mut Map<String, Value>) {
-    let header = json!({ "description": "The session", "schema": { "type": "string", "format": "uuid" } });
+    let header =
+        json!({ "description": "The session, if it is printable ASCII", "schema": { "type": "string" } });
     headers.insert("x-session-id".to_owned(), header);
 }
 
@@ -105,9 +106,10 @@ fn schemas() -> Value {
     let nullable = |kind: &str| json!({ "type": [kind, "null"] });
     let session_in = json!({
         "type": ["string", "null"],
-        "description": "A UUID that joins the calls about a ticket; null or empty: a new one",
+        "maxLength": 128,
+        "description": "Joins the calls about a ticket, at most 128 bytes; null or empty: a new UUID",
     });
-    let session = || json!({ "type": "string", "format": "uuid" });
+    let session = || json!({ "type": "string" });
     let share = |description: &str| json!({ "type": "number", "minimum": 0, "maximum": 1, "description": description });
     let category =
         object(json!({ "name": text(), "auto_publish": { "type": "boolean" } }), &["name", "auto_publish"]);

@@ -13,12 +13,15 @@ use super::{
 /// The bound below which floats represent integers exactly: 2 to the power of 53.
 const MAX_EXACT_INTEGER: f64 = 9_007_199_254_740_992.0;
 
+/// Maximum number of bytes of a caller's session.
+const LONGEST_SESSION: usize = 128;
+
 /// The members of a request body that are not yet read, and the violations found so far.
 pub struct TicketBody {
     members: Map<String, Value>,
     violations: Vec<BodyViolation>,
     /// The session, once it is known.
-    session: Option<Uuid>,
+    session: Option<String>,
 }
 
 impl FromRequest<std::sync::Arc<TicketState>> for TicketBody {
@@ -112,19 +115,22 @@ impl TicketBody {
         None
     }
 
-    /// Takes the session: a UUID, or a new one where it is null, absent or empty. Violations are reported with it.
-    pub fn session(&mut self) -> Uuid {
-        let (kind, message, input) = match self.members.remove("session_id") {
-            None | Some(Value::Null) => return *self.session.insert(Uuid::new_v4()),
-            Some(Value::String(text)) if text.is_empty() => return *self.session.insert(Uuid::new_v4()),
-            Some(Value::String(text)) => match Uuid::parse_str(&text) {
-                Ok(session) => return *self.session.insert(session),
-                Err(_) => ("uuid_parsing", "Input should be a valid UUID", Value::String(text)),
-            },
+    /// Takes the session: a text of at most [`LONGEST_SESSION`] bytes, or a new UUID where it is null, absent or empty.
+    /// Violations are reported with it.
+    pub fn session(&mut self) -> String {
+        let given = self.members.remove("session_id").filter(|given| !given.is_null() && *given != "");
+        let (kind, message, input) = match given {
+            None => return self.session.insert(Uuid::new_v4().to_string()).clone(),
+            Some(Value::String(text)) if text.len() <= LONGEST_SESSION => {
+                return self.session.insert(text).clone();
+            }
+            Some(Value::String(text)) => {
+                ("string_too_long", "String should have at most 128 bytes", Value::String(text))
+            }
             Some(other) => ("string_type", "Input should be a valid string", other),
         };
         self.add_violation("session_id", kind, message, input);
-        Uuid::nil()
+        String::new()
     }
 
     /// Checks that no member violates its type.

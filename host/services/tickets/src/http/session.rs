@@ -6,20 +6,19 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde_json::Value;
-use uuid::Uuid;
 
 /// The header of the session.
 const X_SESSION_ID: HeaderName = HeaderName::from_static("x-session-id");
 
-/// Sets the session header of a response.
-pub fn set_header(headers: &mut HeaderMap, session: Uuid) {
-    if let Ok(value) = HeaderValue::try_from(session.to_string()) {
+/// Sets the session header of a response, unless the session has other characters than those of printable ASCII.
+pub fn set_header(headers: &mut HeaderMap, session: &str) {
+    if let Some(value) = HeaderValue::from_str(session).ok().filter(|_| session.is_ascii()) {
         headers.insert(X_SESSION_ID, value);
     }
 }
 
 /// Returns a response with its session in the header.
-pub fn with_session(session: Uuid, body: Value) -> Response {
+pub fn with_session(session: &str, body: Value) -> Response {
     let mut response = Json(body).into_response();
     set_header(response.headers_mut(), session);
     response

@@ -24,11 +24,11 @@ pub async fn triage(
     let (text, session) = (body.text("text"), body.session());
     body.check()?;
     let run = state.metrics.begin(TicketRun::Triage);
-    let triage = state.triage.triage(&session.to_string(), text).await;
+    let triage = state.triage.triage(&session, text).await;
     run.end(if triage.is_ok() { "success" } else { "error" });
-    let triage = triage.map_err(|error| TicketApiError::from(error).in_session(session))?;
-    let body = json!({ "triage": result(triage), "session_id": session.to_string() });
-    Ok(session::with_session(session, body))
+    let triage = triage.map_err(|error| TicketApiError::from(error).in_session(session.clone()))?;
+    let body = json!({ "triage": result(triage), "session_id": session });
+    Ok(session::with_session(&session, body))
 }
 
 /// Returns the members of the replaced service, then new ones.
