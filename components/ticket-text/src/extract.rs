@@ -124,7 +124,7 @@ fn stands_alone(text: &str, range: &Range<usize>) -> bool {
 }
 
 /// Returns the last `count` characters of `text`.
-fn last(text: &str, count: usize) -> &str {
+pub(crate) fn last(text: &str, count: usize) -> &str {
     let start = text.char_indices().rev().take(count).last().map_or(text.len(), |(start, _)| start);
     text.get(start..).unwrap_or_default()
 }

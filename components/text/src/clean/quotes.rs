@@ -225,7 +225,8 @@ fn without_quotes(lines: &[&str]) -> String {
 /// Returns whether `rest` begins with a passage that the sender cites: short, without a question, after a line of the
 /// sender's with a colon, and before more of the sender's.
 fn is_citation(kept: &[&str], rest: &[&str]) -> bool {
-    let (cited, after) = rest.split_at(rest.iter().take_while(|line| line.starts_with('>')).count());
+    let (cited, after) = rest
+        .split_at(rest.iter().take(LONGEST_CITATION + 1).take_while(|line| line.starts_with('>')).count());
     (1..=LONGEST_CITATION).contains(&cited.len())
         && cited.iter().all(|line| !line.contains('?'))
         && after.iter().any(|line| !line.is_empty())

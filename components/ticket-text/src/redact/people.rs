@@ -3,10 +3,13 @@
 use std::ops::Range;
 
 use super::{PiiKind, names, nobility};
+use crate::extract::last;
 use crate::lists::people;
 
 /// Maximum number of words of a name.
 const LONGEST: usize = 5;
+/// Number of characters read before a name.
+const REACH: usize = 60;
 /// Minimum number of letters before the ending of a noun.
 const SHORTEST_FIRST: usize = 3;
 /// Maximum number of capitalised words of a text whose writer uses none.
@@ -142,7 +145,7 @@ fn without_beginning<'w, 't>(before: &str, name: &'w [Word<'t>]) -> &'w [Word<'t
 /// Halterin ist", or a number in the same parentheses.
 fn is_announced(text: &str, start: usize, end: usize) -> bool {
     let (before, after) = (text.get(..start).unwrap_or_default(), text.get(end..).unwrap_or_default());
-    let lower = before.trim_end_matches([' ', ',', ':', '(']).to_lowercase();
+    let lower = last(before.trim_end_matches([' ', ',', ':', '(']), REACH).to_lowercase();
     let called = after.strip_prefix(", ").is_some_and(|rest| rest.starts_with(['0', '+']));
     if people::ANNOUNCEMENTS.iter().any(|words| ends_with_word(&lower, words))
         || (before.ends_with('(') && called)
