@@ -32,6 +32,8 @@ impl Candidate {
 pub enum Refusal {
     /// The text is empty.
     Empty,
+    /// Nobody wrote the text: a program's mail, or only a signature.
+    Unwritten,
     /// The text has no words.
     Wordless,
     /// The best category is not probable enough.

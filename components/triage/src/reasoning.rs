@@ -119,6 +119,13 @@ fn refused(decision: &Decision, refusal: &Refusal, language: Language) -> String
     match (refusal, language) {
         (Refusal::Empty, Language::German) => "Eine leere Nachricht lässt sich nicht zuordnen.".to_owned(),
         (Refusal::Empty, Language::English) => "Empty message cannot be categorized".to_owned(),
+        (Refusal::Unwritten, Language::German) => {
+            "Die Nachricht hat keinen eigenen Text: eine automatische Antwort oder nur eine Signatur."
+                .to_owned()
+        }
+        (Refusal::Unwritten, Language::English) => {
+            "The message has no text of its own: an automatic reply, or only a signature.".to_owned()
+        }
         (Refusal::Wordless, Language::German) => {
             "In der Nachricht steht kein Wort, nach dem sie sich zuordnen ließe.".to_owned()
         }

@@ -137,7 +137,7 @@ pub fn triage(
     let own = clean::own(plain);
     // Quoted mails hold other people's values; signatures are the sender's own.
     let written = clean::unquoted(plain);
-    let language = language::german_or_english(&own);
+    let language = language::german_or_english(if own.is_empty() { &written } else { &own });
     let injected = policy.strategy == Strategy::Llm && injection::is_injected_ticket(&read, &rendered);
     let choice = choice::choose(host, configuration, policy, &own, &written, language, injected)?;
     let decision = choice.decision;
@@ -178,7 +178,7 @@ pub fn triage(
 /// nothing is certain.
 fn confidence(decision: &Decision) -> f32 {
     match (&decision.refusal, decision.candidates.first()) {
-        (Some(Refusal::Empty | Refusal::Wordless), _) => 1.0,
+        (Some(Refusal::Empty | Refusal::Unwritten | Refusal::Wordless), _) => 1.0,
         (_, Some(first)) => first.reported_confidence(),
         (_, None) => 0.0,
     }

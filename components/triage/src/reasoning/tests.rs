@@ -52,6 +52,11 @@ fn a_refusal_says_what_was_missing() {
     );
     let empty = Decision::refused(Refusal::Empty);
     assert_eq!(reasoning(&empty, &evidence(), Language::English), "Empty message cannot be categorized");
+    let unwritten = Decision::refused(Refusal::Unwritten);
+    assert_eq!(
+        reasoning(&unwritten, &evidence(), Language::English),
+        "The message has no text of its own: an automatic reply, or only a signature."
+    );
     let wordless = Decision::refused(Refusal::Wordless);
     assert_eq!(
         reasoning(&wordless, &evidence(), Language::German),

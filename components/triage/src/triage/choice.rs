@@ -38,7 +38,9 @@ pub(super) fn choose(
     injected: bool,
 ) -> Result<Choice, TriageError> {
     if own.trim().is_empty() {
-        let decision = Decision::refused(Refusal::Empty);
+        // Cleaning leaves nothing of mails that no one wrote.
+        let is_empty = written.trim().is_empty();
+        let decision = Decision::refused(if is_empty { Refusal::Empty } else { Refusal::Unwritten });
         return Ok(Choice { decision, llm_reasoning: None, failed: None, verdict: Verdict::Unguarded });
     }
     let text = window(own, configuration.max_user_text_length);

@@ -167,6 +167,16 @@ fn blank_text_asks_no_model() {
 }
 
 #[test]
+fn mail_of_a_program_is_not_sorted() {
+    let host = host(&[1.0, 0.0]);
+    let text = "I am out of the office until Monday. For anything urgent please call my colleague.";
+    let result = triage(&host, &configuration(), text).unwrap();
+    assert_eq!((result.category.as_str(), result.confidence), ("Sonstiges", 1.0));
+    assert!(result.reasoning.starts_with("The message has no text of its own"), "{}", result.reasoning);
+    assert!(host.asked.borrow().is_empty());
+}
+
+#[test]
 fn signs_without_a_word_are_not_sorted() {
     let host = host(&[1.0, 0.0]);
     for text in ["😀😀 🎉!", "0171 2345678", "?!\n\n> Wo bleibt die Tonne?"] {
