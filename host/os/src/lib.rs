@@ -1,6 +1,7 @@
 //! Access to the operating system: files that are written completely or not at all, the data folder, the time, random ids,
-//! and the service manager.
+//! limits of control groups, and the service manager.
 
+pub mod cgroup;
 pub mod clock;
 pub mod data_folder;
 pub mod files;

@@ -1,6 +1,5 @@
 //! `bulkhead doctor`: checks the machine, the configuration and the data folder of a host, and says what to do.
 
-mod cgroup;
 mod clock;
 mod folder;
 mod kernel;

@@ -3,10 +3,9 @@
 use std::thread;
 
 use bulkhead_config::{Config, sandbox::Allocator};
+use bulkhead_os::cgroup;
 use bulkhead_service::MachineFinding;
 use rustix::process::{Resource, getrlimit};
-
-use super::cgroup;
 
 /// What a finding about limits is called.
 pub(super) const CHECK: &str = "limits";

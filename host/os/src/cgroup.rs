@@ -9,7 +9,7 @@ const NO_LIMIT: u64 = 1 << 62;
 
 /// A limited resource.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct LimitedResource {
+pub struct LimitedResource {
     /// The controller of version 1.
     controller: &'static str,
     /// The file of version 2.
@@ -19,14 +19,14 @@ pub(super) struct LimitedResource {
 }
 
 /// Memory, bytes.
-pub(super) const MEMORY: LimitedResource =
+pub const MEMORY: LimitedResource =
     LimitedResource { controller: "memory", file: "memory.max", old_file: "memory.limit_in_bytes" };
 /// Processes and threads.
-pub(super) const PROCESSES: LimitedResource =
+pub const PROCESSES: LimitedResource =
     LimitedResource { controller: "pids", file: "pids.max", old_file: "pids.max" };
 
 /// Returns the lowest limit that a control group of this process sets, or one above it.
-pub(super) fn lowest_limit(resource: LimitedResource) -> Option<u64> {
+pub fn lowest_limit(resource: LimitedResource) -> Option<u64> {
     lowest(Path::new(MOUNT), &fs::read_to_string("/proc/self/cgroup").ok()?, resource)
 }
 
