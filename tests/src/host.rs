@@ -183,7 +183,7 @@ fn read(
 ) -> Result<Loaded, Problems> {
     let flags = flags.into_iter().map(|(path, value)| Flag { name: "--test".into(), path, value });
     let file = Some(ConfigFile { name: CONFIG_FILE.into(), text: text.into() });
-    let sources = Sources { file, environment, flags: flags.collect(), root: false };
+    let sources = Sources { file, environment, flags: flags.collect(), root: false, memory: None };
     let mut loaded = list::load(sources)?;
     loaded.config.sandbox.compile_program = program();
     Ok(loaded)

@@ -6,6 +6,8 @@ use super::reader::Reader;
 
 /// WebAssembly's page, the least memory that a call can use.
 const MEMORY_PAGE: i64 = 64 << 10;
+/// Calls of a slot that run at once however little memory there is: one alone would wait for every other one.
+const LEAST_CONCURRENT: usize = 2;
 
 /// Limits of one call, and of all calls of a slot together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +67,16 @@ impl Limits {
         inference_tokens_per_second: 1_000_000,
     };
 
+    /// Returns how many calls run at once by default where a host may use so many bytes of memory: no more than fit if each
+    /// uses all that it may.
+    pub fn concurrent_within(&self, memory: Option<u64>) -> usize {
+        let Some(memory) = memory else { return self.max_concurrent };
+        let fit = memory.checked_div(self.memory_bytes as u64).unwrap_or(u64::MAX);
+        self.max_concurrent.min(usize::try_from(fit).unwrap_or(usize::MAX).max(LEAST_CONCURRENT))
+    }
+
     pub(super) fn read(r: &mut Reader, default: &Self) -> Self {
+        let max_concurrent = default.concurrent_within(r.memory);
         Self {
             memory_bytes: r
                 .key(
@@ -85,8 +96,8 @@ impl Limits {
                 .key("deadline_ms", "Wall time of a call, without the wait for a permit")
                 .millis(1..=600_000, default.deadline),
             max_concurrent: r
-                .key("max_concurrent", "Calls that run at once")
-                .integer(1..=10_000, default.max_concurrent),
+                .key("max_concurrent", "Calls that run at once; fewer if memory has no room for so many")
+                .integer(1..=10_000, max_concurrent),
             shadow_calls: r
                 .key("shadow_calls", "Copies of calls that run at once on a candidate in shadow")
                 .integer(1..=10_000, default.shadow_calls),

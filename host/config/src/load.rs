@@ -7,7 +7,7 @@ use std::{
     path::{self, Path, PathBuf},
 };
 
-use bulkhead_os::files;
+use bulkhead_os::{cgroup, files};
 
 use super::{
     Config,
@@ -61,6 +61,8 @@ pub struct Sources {
     pub flags: Vec<Flag>,
     /// Whether the host runs as root, which decides where data goes by default.
     pub root: bool,
+    /// Memory that a control group leaves to the host, bytes, if it limits memory. Some defaults are lower with little.
+    pub memory: Option<u64>,
 }
 
 impl Sources {
@@ -75,6 +77,7 @@ impl Sources {
             environment: env::vars_os().map(|(name, value)| (text(name), text(value))).collect(),
             flags,
             root: rustix::process::geteuid().is_root(),
+            memory: cgroup::lowest_limit(cgroup::MEMORY),
         })
     }
 }
@@ -129,7 +132,7 @@ pub struct Loaded {
 /// # Errors
 /// Every problem of all layers at once; in the file, a syntax error hides problems below it.
 pub fn load(sources: Sources, spec: &HostSpec) -> Result<Loaded, Problems> {
-    let Sources { file, mut environment, flags, root } = sources;
+    let Sources { file, mut environment, flags, root, memory } = sources;
     environment.sort();
     let (mut problems, mut warnings) = (Vec::new(), Vec::new());
     let names = spec.chosen_names();
@@ -156,6 +159,7 @@ pub fn load(sources: Sources, spec: &HostSpec) -> Result<Loaded, Problems> {
     }
     let set = tree::digests(&tree, &spec.settings_files());
     let mut reader = Reader::new(tree);
+    reader.memory = memory;
     let config = read(&mut reader, &DefaultDirs::new(root, &environment), &environment, spec);
     let broken = problems.iter().filter(|p| p.key.is_empty()).map(|p| p.origin.clone()).min();
     reader.problems.retain(|problem| is_reliable(problem, broken.as_ref()));

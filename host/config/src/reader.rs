@@ -42,6 +42,8 @@ pub struct Reader {
     origins: BTreeMap<String, Origin>,
     docs: Vec<KeyDoc>,
     is_documenting: bool,
+    /// Memory that the host may use, bytes, if it is limited: some defaults depend on it.
+    pub(super) memory: Option<u64>,
     pub(super) problems: Vec<Problem>,
     pub(super) warnings: Vec<Problem>,
 }
@@ -72,6 +74,7 @@ impl Reader {
             origins: BTreeMap::new(),
             docs: Vec::new(),
             is_documenting: false,
+            memory: None,
             problems: Vec::new(),
             warnings: Vec::new(),
         }

@@ -10,11 +10,15 @@ pub const STACK_BYTES: usize = 512 << 10;
 const COMPONENT_BYTES: usize = 32 << 20;
 /// The largest value that can be set.
 pub const LARGEST_COMPONENT_BYTES: usize = 1 << 30;
+/// With less memory, bytes, components are compiled one after the other, each on one thread.
+const PARALLEL_MEMORY: u64 = 1 << 30;
+/// The least address space of a compilation that can be set, bytes; ample for the built-in components.
+const LEAST_COMPILE_MEMORY_BYTES: u64 = 512 << 20;
 /// One compilation uses every idle core most of the time, and a second one the rest; more only add memory.
 const COMPILE_WORKERS: usize = 2;
 /// Several times what the largest component takes on a slow core.
 const COMPILE_CPU_SECONDS: u64 = 300;
-/// Twice what a component of [`COMPONENT_BYTES`] takes; the least that it can be set to is ample for the built-in ones.
+/// Twice what a component of [`COMPONENT_BYTES`] takes.
 const COMPILE_MEMORY_BYTES: u64 = 2 << 30;
 /// The binary of this process, even when its file was replaced.
 const THIS_PROGRAM: &str = "/proc/self/exe";
@@ -78,6 +82,8 @@ pub struct Sandbox {
     pub memory_bytes: Option<usize>,
     /// Largest table of a call, elements.
     pub table_elements: Option<usize>,
+    /// Memory that a control group leaves to the host, bytes, if it limits memory. No key sets it.
+    pub memory: Option<u64>,
     /// Threads that derive proof-of-work keys; 0 means one a core.
     pub pow_threads: usize,
     /// Proof-of-work jobs that wait for a thread.
@@ -88,6 +94,11 @@ impl Sandbox {
     pub(super) fn read(reader: &mut Reader) -> Self {
         const ALLOCATORS: [(&str, Allocator); 3] =
             [("auto", Allocator::Auto), ("pooling", Allocator::Pooling), ("on-demand", Allocator::OnDemand)];
+        let memory = reader.memory;
+        let (compile_workers, compile_memory_bytes) = match memory {
+            Some(memory) if memory < PARALLEL_MEMORY => (1, LEAST_COMPILE_MEMORY_BYTES),
+            _ => (COMPILE_WORKERS, COMPILE_MEMORY_BYTES),
+        };
         reader.table("sandbox", |r| Self {
             stack_bytes: r
                 .key("stack_bytes", "Stack of one call")
@@ -103,17 +114,20 @@ impl Sandbox {
             compile_workers: r
                 .key(
                     "compile_workers",
-                    "Components compiled at once, and as many of at most 512 KiB beside them",
+                    "Components compiled at once, and as many of at most 512 KiB beside them; 1 with less than 1 GiB of memory",
                 )
-                .integer(1..=64, COMPILE_WORKERS),
+                .integer(1..=64, compile_workers),
             compile_cpu_seconds: r
                 .key("compile_cpu_seconds", "Processor time of one compilation, all threads together")
                 .unit("seconds")
                 .integer(1..=86_400, COMPILE_CPU_SECONDS),
             compile_memory_bytes: r
-                .key("compile_memory_bytes", "Memory (address space) of one compilation")
+                .key(
+                    "compile_memory_bytes",
+                    "Memory (address space) of one compilation; 536870912 with less than 1 GiB of memory",
+                )
                 .unit("bytes")
-                .integer(512 << 20..=1 << 40, COMPILE_MEMORY_BYTES),
+                .integer(LEAST_COMPILE_MEMORY_BYTES as i64..=1 << 40, compile_memory_bytes),
             compile_program: THIS_PROGRAM.into(),
             cache: r.key("cache", "Keep compiled code in the data folder").flag(true),
             cache_bytes: r
@@ -134,7 +148,7 @@ impl Sandbox {
                 .integer(1..=1_000, TABLES),
             calls: r
                 .key("calls", "Calls of all slots that run at once, those that a reload adds included")
-                .default_text("what the slots need, and 64 more")
+                .default_text("what the slots need, and up to 64 more")
                 .optional_integer(1..=1_000_000),
             memory_bytes: r
                 .key("memory_bytes", "Largest `memory_bytes` of an app that a reload adds")
@@ -145,6 +159,7 @@ impl Sandbox {
                 .key("table_elements", "Largest `table_elements` of an app that a reload adds")
                 .default_text("20000, or the largest of a slot")
                 .optional_integer(1..=10_000_000),
+            memory,
             pow_threads: r
                 .key("pow_threads", "Threads that derive proof-of-work keys; 0 means one a core")
                 .integer(0..=1024, 0),

@@ -60,6 +60,7 @@ fn sources(toml: &str, environment: &[(&str, &str)]) -> Sources {
         environment: environment.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
         flags: Vec::new(),
         root: true,
+        memory: None,
     }
 }
 

@@ -107,6 +107,7 @@ impl CodeSettings {
 pub struct Engine {
     wasmtime: wasmtime::Engine,
     code: CodeSettings,
+    size: PoolSize,
     ticker: ticker::Ticker,
     memory_in_use: Arc<AtomicUsize>,
     room: Room,
@@ -139,11 +140,12 @@ impl Engine {
         let (size, component) = (fixed.with(room), ComponentLimits::of(sandbox));
         let pooled = CodeSettings { stack_bytes: sandbox.stack_bytes, reservation: None };
         let demanded = CodeSettings { reservation: Some(fixed.memory_bytes as u64), ..pooled };
+        let pooled_engine = || pooling(&pooled, &size, component, sandbox.memory);
         let on_demand = || wasmtime::Engine::new(&demanded.configuration()).map_err(EngineError::Engine);
         let (wasmtime, code) = match sandbox.allocator {
             Allocator::OnDemand => (on_demand()?, demanded),
-            Allocator::Pooling => (pooling(&pooled, &size, component).map_err(EngineError::Pool)?, pooled),
-            Allocator::Auto => match pooling(&pooled, &size, component) {
+            Allocator::Pooling => (pooled_engine().map_err(EngineError::Pool)?, pooled),
+            Allocator::Auto => match pooled_engine() {
                 Ok(engine) => (engine, pooled),
                 Err(error) => {
                     tracing::warn!(
@@ -158,7 +160,7 @@ impl Engine {
         let ticker = ticker::Ticker::start(move || clock.increment_epoch()).map_err(EngineError::Ticker)?;
         let left = Room::none(size);
         room.iter().for_each(|limits| left.add(limits));
-        Ok(Self { wasmtime, code, ticker, memory_in_use: Arc::default(), room: left })
+        Ok(Self { wasmtime, code, size, ticker, memory_in_use: Arc::default(), room: left })
     }
 
     /// Checks that code can be compiled and mapped as executable memory.
@@ -180,6 +182,11 @@ impl Engine {
     /// Returns wasmtime's engine.
     pub const fn wasmtime(&self) -> &wasmtime::Engine {
         &self.wasmtime
+    }
+
+    /// Returns the size of the instance pool, if there is one.
+    pub const fn pool_size(&self) -> PoolSize {
+        self.size
     }
 
     /// Returns the settings that machine code for it depends on.
@@ -218,8 +225,9 @@ fn pooling(
     settings: &CodeSettings,
     size: &PoolSize,
     component: ComponentLimits,
+    memory: Option<u64>,
 ) -> wasmtime::Result<wasmtime::Engine> {
     let mut config = settings.configuration();
-    config.allocation_strategy(InstanceAllocationStrategy::Pooling(size.configuration(component)));
+    config.allocation_strategy(InstanceAllocationStrategy::Pooling(size.configuration(component, memory)));
     wasmtime::Engine::new(&config)
 }

@@ -4,6 +4,7 @@ mod compiled_code;
 mod completion;
 mod damaged_files;
 mod data_folder;
+mod memory;
 mod observe;
 mod routes;
 mod sharing;
@@ -155,6 +156,7 @@ impl Host {
         let lifecycle = Lifecycle::new();
         let cache = compiled_code::of_host(&loaded.config)?;
         let context = context(distribution, &loaded, source, lifecycle.clone(), cache)?;
+        memory::report(&loaded, context.slot_context.engine.pool_size());
         let (config, routes) = (&context.config, HostRoutes::new(context.routes.clone()));
 
         let admin = AdminListener::start(config.server.admin_listen, &config.admin, admin_sources(&context))?;

@@ -11,6 +11,7 @@ pub fn sources(toml: &str, environment: &[(&str, &str)]) -> Sources {
         environment: environment.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
         flags: Vec::new(),
         root: true,
+        memory: None,
     }
 }
 

@@ -323,7 +323,7 @@ pub fn configuration(data: &[u8]) -> Taken {
     };
     let file = Some(ConfigFile { name: "test.toml".to_owned(), text: text.clone().into_owned() });
     let flags = vec![flag("data_dir", "/data")];
-    let loaded = load(Sources { file, environment: Vec::new(), flags, root: false });
+    let loaded = load(Sources { file, environment: Vec::new(), flags, root: false, memory: None });
     match &loaded {
         Ok(loaded) => loaded.warnings.iter().for_each(|warning| one_line(&warning.to_string())),
         Err(problems) => {

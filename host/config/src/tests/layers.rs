@@ -4,7 +4,9 @@ use std::{path::Path, time::Duration};
 
 use super::{SHORT, captcha_slot, load, loaded, refused, slot, sources, tables::Shop, with_flag};
 use crate::{
-    HostSpec, ServiceSpec, Sources, server,
+    Config, HostSpec, ServiceSpec, Sources,
+    sandbox::Sandbox,
+    server,
     slot_id::MAX_SLOTS,
     slots::{ComponentSource, Limits, SlotId, SlotSpec},
 };
@@ -49,6 +51,23 @@ fn each_layer_overrides_the_ones_below() {
     assert_eq!(listen(sources(toml, &both)), "10.0.0.3:3");
     let flagged = with_flag(sources(toml, &both), "--listen", "server.listen", "10.0.0.4:4");
     assert_eq!(listen(flagged), "10.0.0.4:4");
+}
+
+#[test]
+fn little_memory_lowers_defaults_only() {
+    let with = |toml, memory| load(Sources { memory, ..sources(toml, &[]) }).unwrap().config;
+    let of = |config: &Config| {
+        let Sandbox { compile_workers, compile_memory_bytes, memory, .. } = config.sandbox;
+        let calls = config.slots.get(SlotId::new("triage")).unwrap().limits.max_concurrent;
+        (calls, compile_workers, compile_memory_bytes, memory)
+    };
+    let default = Limits::DEFAULT.max_concurrent;
+    assert_eq!(of(&with("", None)), (default, 2, 2 << 30, None));
+    assert_eq!(of(&with("", Some(256 << 20))), (4, 1, 512 << 20, Some(256 << 20)));
+    assert_eq!(of(&with("", Some(1 << 20))).0, 2);
+    assert_eq!(of(&with("", Some(u64::MAX))).0, default);
+    let set = "[slots.triage]\nmax_concurrent = 9\n[sandbox]\ncompile_workers = 3\ncompile_memory_bytes = 1073741824";
+    assert_eq!(of(&with(set, Some(256 << 20))), (9, 3, 1 << 30, Some(256 << 20)));
 }
 
 #[test]

@@ -15,6 +15,10 @@ const PAGE_BYTES: usize = 64 << 10;
 const KEEP_RESIDENT_BYTES: usize = 1 << 20;
 /// The same for a table: one page, which is cleared without a system call. First-party components need no more.
 const TABLE_KEEP_RESIDENT_BYTES: usize = 4 << 10;
+/// The part of limited memory that all idle instances together may keep.
+const KEPT_PART: u64 = 8;
+/// Keeping less than this saves too little.
+const LEAST_KEPT_BYTES: usize = 64 << 10;
 
 /// What one component may have at most. The pool reserves memories and tables for every call, and counts core instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +72,22 @@ impl PoolSize {
         })
     }
 
-    pub(super) fn configuration(&self, component: ComponentLimits) -> PoolingAllocationConfig {
+    /// Returns the bytes of an instance that stay resident for the next one, where the host may use so many bytes of memory.
+    pub fn kept_bytes(&self, memory: Option<u64>) -> usize {
+        let Some(memory) = memory else { return KEEP_RESIDENT_BYTES };
+        let share = usize::try_from(memory / KEPT_PART).unwrap_or(usize::MAX).checked_div(self.calls);
+        match share.unwrap_or(0) {
+            share if share < LEAST_KEPT_BYTES => 0,
+            share => share.min(KEEP_RESIDENT_BYTES),
+        }
+    }
+
+    /// Returns the settings of a pool of this size, where the host may use so many bytes of memory.
+    pub(super) fn configuration(
+        &self,
+        component: ComponentLimits,
+        memory: Option<u64>,
+    ) -> PoolingAllocationConfig {
         let ComponentLimits { core_instances, memories, tables } = component;
         let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let each = |per_call: usize| count(self.calls.saturating_mul(per_call));
@@ -88,7 +107,7 @@ impl PoolSize {
             .table_keep_resident(TABLE_KEEP_RESIDENT_BYTES)
             .pagemap_scan(Enabled::Auto);
         if PoolingAllocationConfig::is_pagemap_scan_available() {
-            pool.linear_memory_keep_resident(KEEP_RESIDENT_BYTES);
+            pool.linear_memory_keep_resident(self.kept_bytes(memory));
         }
         pool
     }
@@ -127,9 +146,23 @@ mod tests {
     }
 
     #[test]
+    fn idle_instances_keep_part_of_memory() {
+        let size = PoolSize { calls: 32, ..PoolSize::of([]) };
+        for (memory, kept) in [
+            (None, KEEP_RESIDENT_BYTES),
+            (Some(1 << 40), KEEP_RESIDENT_BYTES),
+            (Some(64 << 20), 256 << 10),
+            (Some(16 << 20), LEAST_KEPT_BYTES),
+            (Some((16 << 20) - 1), 0),
+        ] {
+            assert_eq!(size.kept_bytes(memory), kept, "{memory:?}");
+        }
+    }
+
+    #[test]
     fn absurd_limits_do_not_overflow() {
         let absurd = Limits { max_concurrent: usize::MAX, ..SMALL };
         assert_eq!(PoolSize::of([&absurd, &LARGE]).calls, usize::MAX);
-        PoolSize::of([&absurd]).configuration(ComponentLimits::DEFAULT);
+        PoolSize::of([&absurd]).configuration(ComponentLimits::DEFAULT, None);
     }
 }

@@ -11,7 +11,7 @@ const ENDLESS: Limits = Limits { max_concurrent: 1_000_000, memory_bytes: 4 << 3
 
 /// Returns the default settings.
 pub(crate) fn sandbox() -> Sandbox {
-    let sources = Sources { file: None, environment: Vec::new(), flags: Vec::new(), root: true };
+    let sources = Sources { root: true, ..Sources::default() };
     bulkhead_config::load(sources, &HostSpec::default()).unwrap().config.sandbox
 }
 

@@ -33,7 +33,8 @@ use crate::{
     spec::{GRANTS, NAME, SPEC},
 };
 
-/// Calls that the instance pool has for apps, beyond those of apps that the host starts with.
+/// Calls that the instance pool has for apps, beyond those of apps that the host starts with. With little memory there are
+/// fewer.
 const MORE_CALLS: usize = 64;
 /// Largest memory of a call of an app that is added later, bytes.
 const LARGEST_MEMORY: usize = 256 << 20;
@@ -148,9 +149,10 @@ fn room(config: &Config, apps: &AppsSettings) -> Limits {
     let fixed = calls(used.map(|slot| &slot.limits));
     let limits = || apps.apps.iter().map(|app| &app.slot.limits);
     let sandbox = &config.sandbox;
+    let more = Limits { max_concurrent: MORE_CALLS, ..Limits::DEFAULT };
     let max_concurrent = match sandbox.calls {
         Some(calls) => calls.saturating_sub(fixed),
-        None => calls(limits()).saturating_add(MORE_CALLS),
+        None => calls(limits()).saturating_add(more.concurrent_within(sandbox.memory)),
     };
     let memory_bytes = || limits().map(|limits| limits.memory_bytes).fold(LARGEST_MEMORY, usize::max);
     let table_elements = || limits().map(|limits| limits.table_elements).fold(LARGEST_TABLE, usize::max);

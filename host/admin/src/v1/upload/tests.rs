@@ -125,7 +125,7 @@ impl Deploy for SlowSlot {
 
 /// Returns an API over one slot, whose folder is never written to.
 fn api(slot: Arc<dyn Deploy>) -> Arc<Api> {
-    let sources = Sources { file: None, environment: Vec::new(), flags: Vec::new(), root: true };
+    let sources = Sources { root: true, ..Sources::default() };
     let loaded = bulkhead_config::load(sources, &HostSpec::default()).unwrap();
     let deployments = Arc::new(DeploymentRegistry::new(Arc::new(LocalStore::new("unused".into())), None));
     deployments.add(slot);

@@ -1,0 +1,89 @@
+//! Says what a host with little memory does without.
+
+use bulkhead_config::Loaded;
+use bulkhead_runtime::engine::PoolSize;
+
+/// Logs what is lowered or switched off because a control group limits memory, if anything is.
+pub(super) fn report(loaded: &Loaded, pool: PoolSize) {
+    let Some(memory) = loaded.config.sandbox.memory else { return };
+    let lowered = lowered(loaded, pool, memory);
+    if !lowered.is_empty() {
+        tracing::info!(
+            memory_bytes = memory,
+            "the control group limits memory: {}; raise memory.max (MemoryMax of a unit), or set the keys",
+            lowered.join(", ")
+        );
+    }
+}
+
+/// Returns what the configuration does not set and so many bytes of memory lower.
+fn lowered(Loaded { config, set, .. }: &Loaded, pool: PoolSize, memory: u64) -> Vec<String> {
+    let is_default = |key: &str| !set.contains_key(key);
+    let mut lowered = Vec::new();
+    for slot in config.slots.each().filter(|slot| config.services.uses(&slot.spec)) {
+        let (key, calls, more) =
+            (slot.key("max_concurrent"), slot.limits.max_concurrent, slot.spec.limits.max_concurrent);
+        if calls < more && is_default(&key) {
+            lowered.push(format!("{key} is {calls} instead of {more}"));
+        }
+    }
+    if config.sandbox.compile_workers == 1 && is_default("sandbox.compile_workers") {
+        lowered.push("sandbox.compile_workers is 1, and a compilation has one thread".to_owned());
+    }
+    match pool.kept_bytes(Some(memory)) {
+        0 => lowered.push("idle instances keep no memory".to_owned()),
+        kept if kept < pool.kept_bytes(None) => {
+            lowered.push(format!("idle instances keep {} KiB of memory each", kept >> 10));
+        }
+        _ => {}
+    }
+    lowered
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use bulkhead_config::{
+        ConfigFile, HostSpec, ServiceSpec, Sources, load,
+        slots::{Limits, SlotId, SlotSpec},
+    };
+
+    use super::*;
+
+    const SLOTS: &[SlotSpec] = &[SlotSpec {
+        id: SlotId::new("shop"),
+        service: "shop",
+        limits: &Limits::DEFAULT,
+        grants: &[],
+        uses_models: false,
+        component: None,
+    }];
+
+    /// Returns what is lowered under this memory and configuration.
+    fn lowered_by(memory: u64, toml: &str) -> String {
+        let services = vec![ServiceSpec { name: "shop", slots: SLOTS }];
+        let file = Some(ConfigFile { name: "test.toml".to_owned(), text: toml.to_owned() });
+        let sources = Sources { file, root: true, memory: Some(memory), ..Sources::default() };
+        let loaded = load(sources, &HostSpec { services, ..HostSpec::default() }).unwrap();
+        lowered(&loaded, PoolSize::of(loaded.config.slots.each().map(|slot| &slot.limits)), memory).join(", ")
+    }
+
+    #[test]
+    fn little_memory_names_what_it_lowers() {
+        let text = lowered_by(64 << 20, "");
+        for part in
+            ["slots.shop.max_concurrent is 2 instead of 16", "compile_workers is 1", "KiB of memory each"]
+        {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(lowered_by(1 << 20, "").contains("keep no memory"));
+    }
+
+    #[test]
+    fn set_keys_and_ample_memory_lower_nothing() {
+        let keys = "[slots.shop]\nmax_concurrent = 4\n[sandbox]\ncompile_workers = 1\n";
+        assert_eq!(lowered_by(512 << 20, keys), "");
+        assert_eq!(lowered_by(8 << 30, ""), "");
+    }
+}
