@@ -44,13 +44,16 @@ test-crate CRATE *FILTER:
     @if [ "$1" = bulkhead-tests ]; then {{ setup }} tests && cargo build {{ tested }} --bins; fi
     cargo test --profile edit --locked -p bulkhead-bench -p "$1" -- "${@:2}"
 
-# Check format, clippy, licences, sources and rustdoc
+# Check format, clippy, the sets of features, licences, sources and rustdoc
 lint: components && deny
     @{{ setup }} lint
     cargo fmt --all --check
     cargo fmt --check --manifest-path tests/peers/Cargo.toml
     cargo fmt --check --manifest-path tests/fuzz/Cargo.toml
     cargo clippy --profile edit --workspace --all-targets --locked -- -D warnings
+    cargo check --profile edit -p bulkhead --locked
+    cargo check --profile edit -p bulkhead --no-default-features --features compiler --locked
+    cargo check --profile edit -p bulkhead --no-default-features --locked
     RUSTDOCFLAGS=-Dwarnings cargo doc --profile edit --workspace --no-deps --locked
 
 # Check licences, bans and sources of every crate, and advisories if their database can be fetched

@@ -28,6 +28,7 @@ pub use bulkhead_appointments as appointments;
 pub use bulkhead_config as config;
 pub use bulkhead_http as http;
 pub use bulkhead_ledger as storage;
+#[cfg(feature = "inference")]
 pub use bulkhead_models as inference;
 pub use bulkhead_os::clock;
 pub use bulkhead_os::files;
@@ -45,6 +46,9 @@ pub use bulkhead_runtime::slots;
 pub use bulkhead_server::{Distribution, Host};
 pub use bulkhead_service as service;
 pub use bulkhead_telemetry as telemetry;
+#[cfg(feature = "inference")]
 pub use bulkhead_tickets_service::guard;
+#[cfg(feature = "inference")]
 pub use bulkhead_tickets_service::knowledge;
+#[cfg(feature = "inference")]
 pub use bulkhead_tickets_service::llm;

@@ -3,15 +3,15 @@
 
 use std::{net::IpAddr, path::PathBuf, str::FromStr as _};
 
-use sqlx::{
-    mysql::{MySqlConnectOptions, MySqlSslMode},
-    postgres::{PgConnectOptions, PgSslMode},
-};
+#[cfg(feature = "mysql")]
+use sqlx::mysql::{MySqlConnectOptions, MySqlSslMode};
+use sqlx::postgres::{PgConnectOptions, PgSslMode};
 use url::Url;
 
 use super::{reader::Reader, secret::Secret};
 
 /// Parameters that the drivers know. The drivers log unknown ones with their values.
+#[cfg(feature = "mysql")]
 const MYSQL: [&str; 13] = [
     "sslmode",
     "ssl-mode",
@@ -74,6 +74,7 @@ pub fn parse(written: &str) -> Result<DatabaseUrl, String> {
     }
     let url = Url::parse(written).map_err(|_| "must be sqlite:PATH or the URL of a database".to_owned())?;
     match url.scheme() {
+        #[cfg(feature = "mysql")]
         "mysql" | "mariadb" => {
             check_parameters(&url, &MYSQL)?;
             // The driver knows the first scheme only.
@@ -83,6 +84,12 @@ pub fn parse(written: &str) -> Result<DatabaseUrl, String> {
                 return Err("must name the database, as in mysql://user:password@host/name".to_owned());
             }
             Ok(DatabaseUrl::MySql(Secret::new(&plain)))
+        }
+        #[cfg(not(feature = "mysql"))]
+        "mysql" | "mariadb" => {
+            Err("names a MariaDB or MySQL database, which this program is built without; \
+                                     give sqlite:PATH or postgres://user:password@host/name"
+                .to_owned())
         }
         "postgres" | "postgresql" => {
             check_parameters(&url, &POSTGRES)?;
@@ -113,6 +120,9 @@ pub fn read<T>(
 fn warning(written: &str) -> Option<&'static str> {
     let (is_here, demands_tls, text) = match parse(written).ok()? {
         DatabaseUrl::Sqlite(_) => return None,
+        #[cfg(not(feature = "mysql"))]
+        DatabaseUrl::MySql(_) => return None,
+        #[cfg(feature = "mysql")]
         DatabaseUrl::MySql(url) => {
             let options = MySqlConnectOptions::from_str(url.expose()).ok()?;
             let optional = matches!(options.get_ssl_mode(), MySqlSslMode::Disabled | MySqlSslMode::Preferred);
@@ -182,7 +192,8 @@ fn unusable(examples: &str) -> String {
     format!("has a parameter or a part that the driver does not understand; check {examples} and the host")
 }
 
-#[cfg(test)]
+// They compare what the drivers make of URLs.
+#[cfg(all(test, feature = "mysql"))]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic)]
 

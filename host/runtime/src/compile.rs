@@ -2,10 +2,12 @@
 
 mod backend;
 mod cache;
+#[cfg(feature = "compiler")]
 mod child;
 mod code;
+#[cfg(feature = "compiler")]
 mod process;
-#[cfg(test)]
+#[cfg(all(test, feature = "compiler"))]
 mod tests;
 
 use std::{
@@ -23,7 +25,9 @@ use wasmtime::component::Component;
 use self::{backend::CompileBackend, cache::Cache, code::MachineCode};
 use crate::{background, engine::Engine, keys::MasterKey};
 
-pub use self::{cache::CacheError, child::compile_if_asked};
+pub use self::cache::CacheError;
+#[cfg(feature = "compiler")]
+pub use self::child::compile_if_asked;
 
 /// The error of a component that was not compiled.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -31,6 +35,9 @@ pub enum CompileError {
     /// The compiler refuses the component.
     #[error("the component does not compile: {0}")]
     Refused(Arc<str>),
+    /// This program has no compiler.
+    #[error("this program is built without a compiler; give a component that is compiled for it, a pack")]
+    NoCompiler,
     /// The compilation exceeds its processor time.
     #[error(
         "compiling the component takes more than {0} s of processor time; \
@@ -55,9 +62,9 @@ pub enum CompileError {
 }
 
 impl CompileError {
-    /// Returns whether the compiler refused the component. After any other error, a retry may succeed.
+    /// Returns whether the component is refused for good. After any other error, a retry may succeed.
     pub const fn is_refusal(&self) -> bool {
-        matches!(self, Self::Refused(_))
+        matches!(self, Self::Refused(_) | Self::NoCompiler)
     }
 }
 
@@ -146,12 +153,15 @@ impl Compiler {
         metrics: Arc<Metrics>,
         backend: CompileBackend,
     ) -> Self {
-        let cache = cache.and_then(|settings| match Cache::open(settings, &engine) {
-            Ok(cache) => Some(Arc::new(cache)),
-            Err(error) => {
-                metrics.compile_cache("fault");
-                tracing::warn!(%error, "compiled code is not cached, every start compiles");
-                None
+        // Without a compiler there is nothing to keep.
+        let cache = cache.filter(|_| cfg!(feature = "compiler")).and_then(|settings| {
+            match Cache::open(settings, &engine) {
+                Ok(cache) => Some(Arc::new(cache)),
+                Err(error) => {
+                    metrics.compile_cache("fault");
+                    tracing::warn!(%error, "compiled code is not cached, every start compiles");
+                    None
+                }
             }
         });
         let [permits, small_permits] = [(); 2].map(|()| Semaphore::new(sandbox.compile_workers));

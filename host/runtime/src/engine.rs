@@ -32,6 +32,7 @@ const HOST_STACK_BYTES: usize = 512 << 10;
 const ON_DEMAND_GUARD_BYTES: u64 = 64 << 10;
 
 /// A module with a function that does nothing.
+#[cfg(feature = "compiler")]
 const EMPTY_FUNCTION: &[u8] = b"\0asm\x01\0\0\0\x01\x04\x01\x60\0\0\x03\x02\x01\0\x0a\x04\x01\x02\0\x0b";
 
 /// The error of an engine that cannot be created.
@@ -72,6 +73,7 @@ impl CodeSettings {
     ///
     /// # Errors
     /// When wasmtime refuses the settings.
+    #[cfg(feature = "compiler")]
     pub fn compiling(&self, parallel: bool) -> wasmtime::Result<wasmtime::Engine> {
         wasmtime::Engine::new(self.configuration().parallel_compilation(parallel))
     }
@@ -167,6 +169,7 @@ impl Engine {
     ///
     /// # Errors
     /// When the operating system does not allow it.
+    #[cfg(feature = "compiler")]
     pub fn check_code(&self) -> Result<(), EngineError> {
         wasmtime::Module::new(&self.wasmtime, EMPTY_FUNCTION).map(drop).map_err(EngineError::Code)
     }

@@ -15,7 +15,6 @@ use std::process::ExitCode;
 
 use bulkhead_authoring::WitCommand;
 use bulkhead_cli::{exit, output};
-use bulkhead_runtime::compile;
 use bulkhead_telemetry::logs;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
@@ -102,7 +101,8 @@ pub fn command(distribution: &Distribution) -> clap::Command {
 /// Runs the command line of a binary, or a compilation that a host has started this process for; errors go to standard
 /// error, one problem a line.
 pub fn run(distribution: &Distribution) -> ExitCode {
-    if let Some(compiled) = compile::compile_if_asked() {
+    #[cfg(feature = "compiler")]
+    if let Some(compiled) = bulkhead_runtime::compile::compile_if_asked() {
         return compiled;
     }
     match perform(distribution) {

@@ -11,5 +11,6 @@ pub(super) const DEPRECATED: &[Deprecated] = &[
         version: "0.1.1",
         instead: "bulkhead:status/appointments",
     },
+    #[cfg(feature = "inference")]
     Deprecated { name: "bulkhead:host/search", version: "0.1.1", instead: "bulkhead:answer/search" },
 ];

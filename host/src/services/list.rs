@@ -1,31 +1,43 @@
 //! Lists the services of the `bulkhead` binary.
 
-#[cfg(test)]
+// They know the services of a complete binary.
+#[cfg(all(test, feature = "inference", feature = "mysql"))]
 pub(in crate::services) mod tests;
 
 use bulkhead_server::Distribution;
+use bulkhead_service::ServiceList;
 
+#[cfg(feature = "inference")]
+pub use super::tickets::spec::{ANSWER, TRIAGE};
 use super::{
     apps::service::AppsPlugin, captcha::service::CaptchaPlugin, deprecated::DEPRECATED,
-    embedding::service::EmbeddingPlugin, status::service::StatusPlugin, tickets::service::TicketsPlugin,
+    status::service::StatusPlugin,
 };
-pub use super::{
-    captcha::spec::CAPTCHA,
-    status::spec::STATUS,
-    tickets::spec::{ANSWER, TRIAGE},
-};
+pub use super::{captcha::spec::CAPTCHA, status::spec::STATUS};
+#[cfg(feature = "inference")]
+use super::{embedding::service::EmbeddingPlugin, tickets::service::TicketsPlugin};
 use crate::{
     capabilities::CapabilitySet,
     config::{HostSpec, Loaded, Problems, Sources, slots::SlotId},
     telemetry::{Metrics, family::Family},
 };
 
+#[cfg(feature = "inference")]
+const ABOUT: &str = "A WebAssembly component host for apps, embedding, ticket triage, appointment status and captcha services";
+#[cfg(not(feature = "inference"))]
+const ABOUT: &str = "A WebAssembly component host for apps, appointment status and captcha services";
+
+#[cfg(feature = "inference")]
+const SERVICES: ServiceList = &[&EmbeddingPlugin, &TicketsPlugin, &StatusPlugin, &CaptchaPlugin, &AppsPlugin];
+#[cfg(not(feature = "inference"))]
+const SERVICES: ServiceList = &[&StatusPlugin, &CaptchaPlugin, &AppsPlugin];
+
 /// The platform with its services. Its metrics do not include the families of the appointment system, `zms_*`: the
 /// status component makes those, and they have a page of their own.
 pub const BULKHEAD: Distribution = Distribution {
     name: env!("CARGO_PKG_NAME"),
-    about: "A WebAssembly component host for apps, embedding, ticket triage, appointment status and captcha services",
-    services: &[&EmbeddingPlugin, &TicketsPlugin, &StatusPlugin, &CaptchaPlugin, &AppsPlugin],
+    about: ABOUT,
+    services: SERVICES,
     deprecated: DEPRECATED,
     command_order: &["run", "model", "demo", "captcha", "kb", "triage"],
 };

@@ -1,12 +1,11 @@
 //! The cache of compiled code on disk, which outlives a restart.
 
-#[cfg(test)]
+#[cfg(all(test, feature = "compiler"))]
 mod tests;
 
 use std::{
     collections::{BTreeMap, HashSet},
     fs::{self, File},
-    hash::{DefaultHasher, Hash as _, Hasher as _},
     io::{self, Read as _},
     path::PathBuf,
     sync::{
@@ -56,16 +55,29 @@ pub(super) struct Cache {
     evicts: AtomicBool,
 }
 
+/// Hashes the settings that decide whether one engine runs code of another.
+#[cfg(feature = "compiler")]
+fn compatibility(engine: &Engine) -> u64 {
+    use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+    let mut hasher = DefaultHasher::new();
+    engine.wasmtime().precompile_compatibility_hash().hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Nothing is kept without a compiler.
+#[cfg(not(feature = "compiler"))]
+const fn compatibility(_: &Engine) -> u64 {
+    0
+}
+
 impl Cache {
     pub(super) fn open(settings: CacheSettings, engine: &Engine) -> Result<Self, CacheError> {
         let CacheSettings { folder, key, bytes } = settings;
         fs::create_dir_all(&folder).map_err(|error| CacheError::Io(folder.clone(), error))?;
-        let mut hasher = DefaultHasher::new();
-        engine.wasmtime().precompile_compatibility_hash().hash(&mut hasher);
+        let engine = compatibility(engine);
         // HMAC takes keys of any length, so this cannot fail.
         let mac = <Hmac<Sha256>>::new_from_slice(&key.derive(b"compiled code cache", b""))
             .map_err(|_| CacheError::NotAuthentic(folder.clone()))?;
-        let engine = hasher.finish();
         Ok(Self { folder, mac, engine, bytes, retained: Mutex::default(), evicts: AtomicBool::new(false) })
     }
 

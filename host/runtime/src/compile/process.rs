@@ -168,6 +168,7 @@ fn is_retryable(error: &CompileError, job: &CompileJob) -> bool {
         CompileError::Refused(_)
         | CompileError::CpuSeconds(_)
         | CompileError::CodeBytes(_)
+        | CompileError::NoCompiler
         | CompileError::Stopped => false,
     }
 }

@@ -46,6 +46,7 @@ fn memories_are_reserved_unlike_core_instances() {
 }
 
 #[test]
+#[cfg(feature = "compiler")]
 fn compiled_code_is_mapped() {
     for allocator in [Allocator::Pooling, Allocator::OnDemand] {
         engine(allocator, &Limits::DEFAULT).unwrap().check_code().unwrap();
@@ -58,6 +59,7 @@ fn on_demand_has_no_pool() {
 }
 
 /// Hashes the settings that decide whether one engine runs code of another.
+#[cfg(feature = "compiler")]
 fn compatibility(engine: &wasmtime::Engine) -> u64 {
     use std::hash::{DefaultHasher, Hash as _, Hasher as _};
     let mut hasher = DefaultHasher::new();
@@ -66,6 +68,7 @@ fn compatibility(engine: &wasmtime::Engine) -> u64 {
 }
 
 #[test]
+#[cfg(feature = "compiler")]
 fn compiling_engine_matches_each_allocator() {
     let engines = [
         engine(Allocator::Pooling, &Limits::DEFAULT).unwrap(),

@@ -121,7 +121,7 @@ fn capped(value: &impl Display, cap: usize) -> String {
     capped.text
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "compiler"))]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 

@@ -112,13 +112,17 @@ fn files(distribution: &Distribution, loaded: &Loaded) -> Vec<MachineFinding> {
     found
 }
 
-/// Builds the engine of a host, and maps code.
+/// Builds the engine of a host, and maps code if it can compile some.
 fn engine(distribution: &Distribution, config: &Config) -> MachineFinding {
     match host::engine(distribution.services, config) {
         Err(error) => MachineFinding::failure(limits::CHECK, error.to_string()),
-        Ok(engine) => match engine.check_code() {
-            Err(error) => MachineFinding::failure(kernel::CHECK, error.to_string()),
-            Ok(()) => limits::of_address_space(config.sandbox.allocator, engine.pool_metrics().is_some()),
-        },
+        Ok(engine) => {
+            // Without a compiler there is no code to map.
+            #[cfg(feature = "compiler")]
+            if let Err(error) = engine.check_code() {
+                return MachineFinding::failure(kernel::CHECK, error.to_string());
+            }
+            limits::of_address_space(config.sandbox.allocator, engine.pool_metrics().is_some())
+        }
     }
 }

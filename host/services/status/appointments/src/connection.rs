@@ -2,9 +2,10 @@
 
 use std::{path::PathBuf, str::FromStr as _, time::Duration};
 
+#[cfg(feature = "mysql")]
+use sqlx::mysql::{MySqlConnectOptions, MySqlConnection};
 use sqlx::{
     AssertSqlSafe, ConnectOptions as _, Executor as _, Row as _,
-    mysql::{MySqlConnectOptions, MySqlConnection},
     postgres::{PgConnectOptions, PgConnection},
     sqlite::SqliteConnectOptions,
 };
@@ -91,6 +92,7 @@ pub(super) struct Connections {
 
 #[derive(Debug)]
 enum AnyPool {
+    #[cfg(feature = "mysql")]
     MariaDb(Pool<sqlx::MySql>),
     Postgres(Pool<sqlx::Postgres>),
     Sqlite(Pool<sqlx::Sqlite>),
@@ -103,6 +105,13 @@ impl Connections {
     /// When the URL is invalid.
     pub(super) fn new(location: &DatabaseLocation, timeout: Duration) -> Result<Self, CollectError> {
         let pool = match location {
+            #[cfg(not(feature = "mysql"))]
+            DatabaseLocation::MariaDb(_) => {
+                return Err(CollectError::Unreachable(
+                    "this program is built without MariaDB and MySQL".into(),
+                ));
+            }
+            #[cfg(feature = "mysql")]
             DatabaseLocation::MariaDb(url) => {
                 let url = url.replacen("mariadb://", "mysql://", 1);
                 // The server's own time zone and SQL mode stay as they are.
@@ -141,6 +150,7 @@ impl Connections {
 
     pub(super) fn dialect(&self) -> Dialect {
         match self.pool {
+            #[cfg(feature = "mysql")]
             AnyPool::MariaDb(_) => Dialect::MariaDb,
             AnyPool::Postgres(_) => Dialect::Postgres,
             AnyPool::Sqlite(_) => Dialect::Sqlite,
@@ -204,6 +214,7 @@ impl Connections {
             }};
         }
         match &self.pool {
+            #[cfg(feature = "mysql")]
             AnyPool::MariaDb(pool) => fetch!(pool),
             AnyPool::Postgres(pool) => fetch!(pool),
             AnyPool::Sqlite(pool) => fetch!(pool),
@@ -213,6 +224,9 @@ impl Connections {
     /// Converts a server's error; some codes mean that it ended a statement at our timeout.
     fn judge(&self, error: &sqlx::Error) -> CollectError {
         let code = error.as_database_error().and_then(|error| error.code().map(|code| code.into_owned()));
+        #[cfg(not(feature = "mysql"))]
+        let number = None::<u16>;
+        #[cfg(feature = "mysql")]
         let number = error
             .as_database_error()
             .and_then(|error| error.try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>())
@@ -233,6 +247,7 @@ impl Connections {
 
     pub(super) async fn close(&self) {
         match &self.pool {
+            #[cfg(feature = "mysql")]
             AnyPool::MariaDb(pool) => pool.close().await,
             AnyPool::Postgres(pool) => pool.close().await,
             AnyPool::Sqlite(pool) => pool.close().await,
@@ -244,6 +259,7 @@ fn wrong_url() -> CollectError {
     CollectError::Unreachable("the URL must be mysql://user:password@host/name or postgres://...".into())
 }
 
+#[cfg(feature = "mysql")]
 async fn limit_mariadb(connection: &mut MySqlConnection, timeout: Duration) -> Result<(), sqlx::Error> {
     let seconds = timeout.as_secs().max(1);
     let mariadb = format!("SET SESSION max_statement_time = {seconds}");

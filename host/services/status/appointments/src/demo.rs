@@ -21,6 +21,7 @@ use super::{Clock, DatabaseLocation};
 
 /// The tables.
 pub(super) const SCHEMA: &str = include_str!("demo/schema/sqlite.sql");
+#[cfg(feature = "mysql")]
 const MARIADB: &str = include_str!("demo/schema/mariadb.sql");
 const POSTGRES: &str = include_str!("demo/schema/postgres.sql");
 const TABLES: [&str; 8] =
@@ -78,6 +79,11 @@ impl Demo {
                 Err(DemoError::Exists(file.display().to_string()))
             }
             DatabaseLocation::Sqlite(file) => self.replace(file).await,
+            #[cfg(not(feature = "mysql"))]
+            DatabaseLocation::MariaDb(_) => Err(DemoError::Connect(sqlx::Error::Configuration(
+                "this program is built without MariaDB and MySQL".into(),
+            ))),
+            #[cfg(feature = "mysql")]
             DatabaseLocation::MariaDb(url) => {
                 let target = Target::mariadb(url).await.map_err(DemoError::Connect)?;
                 self.add_to(target, MARIADB).await
@@ -137,7 +143,7 @@ impl Demo {
         target.run("BEGIN").await?;
         target.run(schema).await?;
         // MariaDB ends a transaction with each table.
-        if matches!(target, Target::MariaDb(_)) {
+        if target.is_mariadb() {
             target.run("BEGIN").await?;
         }
         let mut writer = Writer::new(target, &self.clock);

@@ -10,6 +10,7 @@
 /// The SQL dialect of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
+    #[cfg_attr(not(feature = "mysql"), allow(dead_code))]
     MariaDb,
     Postgres,
     Sqlite,

@@ -1,9 +1,11 @@
 //! Writes rows into one of three databases, many per statement.
 
 use sqlx::{
-    AssertSqlSafe, ConnectOptions as _, Connection as _, MySqlConnection, PgConnection, SqliteConnection,
-    mysql::MySqlConnectOptions, postgres::PgConnectOptions,
+    AssertSqlSafe, ConnectOptions as _, Connection as _, PgConnection, SqliteConnection,
+    postgres::PgConnectOptions,
 };
+#[cfg(feature = "mysql")]
+use sqlx::{MySqlConnection, mysql::MySqlConnectOptions};
 
 use crate::Clock;
 
@@ -47,6 +49,7 @@ impl<T: Into<Self>> From<Option<T>> for Field {
 /// A connection that may write.
 #[derive(Debug)]
 pub(super) enum Target {
+    #[cfg(feature = "mysql")]
     MariaDb(MySqlConnection),
     Postgres(PgConnection),
     Sqlite(SqliteConnection),
@@ -54,6 +57,7 @@ pub(super) enum Target {
 
 impl Target {
     /// Connects to a MariaDB server.
+    #[cfg(feature = "mysql")]
     pub(super) async fn mariadb(url: &str) -> Result<Self, sqlx::Error> {
         let options: MySqlConnectOptions = url.replacen("mariadb://", "mysql://", 1).parse()?;
         Ok(Self::MariaDb(options.disable_statement_logging().connect().await?))
@@ -65,10 +69,20 @@ impl Target {
         Ok(Self::Postgres(options.disable_statement_logging().connect().await?))
     }
 
+    /// Returns whether it is a MariaDB server.
+    pub(super) const fn is_mariadb(&self) -> bool {
+        match self {
+            #[cfg(feature = "mysql")]
+            Self::MariaDb(_) => true,
+            Self::Postgres(_) | Self::Sqlite(_) => false,
+        }
+    }
+
     /// Runs statements.
     pub(super) async fn run(&mut self, sql: &str) -> Result<(), sqlx::Error> {
         let statements = sqlx::raw_sql(AssertSqlSafe(sql.to_owned()));
         match self {
+            #[cfg(feature = "mysql")]
             Self::MariaDb(connection) => statements.execute(connection).await.map(|_| ()),
             Self::Postgres(connection) => statements.execute(connection).await.map(|_| ()),
             Self::Sqlite(connection) => statements.execute(connection).await.map(|_| ()),
@@ -85,6 +99,7 @@ impl Target {
             ))
         };
         match self {
+            #[cfg(feature = "mysql")]
             Self::MariaDb(connection) => {
                 sqlx::query_scalar(query("table_name", "DATABASE()")).fetch_optional(connection).await
             }
@@ -98,6 +113,7 @@ impl Target {
 
     pub(super) async fn close(self) -> Result<(), sqlx::Error> {
         match self {
+            #[cfg(feature = "mysql")]
             Self::MariaDb(connection) => connection.close().await,
             Self::Postgres(connection) => connection.close().await,
             Self::Sqlite(connection) => connection.close().await,
@@ -141,7 +157,7 @@ impl<'t> Writer<'t> {
     }
 
     fn written(&self, field: &Field) -> String {
-        let is_mariadb = matches!(self.target, Target::MariaDb(_));
+        let is_mariadb = self.target.is_mariadb();
         match field {
             Field::Null => "NULL".to_owned(),
             Field::Integer(number) => number.to_string(),
