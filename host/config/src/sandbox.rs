@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::reader::Reader;
+use super::{reader::Reader, signatures};
 
 /// Deep enough for recursive parsers; every running call reserves it.
 pub const STACK_BYTES: usize = 512 << 10;
@@ -68,6 +68,8 @@ pub struct Sandbox {
     pub cache: bool,
     /// Compiled code that is kept, bytes.
     pub cache_bytes: u64,
+    /// minisign public keys in base64 that sign packs, components that are compiled already.
+    pub pack_keys: Vec<String>,
     /// Handles (resources) that one call may hold at once.
     pub handles: usize,
     /// Core instances of one component.
@@ -134,6 +136,10 @@ impl Sandbox {
                 .key("cache_bytes", "Compiled code that is kept; code that slots use is kept beyond it")
                 .unit("bytes")
                 .integer(0..=1 << 50, CACHE_BYTES),
+            pack_keys: r
+                .key("pack_keys", "Public keys that sign components which are compiled already (packs); without one such are refused")
+                .list("minisign public keys", signatures::key)
+                .unwrap_or_default(),
             handles: r
                 .key("handles", "Handles that one call may hold at once")
                 .integer(1..=1_000_000, HANDLES),

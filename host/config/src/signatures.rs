@@ -47,7 +47,8 @@ impl Signatures {
     }
 }
 
-fn key(text: &str) -> Result<String, String> {
+/// Parses a public key.
+pub(super) fn key(text: &str) -> Result<String, String> {
     match PublicKey::from_base64(text) {
         Ok(_) => Ok(text.to_owned()),
         Err(_) => Err(format!("must be the second line of a minisign.pub, not `{text}`")),

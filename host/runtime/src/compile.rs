@@ -5,13 +5,14 @@ mod cache;
 #[cfg(feature = "compiler")]
 mod child;
 mod code;
+mod pack;
 #[cfg(feature = "compiler")]
 mod process;
 #[cfg(all(test, feature = "compiler"))]
 mod tests;
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, PoisonError, Weak},
     time::Instant,
 };
@@ -22,12 +23,15 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 use wasmtime::component::Component;
 
-use self::{backend::CompileBackend, cache::Cache, code::MachineCode};
+use self::{backend::CompileBackend, cache::Cache, code::MachineCode, pack::Pack};
 use crate::{background, engine::Engine, keys::MasterKey};
 
-pub use self::cache::CacheError;
+pub use self::{cache::CacheError, pack::PackError};
 #[cfg(feature = "compiler")]
-pub use self::child::compile_if_asked;
+pub use self::{
+    child::compile_if_asked,
+    pack::{PackSigner, PackSignerError, compile_pack},
+};
 
 /// The error of a component that was not compiled.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -35,6 +39,9 @@ pub enum CompileError {
     /// The compiler refuses the component.
     #[error("the component does not compile: {0}")]
     Refused(Arc<str>),
+    /// It is compiled already, and its code may not run.
+    #[error(transparent)]
+    Pack(#[from] PackError),
     /// This program has no compiler.
     #[error("this program is built without a compiler; give a component that is compiled for it, a pack")]
     NoCompiler,
@@ -64,7 +71,7 @@ pub enum CompileError {
 impl CompileError {
     /// Returns whether the component is refused for good. After any other error, a retry may succeed.
     pub const fn is_refusal(&self) -> bool {
-        matches!(self, Self::Refused(_) | Self::NoCompiler)
+        matches!(self, Self::Refused(_) | Self::Pack(_) | Self::NoCompiler)
     }
 }
 
@@ -118,6 +125,10 @@ pub struct Compiler {
     /// Permits of small components.
     small_permits: Semaphore,
     cache: Option<Arc<Cache>>,
+    /// Public keys that sign packs.
+    pack_keys: Arc<[String]>,
+    /// Packs that are part of this program.
+    built_in: HashSet<ComponentDigest>,
     metrics: Arc<Metrics>,
     in_flight: Mutex<HashMap<ComponentDigest, Weak<Flight>>>,
 }
@@ -165,23 +176,35 @@ impl Compiler {
             }
         });
         let [permits, small_permits] = [(); 2].map(|()| Semaphore::new(sandbox.compile_workers));
-        Self { engine, backend, permits, small_permits, cache, metrics, in_flight: Mutex::default() }
+        let (pack_keys, built_in) = (sandbox.pack_keys.as_slice().into(), HashSet::new());
+        let in_flight = Mutex::default();
+        Self { engine, backend, permits, small_permits, cache, pack_keys, built_in, metrics, in_flight }
     }
 
-    /// Returns machine code for `wasm`, which has this digest, from the cache where it has an intact copy. Concurrent
-    /// requests for the same component share the result.
+    /// Trusts the packs among components that are part of this program.
+    pub fn with_built_in<'w>(self, components: impl IntoIterator<Item = &'w [u8]>) -> Self {
+        let packs = components.into_iter().filter(|wasm| Pack::find(wasm).is_some());
+        Self { built_in: packs.map(ComponentDigest::of).collect(), ..self }
+    }
+
+    /// Returns machine code for `wasm`, which has this digest: its own if it is a pack, else from the cache where that has
+    /// an intact copy. Concurrent requests for the same component share the result.
     ///
     /// # Errors
-    /// When the component cannot be compiled.
+    /// When the component cannot be compiled, or brings code that may not run.
     pub async fn compile(&self, wasm: Arc<[u8]>, digest: ComponentDigest) -> Result<Component, CompileError> {
         let flight = self.flight(digest);
         let mut result = flight.lock().await;
         if let Some(result) = &*result {
             return result.clone();
         }
-        let found = match self.load(digest).await? {
-            Some(component) => Ok(component),
-            None => self.compile_uncached(wasm, digest).await,
+        let found = if Pack::find(&wasm).is_some() {
+            self.load_pack(wasm, digest).await
+        } else {
+            match self.load(digest).await? {
+                Some(component) => Ok(component),
+                None => self.compile_uncached(wasm, digest).await,
+            }
         };
         *result = Some(found.clone());
         found
@@ -229,6 +252,18 @@ impl Compiler {
         let flight = Arc::new(Flight::default());
         in_flight.insert(digest, Arc::downgrade(&flight));
         flight
+    }
+
+    /// Loads the code that a pack brings.
+    async fn load_pack(&self, wasm: Arc<[u8]>, digest: ComponentDigest) -> Result<Component, CompileError> {
+        let engine = Arc::clone(&self.engine);
+        let keys = (!self.built_in.contains(&digest)).then(|| Arc::clone(&self.pack_keys));
+        let load = move || -> Result<Component, PackError> {
+            let pack = Pack::find(&wasm).ok_or(PackError::Malformed)??;
+            let code = pack.open(keys.as_deref(), engine.code_settings())?;
+            code.load(&engine).map_err(|error| PackError::Refused(format!("{error:#}")))
+        };
+        Ok(in_background(load).await??)
     }
 
     /// Loads code from the cache.

@@ -2,6 +2,7 @@
 
 mod pool;
 mod reservation;
+mod target;
 #[cfg(test)]
 pub(crate) mod tests;
 mod ticker;
@@ -21,6 +22,7 @@ use self::reservation::Room;
 pub use self::{
     pool::{ComponentLimits, PoolSize},
     reservation::{NoRoom, PoolReservation},
+    target::CodeTarget,
     ticker::RunningGuard,
 };
 
@@ -69,13 +71,29 @@ pub struct CodeSettings {
 }
 
 impl CodeSettings {
-    /// Returns an engine that only compiles, on all threads or on the caller's.
+    /// Returns an engine that only compiles, on all threads or on the caller's, for a machine or for this very processor.
     ///
     /// # Errors
     /// When wasmtime refuses the settings.
     #[cfg(feature = "compiler")]
-    pub fn compiling(&self, parallel: bool) -> wasmtime::Result<wasmtime::Engine> {
-        wasmtime::Engine::new(self.configuration().parallel_compilation(parallel))
+    pub fn compiling(
+        &self,
+        parallel: bool,
+        target: Option<CodeTarget>,
+    ) -> wasmtime::Result<wasmtime::Engine> {
+        let mut config = self.configuration();
+        config.parallel_compilation(parallel);
+        if let Some(target) = target {
+            config.target(target.triple())?;
+        }
+        wasmtime::Engine::new(&config)
+    }
+
+    /// Names the settings, for packs. Change a name when its meaning changes.
+    pub(crate) fn features(&self) -> Vec<String> {
+        let memory = self.reservation.map_or_else(|| "pooled".to_owned(), |bytes| bytes.to_string());
+        let fixed = ["component-model", "epoch-interruption", "memory-init-cow"];
+        fixed.map(str::to_owned).into_iter().chain([format!("memory={memory}")]).collect()
     }
 
     /// Returns all wasmtime settings of the host.
@@ -141,7 +159,9 @@ impl Engine {
         let fixed = PoolSize::of(limits);
         let (size, component) = (fixed.with(room), ComponentLimits::of(sandbox));
         let pooled = CodeSettings { stack_bytes: sandbox.stack_bytes, reservation: None };
-        let demanded = CodeSettings { reservation: Some(fixed.memory_bytes as u64), ..pooled };
+        // Packs are compiled for a pool, and without a compiler there is no other code.
+        let reservation = cfg!(feature = "compiler").then_some(fixed.memory_bytes as u64);
+        let demanded = CodeSettings { reservation, ..pooled };
         let pooled_engine = || pooling(&pooled, &size, component, sandbox.memory);
         let on_demand = || wasmtime::Engine::new(&demanded.configuration()).map_err(EngineError::Engine);
         let (wasmtime, code) = match sandbox.allocator {

@@ -10,7 +10,10 @@ use std::{
 
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
 
-use crate::{background, engine::CodeSettings};
+use crate::{
+    background,
+    engine::{CodeSettings, CodeTarget},
+};
 
 /// The first argument of a compiler process; no command has this name.
 pub(super) const ARGUMENT: &str = "--compile-component";
@@ -18,6 +21,8 @@ pub(super) const ARGUMENT: &str = "--compile-component";
 pub(super) const REFUSED: u8 = 1;
 /// Exit code when nothing was compiled for another reason.
 const UNUSABLE: u8 = 2;
+/// The argument for code for this very processor instead of a target triple.
+const THIS_PROCESSOR: &str = "this";
 /// Most threads of one process: each keeps functions in memory.
 const THREADS: usize = 16;
 /// Address space for each thread. A thread takes a stack and an allocator arena before it compiles anything, and arenas
@@ -29,6 +34,8 @@ const THREAD_BYTES: u64 = 512 << 20;
 pub(super) struct CompileJob {
     /// The settings of the engine that the code is for.
     pub(super) code: CodeSettings,
+    /// The machine that the code is for; `None` for this very processor.
+    pub(super) target: Option<CodeTarget>,
     /// Processor time of all threads together, seconds.
     pub(super) cpu_seconds: u64,
     /// Address space, bytes.
@@ -41,11 +48,12 @@ pub(super) struct CompileJob {
 
 impl CompileJob {
     /// Returns the arguments that [`CompileJob::parse`] reads.
-    pub(super) fn arguments(&self) -> [String; 6] {
+    pub(super) fn arguments(&self) -> [String; 7] {
         let Self { code: CodeSettings { stack_bytes, reservation }, .. } = *self;
         [
             stack_bytes.to_string(),
             reservation.map_or_else(|| "none".to_owned(), |bytes| bytes.to_string()),
+            self.target.map_or(THIS_PROCESSOR, CodeTarget::triple).to_owned(),
             self.cpu_seconds.to_string(),
             self.memory_bytes.to_string(),
             self.threads.to_string(),
@@ -60,15 +68,20 @@ impl CompileJob {
     }
 
     fn parse(arguments: &[String]) -> Option<Self> {
-        let [stack, reservation, cpu_seconds, memory_bytes, threads, wasm_bytes] = arguments else {
+        let [stack, reservation, target, cpu_seconds, memory_bytes, threads, wasm_bytes] = arguments else {
             return None;
         };
         let reservation = match reservation.as_str() {
             "none" => None,
             bytes => Some(bytes.parse().ok()?),
         };
+        let target = match target.as_str() {
+            THIS_PROCESSOR => None,
+            triple => Some(CodeTarget::parse(triple).ok()?),
+        };
         Some(Self {
             code: CodeSettings { stack_bytes: stack.parse().ok()?, reservation },
+            target,
             cpu_seconds: cpu_seconds.parse().ok()?,
             memory_bytes: memory_bytes.parse().ok()?,
             threads: threads.parse().ok()?,
@@ -140,7 +153,7 @@ fn compile(job: &CompileJob) -> Result<(), Failure> {
     }
     // Where no threads can be started, this one compiles.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(job.threads_within_memory()).build_global();
-    let engine = job.code.compiling(pool.is_ok()).map_err(Failure::Refused)?;
+    let engine = job.code.compiling(pool.is_ok(), job.target).map_err(Failure::Refused)?;
     let code = engine.precompile_component(&wasm).map_err(Failure::Refused)?;
     let mut stdout = io::stdout().lock();
     stdout.write_all(&code).and_then(|()| stdout.flush()).map_err(Failure::Pipe)
@@ -152,9 +165,9 @@ mod tests {
 
     #[test]
     fn job_survives_its_arguments() {
-        for reservation in [None, Some(1 << 26)] {
+        for (reservation, target) in [(None, Some(CodeTarget::Aarch64)), (Some(1 << 26), None)] {
             let code = CodeSettings { stack_bytes: 1 << 19, reservation };
-            let job = CompileJob { code, cpu_seconds: 1, memory_bytes: 2, threads: 3, wasm_bytes: 4 };
+            let job = CompileJob { code, target, cpu_seconds: 1, memory_bytes: 2, threads: 3, wasm_bytes: 4 };
             assert_eq!(CompileJob::parse(&job.arguments()), Some(job));
             assert_eq!(CompileJob::parse(&job.arguments()[1..]), None);
         }
@@ -164,7 +177,8 @@ mod tests {
     fn threads_are_limited_by_memory() {
         let code = CodeSettings { stack_bytes: 1 << 19, reservation: None };
         let within = |threads, memory_bytes| {
-            CompileJob { code, cpu_seconds: 1, memory_bytes, threads, wasm_bytes: 4 }.threads_within_memory()
+            CompileJob { code, target: None, cpu_seconds: 1, memory_bytes, threads, wasm_bytes: 4 }
+                .threads_within_memory()
         };
         for (threads, mebibytes, expected) in [
             (16, 512, 1),

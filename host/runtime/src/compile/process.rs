@@ -23,7 +23,7 @@ use super::{
     child::{ARGUMENT, CompileJob, REFUSED},
     code::MachineCode,
 };
-use crate::engine::CodeSettings;
+use crate::engine::{CodeSettings, CodeTarget};
 
 /// Bytes that are kept of the process' standard error.
 const STDERR_BYTES: u64 = 4 << 10;
@@ -40,6 +40,7 @@ const OUT_OF_MEMORY: [&str; 3] = ["memory allocation of", "out of memory", "Cann
 pub(super) struct CompileProcess {
     program: PathBuf,
     code: CodeSettings,
+    target: Option<CodeTarget>,
     cpu_seconds: u64,
     memory_bytes: u64,
     running: AtomicUsize,
@@ -51,19 +52,31 @@ impl CompileProcess {
         Self {
             program: sandbox.compile_program.clone(),
             code,
+            target: None,
             cpu_seconds: sandbox.compile_cpu_seconds,
             memory_bytes: sandbox.compile_memory_bytes,
             running: AtomicUsize::new(0),
         }
     }
 
+    /// Returns the process for code for a machine instead of for this very processor.
+    pub(super) fn with_target(self, target: CodeTarget) -> Self {
+        Self { target: Some(target), ..self }
+    }
+
     /// Compiles `wasm`. Where the process fails for another reason than the component, retries with one thread.
     /// Dropping the future kills the process.
     pub(super) async fn compile(&self, wasm: Arc<[u8]>) -> Result<MachineCode, CompileError> {
         let share = CoreShare::of(&self.running);
-        let Self { code, cpu_seconds, memory_bytes, .. } = *self;
-        let job =
-            CompileJob { code, cpu_seconds, memory_bytes, threads: share.threads(), wasm_bytes: wasm.len() };
+        let Self { code, target, cpu_seconds, memory_bytes, .. } = *self;
+        let job = CompileJob {
+            code,
+            target,
+            cpu_seconds,
+            memory_bytes,
+            threads: share.threads(),
+            wasm_bytes: wasm.len(),
+        };
         match self.run(&job, Arc::clone(&wasm)).await {
             Err(error) if is_retryable(&error, &job) => {
                 tracing::warn!(%error, "compiling again with one thread");
@@ -168,6 +181,7 @@ fn is_retryable(error: &CompileError, job: &CompileJob) -> bool {
         CompileError::Refused(_)
         | CompileError::CpuSeconds(_)
         | CompileError::CodeBytes(_)
+        | CompileError::Pack(_)
         | CompileError::NoCompiler
         | CompileError::Stopped => false,
     }
@@ -213,6 +227,7 @@ mod tests {
 
     const JOB: CompileJob = CompileJob {
         code: CodeSettings { stack_bytes: 1 << 19, reservation: None },
+        target: None,
         cpu_seconds: 3,
         memory_bytes: 1 << 28,
         threads: 2,

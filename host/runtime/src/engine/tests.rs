@@ -78,7 +78,7 @@ fn compiling_engine_matches_each_allocator() {
     let hashes = engines.each_ref().map(|engine| compatibility(engine.wasmtime()));
     for (engine, hash) in engines.iter().zip(hashes) {
         for parallel in [false, true] {
-            let compiling = engine.code_settings().compiling(parallel).unwrap();
+            let compiling = engine.code_settings().compiling(parallel, None).unwrap();
             assert_eq!(compatibility(&compiling), hash, "{engine:?}");
         }
     }

@@ -37,7 +37,9 @@ pub(super) fn new(
     cache: Option<CacheSettings>,
 ) -> anyhow::Result<SlotContext> {
     let engine = Arc::new(engine(services, config)?);
-    let compiler = Arc::new(Compiler::new(Arc::clone(&engine), &config.sandbox, cache, Arc::clone(metrics)));
+    let built_in = config.slots.each().filter_map(|slot| slot.spec.component);
+    let compiler = Compiler::new(Arc::clone(&engine), &config.sandbox, cache, Arc::clone(metrics));
+    let compiler = Arc::new(compiler.with_built_in(built_in));
     let sandbox = Arc::new(config.sandbox.clone());
     Ok(SlotContext { engine, compiler, sandbox, capabilities })
 }

@@ -1,4 +1,4 @@
-//! Machine code is never taken from anybody: neither what wasmtime has serialised nor a program, through whichever door.
+//! Bare machine code is never taken: neither what wasmtime has serialised nor a program, through whichever door.
 
 use std::fs;
 
@@ -11,8 +11,11 @@ use super::*;
 /// Code that the host's own engine would run if it loaded it.
 fn serialised() -> Vec<u8> {
     let settings = CodeSettings { stack_bytes: STACK_BYTES, reservation: None };
-    let code =
-        settings.compiling(true).unwrap().precompile_component(&answering('X', "").component()).unwrap();
+    let code = settings
+        .compiling(true, None)
+        .unwrap()
+        .precompile_component(&answering('X', "").component())
+        .unwrap();
     assert!(code.starts_with(b"\x7fELF"));
     code
 }

@@ -66,7 +66,7 @@ pub fn large() -> Vec<u8> {
 
 #[tokio::test]
 async fn limits_hold_before_a_byte_is_read() {
-    let arguments = ["--compile-component", "524288", "none", CPU_SECONDS, MEMORY_BYTES, "2", "8"];
+    let arguments = ["--compile-component", "524288", "none", "this", CPU_SECONDS, MEMORY_BYTES, "2", "8"];
     let mut command = Command::new(program());
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.env_clear().kill_on_drop(true).spawn().unwrap();
