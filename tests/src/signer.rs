@@ -19,6 +19,17 @@ impl Signer {
         BASE64_STANDARD.encode([b"Ed".as_slice(), &KEY_ID, self.0.der_bytes()].concat())
     }
 
+    /// The text of the file of the secret key, without a password.
+    pub fn secret_key(&self) -> String {
+        // The seed is the octet string within the octet string of the private key.
+        const BEFORE: [u8; 4] = [4, 0x22, 4, 0x20];
+        let der = self.0.serialized_der();
+        let at = der.windows(BEFORE.len()).position(|window| window == BEFORE).unwrap() + BEFORE.len();
+        let (seed, public) = (&der[at..at + 32], self.0.der_bytes());
+        let key = [b"Ed\0\0B2".as_slice(), &[0; 48], &KEY_ID, seed, public, &[0; 32]].concat();
+        format!("untrusted comment: a test's secret key\n{}\n", BASE64_STANDARD.encode(key))
+    }
+
     /// The text of a `.minisig` file that was made at `seconds` after 1970.
     pub fn sign(&self, wasm: &[u8], seconds: u64) -> String {
         self.sign_with(wasm, &format!("timestamp:{seconds}\tfile:component.wasm"))

@@ -18,6 +18,7 @@ mod full_disk;
 mod hosts;
 mod machine_code;
 mod odd_names;
+mod packs;
 mod proof;
 mod push;
 mod refused;

@@ -1,5 +1,7 @@
 //! `bulkhead component`: checks components, and operates the slots of a running host.
 
+#[cfg(feature = "compiler")]
+mod compile;
 mod export;
 mod operate;
 mod push;
@@ -44,6 +46,10 @@ pub(super) enum Command {
         #[command(flatten)]
         configuration: Configuration,
     },
+    /// Compile a component for a machine and sign it, as a pack: hosts load its code without compiling it, those without a
+    /// compiler too. Only a host with the same version of this program takes it.
+    #[cfg(feature = "compiler")]
+    Compile(compile::CompileArgs),
     #[command(flatten)]
     Author(AuthorCommand),
     #[command(flatten)]
@@ -62,6 +68,8 @@ impl Command {
             Self::Check { slot: None, file, .. } => {
                 return author::finish(bulkhead_authoring::check(&distribution.for_authors(), &file));
             }
+            #[cfg(feature = "compiler")]
+            Self::Compile(arguments) => return arguments.run(distribution),
             Self::Author(command) => {
                 let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
                 return author::finish(runtime.block_on(command.run(&distribution.for_authors())));

@@ -40,6 +40,7 @@ const COMMANDS: &[(&str, &str, Answer)] = &[
     ("model convert", "potion-base-8M", MODEL),
     ("model bench", "potion-base-8M", MODEL),
     ("component check", "--slot captcha FOLDER/a.wasm", Done),
+    ("component compile", "FOLDER/a.wasm --output FOLDER/a.cwasm", Done),
     ("component inspect", "FOLDER/a.wasm", Done),
     ("component call", "FOLDER/a.wasm self-test", Done),
     ("component test", "FOLDER/a.wasm --cases FOLDER/cases.jsonl", Done),
