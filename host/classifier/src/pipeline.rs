@@ -119,7 +119,10 @@ impl Pipeline<'_> {
 
     /// Turns a text into numbers as the component does.
     fn row(&self, text: &str, scratch: &mut Scratch) -> Result<TextRow, Error> {
-        let own = clean(&window(&preparser::apply(&self.configuration.preparser, text), MOST_READ));
+        let read = window(&preparser::apply(&self.configuration.preparser, text), MOST_READ);
+        let own = clean(&read);
+        // The component classifies no mail that no one wrote. Here it counts as its text.
+        let own = if own.is_empty() { read } else { own };
         let text = window(&own, self.configuration.max_user_text_length);
         let prompt = self.prompt.and_then(|name| self.model.description().prompts.get(name));
         let options =
