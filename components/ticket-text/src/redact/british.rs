@@ -22,7 +22,10 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         // "12 High Street"
         format!(r"\b(?P<place>[0-9]{{1,4}}[a-zA-Z]? {WORD}(?: {WORD})? (?:{STREETS}))\b"),
         // "12 high street"
-        format!(r"\b(?P<place>[0-9]{{1,4}}[a-z]? [a-z]+(?: [a-z]+)? (?:{}))\b", british::LOWER.join("|")),
+        format!(
+            r"(?:^|[\s(])(?P<place>[0-9]{{1,4}}[a-z]? (?P<name>[a-z]+(?: [a-z]+)?) (?:{}))\b",
+            british::LOWER.join("|")
+        ),
         // "London NW1 6XE", "Newcastle upon Tyne, NE1 4ST"
         format!(r"\b(?P<place>(?P<town>{WORD})(?: (?:(?:upon|on|in|under|le) )?{WORD})?{JOINT}{POSTCODE})\b"),
         // "12 High Street, NW1 6XE", "postcode: NW1 6XE"
@@ -34,8 +37,11 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 pub(super) fn find(text: &str) -> impl Iterator<Item = Range<usize>> {
     let places = FORMS.iter().flat_map(|form| form.captures_iter(text));
     places.filter_map(|captures| {
+        let unnamed = captures
+            .name("name")
+            .is_some_and(|name| name.as_str().split(' ').any(|word| british::UNNAMED.contains(&word)));
         let other = captures.name("town").is_some()
             && captures.name("inward").is_some_and(|inward| british::OTHERS.contains(&inward.as_str()));
-        captures.name("place").filter(|_| !other).map(|place| place.range())
+        captures.name("place").filter(|_| !other && !unnamed).map(|place| place.range())
     })
 }

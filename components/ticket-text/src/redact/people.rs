@@ -108,6 +108,7 @@ fn in_run(text: &str, run: &[Word<'_>]) -> Option<Range<usize>> {
     let fits = (least..=LONGEST).contains(&capitals.len())
         && !is_common(last.text)
         && (announced || !inner.iter().any(|word| is_common(word)))
+        && (announced || !(has_later_particle(name) && capitals.len() < 3))
         && (announced || !follows_determiner(text.get(..first.start)?))
         && !is_numbered(text.get(last.end()..)?)
         && !names::is_not_name(own);
@@ -123,9 +124,17 @@ fn without_common<'w, 't>(name: &'w [Word<'t>]) -> &'w [Word<'t>] {
     }
 }
 
+/// Returns whether "von" or the like is in a name, which also joins nouns: "Angabe von Gründen".
+fn has_later_particle(name: &[Word<'_>]) -> bool {
+    name.iter().any(|word| people::LATER_PARTICLES.contains(&word.text))
+}
+
+/// Returns whether an article or a number is before a noun.
 fn follows_determiner(before: &str) -> bool {
     let last = before.split_whitespace().next_back().unwrap_or_default().to_lowercase();
-    before.ends_with(' ') && people::DETERMINERS.contains(&last.as_str())
+    before.ends_with(' ')
+        && (people::DETERMINERS.contains(&last.as_str())
+            || last.ends_with(|sign: char| sign.is_ascii_digit()))
 }
 
 /// Returns `name` without the first word of a sentence that is no name: "Gestern hat", "Neue Anschrift".
@@ -210,7 +219,7 @@ fn is_capitalised(word: &str) -> bool {
     let lower = letters().filter(|letter| letter.is_lowercase()).count();
     bare.starts_with(char::is_uppercase)
         && !bare.contains(|sign: char| sign.is_ascii_digit())
-        && (lower > 0 || is_initial(word))
+        && lower > 0
         && lower + 2 * bare.split(['-', '\'', '’']).count() >= letters().count()
 }
 
