@@ -16,6 +16,7 @@ mod nobility;
 mod numbers;
 mod people;
 mod places;
+pub mod recall;
 mod spans;
 #[cfg(test)]
 mod tests;

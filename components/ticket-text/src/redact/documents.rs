@@ -85,15 +85,15 @@ const SERIAL: std::ops::RangeInclusive<usize> = 9..=11;
 static SECRET: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let (names, between) = (documents::SECRETS.join("|"), documents::BETWEEN.join("|"));
     Regex::new(&format!(
-        r#"(?i)\b[a-z-]*(?:{names})(?:[:=/ ]|\b(?:{between})\b){{1,8}}["'(]?(?P<secret>[^\s"']*[0-9!#$%&*+_~?][^\s"']*)"#
+        r#"(?i)\b[a-z-]*(?:{names})(?:(?: [a-zäöüß]+){{1,4}} (?:ist|war|lautet|is|was) |(?:[:=/ ]|\b(?:{between})\b){{1,8}})["'(]?(?P<secret>[^\s"']*[0-9!#$%&*+_~?][^\s"']*)"#
     ))
     .ok()
 });
 /// A bank's code (ISO 9362) after its name.
 static BANK: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let names = documents::BANK_CODES.join("|");
+    let (names, between) = (documents::BANK_CODES.join("|"), documents::BETWEEN.join("|"));
     Regex::new(&format!(
-        r"(?i-u)\b(?:{names})[: ]{{1,3}}(?P<code>[a-z]{{6}}[a-z0-9]{{2}}(?:[a-z0-9]{{3}})?)\b"
+        r"(?i)\b(?:{names})(?:[: ]|\b(?:{between})\b){{1,5}}(?P<code>[a-z]{{6}}[a-z0-9]{{2}}(?:[a-z0-9]{{3}})?)\b"
     ))
     .ok()
 });

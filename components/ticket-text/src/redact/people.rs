@@ -62,6 +62,7 @@ fn words(text: &str) -> Vec<Word<'_>> {
 fn run(text: &str, words: &[Word<'_>]) -> usize {
     let mut count = 0;
     let mut end = 0;
+    let announced = || words.first().is_some_and(|first| is_announced(text, first.start, first.end()));
     for (at, word) in words.iter().enumerate() {
         let between = |from: usize| text.get(from..word.start).unwrap_or_default();
         let joined = at == 0 || matches!(between(end), " " | "\u{a0}" | ". ");
@@ -82,7 +83,7 @@ fn run(text: &str, words: &[Word<'_>]) -> usize {
             // A name follows.
         } else if at == 0
             || !people::PARTICLES.contains(&word.text)
-            || (count < 2 && people::LATER_PARTICLES.contains(&word.text))
+            || (count < 2 && people::LATER_PARTICLES.contains(&word.text) && !announced())
         {
             break;
         }
@@ -193,7 +194,8 @@ fn in_lower_case(text: &str, words: &[Word<'_>]) -> Option<Range<usize>> {
     let mut last = if announces { None } else { Some(first.end()) };
     for word in name.iter().take(2) {
         let joined = last.is_none_or(|last| text.get(last..word.start) == Some(" "));
-        if !joined || !is_lower_name(word.text) {
+        let ends_verb = || !signs && people::LOWER_ENDS.iter().any(|end| word.text.ends_with(end));
+        if !joined || !is_lower_name(word.text) || ends_verb() {
             break;
         }
         last = Some(word.end());
@@ -210,7 +212,6 @@ fn is_lower_name(word: &str) -> bool {
         && word.chars().all(|letter| letter.is_lowercase() || letter == '-')
         && !is_common(word)
         && !people::LOWER_WORDS.contains(&word)
-        && !people::LOWER_ENDS.iter().any(|end| word.ends_with(end))
 }
 
 fn is_capitalised(word: &str) -> bool {
