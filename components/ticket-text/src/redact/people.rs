@@ -140,11 +140,13 @@ fn follows_determiner(before: &str) -> bool {
 
 /// Returns `name` without the first word of a sentence that is no name: "Gestern hat", "Neue Anschrift".
 fn without_beginning<'w, 't>(before: &str, name: &'w [Word<'t>]) -> &'w [Word<'t>] {
-    let before = before.trim_end();
-    let begins = before.is_empty() || before.ends_with(['.', '!', '?', ':', '\n', '"', '„', '-']);
+    let before = before.trim_end_matches([' ', '\u{a0}']);
+    let begins = before.is_empty() || before.ends_with(['.', '!', '?', ':', '\n', '"', '„', '-', '–', '(']);
     let word = name.first().map(|word| word.text.to_lowercase()).unwrap_or_default();
-    let starts = people::BEGINNINGS.contains(&word.as_str())
-        || (begins && people::BEGINNING_ENDS.iter().any(|end| word.ends_with(end)));
+    let starts = people::PRONOUNS.contains(&word.as_str())
+        || (begins
+            && (people::BEGINNINGS.contains(&word.as_str())
+                || people::BEGINNING_ENDS.iter().any(|end| word.ends_with(end))));
     match starts {
         true => name.get(1..).unwrap_or_default(),
         false => name,
@@ -184,7 +186,7 @@ fn in_lower_case(text: &str, words: &[Word<'_>]) -> Option<Range<usize>> {
         list.iter().any(|words| ends_with_word(before, words))
     };
     let signs = ends(people::LOWER_SIGN_OFFS);
-    let announces = signs || ends(people::LOWER_ANNOUNCEMENTS);
+    let announces = signs || ends(people::LOWER_ANNOUNCEMENTS) || ends(people::ANNOUNCEMENTS);
     let name: &[Word<'_>] = match (announces, is_lower_role) {
         (true, _) => words,
         (false, true) => rest,
@@ -239,7 +241,7 @@ fn is_common(word: &str) -> bool {
     let word = word.to_lowercase();
     is_role(&word)
         || people::WORDS.contains(&word.as_str())
-        || people::BEGINNINGS.contains(&word.as_str())
+        || people::PRONOUNS.contains(&word.as_str())
         || people::ENDINGS.iter().any(|end| ends_compound(&word, end))
         || word.split('-').any(|part| people::WORDS.contains(&part))
 }

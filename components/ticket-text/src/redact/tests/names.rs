@@ -90,6 +90,9 @@ fn names_in_running_text_are_redacted() {
             "My neighbour [NAME_1] told me, and [NAME_2] saw it.",
         ),
         ("meine oma frieda lenz braucht hilfe", "meine oma [NAME_1] braucht hilfe"),
+        ("ich bin die tochter von trude ahlers", "ich bin die tochter von [NAME_1]"),
+        ("kind regards aylin demir", "kind regards [NAME_1]"),
+        ("Es hat Can Aydin unterschrieben.", "Es hat [NAME_1] unterschrieben."),
         ("wo ist der pass? lg rosa", "wo ist der pass? lg [NAME_1]"),
     ] {
         assert_eq!(redact(text).text(), kept, "{text}");

@@ -115,7 +115,7 @@ impl TicketBody {
         None
     }
 
-    /// Takes the session: a text of at most [`LONGEST_SESSION`] bytes, or a new UUID where it is null, absent or empty.
+    /// Takes the session: a text of at most 128 bytes, or a new UUID where it is null, absent or empty.
     /// Violations are reported with it.
     pub fn session(&mut self) -> String {
         let given = self.members.remove("session_id").filter(|given| !given.is_null() && *given != "");
