@@ -17,6 +17,8 @@ const LONGEST_CITATION: usize = 3;
 const SHORTEST_RULE: &str = "--";
 /// Minimum number of header lines in a row: a single one may be the sender's own.
 const HEAD: usize = 2;
+/// Maximum number of bytes of the name of a header line.
+const LONGEST_LABEL: usize = 40;
 /// Maximum number of lines of a mail header, empty lines included.
 const LONGEST_HEAD: usize = 24;
 /// Maximum number of lines of an introduction.
@@ -186,7 +188,9 @@ fn is_marker(line: &str) -> bool {
 }
 
 fn is_header(line: &str) -> bool {
-    quotes::HEADERS.iter().any(|header| begins(bare(line), header))
+    // Few lines have a label, so that few are compared with all of them.
+    let labelled = line.bytes().take(LONGEST_LABEL).any(|sign| sign == b':');
+    labelled && quotes::HEADERS.iter().any(|header| begins(bare(line), header))
 }
 
 /// Returns a line without marks of bold text: "*Von:* Amt".
