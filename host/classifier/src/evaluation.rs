@@ -11,7 +11,7 @@ mod tests;
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::training::argmax;
+use crate::model::argmax;
 use categories::Category;
 use coverage::Point;
 use reliability::Bin;

@@ -72,6 +72,15 @@ pub(crate) fn softmax(scores: &[f32], temperature: f32) -> Vec<f32> {
     raised.into_iter().map(|value| value / total).collect()
 }
 
+/// Returns the index of the highest score; the first of equals.
+pub(crate) fn argmax(scores: &[f32]) -> Option<usize> {
+    let better = |best: Option<(usize, f32)>, (at, score): (usize, &f32)| match best {
+        Some((_, highest)) if *score <= highest => best,
+        _ => Some((at, *score)),
+    };
+    scores.iter().enumerate().fold(None, better).map(|(at, _)| at)
+}
+
 /// Returns the logarithm of the sum of `exp`; minus infinity without any scores.
 fn log_sum_exp(scores: &[f32]) -> f32 {
     match scores {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::calibration;
 use crate::dataset::Dataset;
 use crate::error::Error;
-use crate::model::Model;
+use crate::model::{Model, argmax};
 use folds::folds;
 use prototypes::Prototypes;
 use separation::Separation;
@@ -150,13 +150,4 @@ fn fit(examples: &Dataset, settings: &Settings) -> Model {
         Settings::Separation(separation) => separation::fit(examples, separation),
         Settings::Prototypes(prototypes) => prototypes::fit(examples, prototypes),
     }
-}
-
-/// Returns the index of the highest score; the first of equals.
-pub(crate) fn argmax(scores: &[f32]) -> Option<usize> {
-    let better = |best: Option<(usize, f32)>, (at, score): (usize, &f32)| match best {
-        Some((_, highest)) if *score <= highest => best,
-        _ => Some((at, *score)),
-    };
-    scores.iter().enumerate().fold(None, better).map(|(at, _)| at)
 }
