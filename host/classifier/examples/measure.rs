@@ -74,7 +74,7 @@ fn main() {
                 Prediction { probabilities, target: labels.binary_search(&ticket.category).ok() }
             })
             .collect();
-        let report = evaluate(&trained.model.labels, &predictions).unwrap();
+        let report = evaluate(&trained.model.labels, &predictions, None).unwrap();
         if std::env::var_os("BRIEF").is_some() {
             println!(
                 "{}: accuracy {:.4} macro-F1 {:.4} ece {:.4}",

@@ -65,12 +65,12 @@ impl Decision {
     }
 }
 
-/// Evaluates predictions over `labels`.
+/// Evaluates predictions over `labels`. A ticket that is predicted as the label `none` is refused.
 ///
 /// # Errors
 ///
 /// When no ticket belongs to a category, or a prediction does not fit the labels.
-pub fn evaluate(labels: &[String], predictions: &[Prediction]) -> Result<Report, Error> {
+pub fn evaluate(labels: &[String], predictions: &[Prediction], none: Option<usize>) -> Result<Report, Error> {
     let decisions =
         predictions.iter().enumerate().map(|(index, prediction)| decide(labels, index, prediction));
     let decisions = decisions.collect::<Result<Vec<_>, Error>>()?;
@@ -91,8 +91,19 @@ pub fn evaluate(labels: &[String], predictions: &[Prediction]) -> Result<Report,
         categories,
         confusion,
         reliability,
-        coverage: coverage::curve(&inside, &outside),
+        coverage: coverage::curve(&inside, &outside, none),
     })
+}
+
+/// Returns the expected calibration error, 0 to 1, of probabilities `[n, k]`; `targets` are the true labels `[n]`.
+pub fn calibration_error(probabilities: &[Vec<f32>], targets: &[usize]) -> f64 {
+    let decision = |(probabilities, target): (&Vec<f32>, &usize)| {
+        let label = argmax(probabilities)?;
+        let confidence = f64::from(*probabilities.get(label)?);
+        Some(Decision { label, confidence, target: Some(*target) })
+    };
+    let decisions: Vec<Decision> = probabilities.iter().zip(targets).filter_map(decision).collect();
+    reliability::expected_error(&reliability::bins(&decisions))
 }
 
 fn decide(labels: &[String], index: usize, prediction: &Prediction) -> Result<Decision, Error> {

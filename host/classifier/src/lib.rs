@@ -5,12 +5,13 @@
 //! - `pipeline`: from labelled tickets to a head, and from a head to a report
 //! - `artefact`: a model as the head that a host serves
 //! - `selection`: several settings, the best by cross-validation
-//! - `training`: training with one setting; calibration on predictions for held-out examples
+//! - `training`: training with one setting, and a background; calibration on predictions for held-out examples
 //! - `evaluation`: figures, tables and plots of predictions
 //! - `calibration`, `model`, `solver`: one temperature; weights to probabilities; one class against the rest
-//! - `dataset`, `tickets`, `error`: examples as rows, tickets as lines
+//! - `background`, `dataset`, `tickets`, `error`: texts of no category, examples as rows, tickets as lines
 
 pub mod artefact;
+pub mod background;
 pub mod calibration;
 pub mod dataset;
 pub mod error;

@@ -82,7 +82,7 @@ pub(crate) fn argmax(scores: &[f32]) -> Option<usize> {
 }
 
 /// Returns the logarithm of the sum of `exp`; minus infinity without any scores.
-fn log_sum_exp(scores: &[f32]) -> f32 {
+pub(crate) fn log_sum_exp(scores: &[f32]) -> f32 {
     match scores {
         [] => f32::NEG_INFINITY,
         [only] => *only,

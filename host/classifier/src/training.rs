@@ -1,5 +1,6 @@
 //! Training with one setting, and one temperature from held-out predictions.
 
+mod background;
 mod folds;
 pub mod prototypes;
 mod scaling;
@@ -12,9 +13,10 @@ use serde::{Deserialize, Serialize};
 use crate::calibration;
 use crate::dataset::Dataset;
 use crate::error::Error;
-use crate::model::{Model, argmax};
+use crate::evaluation;
+use crate::model::{Model, argmax, softmax};
 use folds::folds;
-use prototypes::Prototypes;
+use prototypes::{Prototypes, Similarity};
 use separation::Separation;
 
 /// Folds that are held out in turn: the more, the less worse the models that calibration sees than the final one,
@@ -74,6 +76,13 @@ impl HeldOut {
         let temperature = calibration::temperature(&self.scores, &self.targets);
         (temperature, calibration::log_loss(&self.scores, &self.targets, temperature))
     }
+
+    /// Returns the expected calibration error under a temperature, 0 to 1.
+    pub fn calibration_error(&self, temperature: f32) -> f64 {
+        let probabilities: Vec<Vec<f32>> =
+            self.scores.iter().map(|scores| softmax(scores, temperature)).collect();
+        evaluation::calibration_error(&probabilities, &self.targets)
+    }
 }
 
 /// A model and the held-out predictions of its calibration.
@@ -83,8 +92,10 @@ pub struct Trained {
     pub model: Model,
     /// How it was trained.
     pub settings: Settings,
-    /// The predictions that its temperature was fitted on.
+    /// The predictions that its temperature was fitted on; with a background they have its scores too.
     pub held_out: HeldOut,
+    /// How many texts of the background it knows.
+    pub background: usize,
 }
 
 /// Trains on all examples; the temperature comes from predictions for held-out folds, pooled over all labels.
@@ -97,7 +108,25 @@ pub fn train(examples: &Dataset, settings: &Settings) -> Result<Trained, Error> 
     let held_out = predict_held_out(&examples, settings);
     let mut model = fit(&examples, settings);
     model.temperature = held_out.calibrate().0;
-    Ok(Trained { model, settings: *settings, held_out })
+    Ok(Trained { model, settings: *settings, held_out, background: 0 })
+}
+
+/// Trains as [`train`] does, then adds texts that belong to no category: those of `background`, which has one label.
+/// It is the name of the category for such tickets, which may have examples as well. Texts that are as near to a
+/// category as its own examples are left out, and all of them where cross-validation says that they do harm.
+/// Separation takes no background: it is for many examples, which name their own.
+///
+/// # Errors
+///
+/// As [`train`].
+pub fn train_with_background(
+    examples: &Dataset,
+    background: &Dataset,
+    settings: &Settings,
+) -> Result<Trained, Error> {
+    let trained = train(examples, settings)?;
+    let Settings::Prototypes(prototypes) = settings else { return Ok(trained) };
+    Ok(background::add(trained, &with_examples(examples, settings)?, background, prototypes.shrinkage))
 }
 
 /// Predicts every example by a model trained without its fold.
@@ -148,6 +177,8 @@ fn with_examples(examples: &Dataset, settings: &Settings) -> Result<Dataset, Err
 fn fit(examples: &Dataset, settings: &Settings) -> Model {
     match settings {
         Settings::Separation(separation) => separation::fit(examples, separation),
-        Settings::Prototypes(prototypes) => prototypes::fit(examples, prototypes),
+        Settings::Prototypes(Prototypes { shrinkage, sharpness }) => {
+            prototypes::fit(examples, &Similarity::of(examples, *shrinkage), *sharpness)
+        }
     }
 }

@@ -84,7 +84,7 @@ fn by_words(test: &str) -> Report {
         Prediction { probabilities, target }
     };
     let predictions: Vec<Prediction> = tickets(test).into_iter().map(predict).collect();
-    evaluate(&model.labels, &predictions).unwrap()
+    evaluate(&model.labels, &predictions, None).unwrap()
 }
 
 #[test]

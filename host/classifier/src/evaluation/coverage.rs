@@ -11,7 +11,7 @@ const STEPS: usize = 20;
 /// The figures at one threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Point {
-    /// Predictions below it are refused.
+    /// Predictions below it are refused, and those of the label of no category.
     pub threshold: f64,
     /// Share of the tickets of a category that are kept.
     pub coverage: f64,
@@ -21,10 +21,10 @@ pub struct Point {
     pub outside_kept: Option<f64>,
 }
 
-pub(super) fn curve(inside: &[Decision], outside: &[Decision]) -> Vec<Point> {
+pub(super) fn curve(inside: &[Decision], outside: &[Decision], none: Option<usize>) -> Vec<Point> {
     let point = |step: usize| {
         let threshold = step as f64 / STEPS as f64;
-        let kept = |decision: &&Decision| decision.confidence >= threshold;
+        let kept = |decision: &&Decision| decision.confidence >= threshold && Some(decision.label) != none;
         let count = inside.iter().filter(kept).count();
         let right = inside.iter().filter(kept).filter(|decision| decision.right()).count();
         Point {

@@ -21,7 +21,7 @@ fn report() -> Report {
         prediction(0.05, Some(1)),
         prediction(0.6, None),
     ];
-    evaluate(&labels(), &predictions).unwrap()
+    evaluate(&labels(), &predictions, None).unwrap()
 }
 
 #[test]
@@ -54,10 +54,19 @@ fn thresholds_trade_coverage_for_accuracy() {
 }
 
 #[test]
+fn predicted_no_category_is_refused() {
+    let predictions = [prediction(0.95, Some(0)), prediction(0.05, Some(0)), prediction(0.1, None)];
+    let report = evaluate(&labels(), &predictions, Some(1)).unwrap();
+    assert_eq!((report.tickets, report.outside, report.accuracy), (2, 1, 0.5));
+    let all = report.coverage[0];
+    assert_eq!((all.coverage, all.accuracy, all.outside_kept), (0.5, Some(1.0), Some(0.0)));
+}
+
+#[test]
 fn a_perfectly_calibrated_classifier_has_no_error() {
     let predictions: Vec<Prediction> =
         (0..100).map(|at| prediction(0.75, Some(usize::from(at % 4 == 0)))).collect();
-    assert!(evaluate(&labels(), &predictions).unwrap().calibration_error < 1e-9);
+    assert!(evaluate(&labels(), &predictions, None).unwrap().calibration_error < 1e-9);
 }
 
 #[test]
@@ -77,8 +86,8 @@ fn text_and_plot_show_the_figures() {
 #[test]
 fn predictions_that_do_not_fit_are_refused() {
     let short = Prediction { probabilities: vec![1.0], target: Some(0) };
-    assert!(evaluate(&labels(), &[prediction(0.5, Some(0)), short]).is_err());
-    assert!(evaluate(&labels(), &[prediction(0.5, Some(2))]).is_err());
-    assert!(evaluate(&labels(), &[prediction(f32::NAN, Some(0))]).is_err());
-    assert!(evaluate(&labels(), &[prediction(0.5, None)]).is_err());
+    assert!(evaluate(&labels(), &[prediction(0.5, Some(0)), short], None).is_err());
+    assert!(evaluate(&labels(), &[prediction(0.5, Some(2))], None).is_err());
+    assert!(evaluate(&labels(), &[prediction(f32::NAN, Some(0))], None).is_err());
+    assert!(evaluate(&labels(), &[prediction(0.5, None)], None).is_err());
 }

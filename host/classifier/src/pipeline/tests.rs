@@ -62,6 +62,7 @@ fn pipeline_trains_a_head_on_tickets() {
             prompt: None,
             features,
             configuration: &configuration,
+            background: false,
         };
         let tickets = [
             ticket("Hello,\n\npass\n\nKind regards\nbin", "papers"),
@@ -96,6 +97,7 @@ fn head_for_other_features_is_refused() {
         prompt: None,
         features: None,
         configuration: &configuration,
+        background: false,
     };
     let head = pipeline.train(&[]).unwrap().head;
     let other = Pipeline { features: Some(FeatureSettings::words_only(8)), ..pipeline };

@@ -30,26 +30,41 @@ impl Default for Prototypes {
     }
 }
 
-pub(super) fn fit(examples: &Dataset, settings: &Prototypes) -> Model {
-    let mean = scaling::mean(examples);
-    let centred: Vec<Vec<f64>> = examples
-        .examples()
-        .map(|example| {
-            example.dense.iter().zip(&mean).map(|(value, mean)| f64::from(*value) - mean).collect()
-        })
-        .collect();
-    let cholesky = Cholesky::of(shrunk(scatter(&centred, examples), settings.shrinkage), mean.len());
-    let solved: Vec<Vec<f64>> = centred.iter().map(|row| cholesky.solve(row)).collect();
-    let lengths: Vec<f64> = centred
-        .iter()
-        .zip(&solved)
-        .map(|(row, solved)| dot(row, solved).max(f64::MIN_POSITIVE).sqrt())
-        .collect();
-    let usual = lengths.iter().sum::<f64>() / lengths.len().max(1) as f64;
+/// What similarity is measured by: the mean and the within-class covariance of the examples.
+pub(super) struct Similarity {
+    mean: Vec<f64>,
+    cholesky: Cholesky,
+    /// Usual length of an example from the mean.
+    usual: f64,
+}
+
+impl Similarity {
+    /// Measures the examples; `shrinkage` is the share of the sphere in their covariance.
+    pub(super) fn of(examples: &Dataset, shrinkage: f64) -> Self {
+        let mean = scaling::mean(examples);
+        let centred: Vec<Vec<f64>> =
+            examples.examples().map(|example| centre(example.dense, &mean)).collect();
+        let cholesky = Cholesky::of(shrunk(scatter(&centred, examples), shrinkage), mean.len());
+        let lengths: f64 = centred.iter().map(|row| length(row, &cholesky.solve(row))).sum();
+        Self { mean, cholesky, usual: lengths / centred.len().max(1) as f64 }
+    }
+
+    /// Returns the weights and the bias by which a text scores its similarity to `dense`, times `sharpness`.
+    pub(super) fn row(&self, dense: &[f32], sharpness: f64) -> (Vec<f32>, f64) {
+        let centred = centre(dense, &self.mean);
+        let solved = self.cholesky.solve(&centred);
+        let scale = length(&centred, &solved) * self.usual;
+        let weights: Vec<f64> = solved.iter().map(|value| sharpness * value / scale).collect();
+        (weights.iter().map(|weight| *weight as f32).collect(), -dot(&weights, &self.mean))
+    }
+}
+
+/// Fits a model without a temperature; `similarity` is that of the same examples.
+pub(super) fn fit(examples: &Dataset, similarity: &Similarity, sharpness: f64) -> Model {
     let mut model = Model {
         labels: examples.labels().to_vec(),
         rows: Vec::new(),
-        dims: mean.len(),
+        dims: examples.dims(),
         dense: Vec::new(),
         columns: 0,
         sparse: Vec::new(),
@@ -57,18 +72,25 @@ pub(super) fn fit(examples: &Dataset, settings: &Prototypes) -> Model {
         temperature: 1.0,
     };
     for (label, support) in examples.support().into_iter().enumerate() {
-        let rows =
-            solved.iter().zip(&lengths).zip(examples.targets()).filter(|(_, target)| **target == label);
-        for ((solved, length), _) in rows {
-            let weights: Vec<f64> =
-                solved.iter().map(|value| settings.sharpness * value / (length * usual)).collect();
+        let of_label = examples.examples().zip(examples.targets()).filter(|(_, target)| **target == label);
+        for (example, _) in of_label {
+            let (weights, bias) = similarity.row(example.dense, sharpness);
             // Every label weighs the same, however many examples it has.
-            model.bias.push((-dot(&weights, &mean) - (support as f64).ln()) as f32);
-            model.dense.extend(weights.iter().map(|weight| *weight as f32));
+            model.bias.push((bias - (support as f64).ln()) as f32);
+            model.dense.extend(weights);
             model.rows.push(label);
         }
     }
     model
+}
+
+fn centre(dense: &[f32], mean: &[f64]) -> Vec<f64> {
+    dense.iter().zip(mean).map(|(value, mean)| f64::from(*value) - mean).collect()
+}
+
+/// Returns the length of a centred row; `solved` is that row divided by the covariance.
+fn length(centred: &[f64], solved: &[f64]) -> f64 {
+    dot(centred, solved).max(f64::MIN_POSITIVE).sqrt()
 }
 
 /// Returns `[d, d]` mean of the squared differences from the mean of the own label.

@@ -4,7 +4,7 @@
 use std::{path::PathBuf, time::Instant};
 
 use anyhow::Context as _;
-use bulkhead_classifier::pipeline::Pipeline;
+use bulkhead_classifier::{background::TEXTS, pipeline::Pipeline};
 use bulkhead_config::Config;
 use bulkhead_inference::head::Head;
 use bulkhead_models::{Inference, ServedModel};
@@ -31,7 +31,8 @@ pub(super) fn add_classifier(
     rules: &Rules,
     inference: &mut Inference,
 ) -> anyhow::Result<()> {
-    let name = &config.table::<TicketSettings>()?.head;
+    let settings = config.table::<TicketSettings>()?;
+    let (name, background) = (&settings.head, settings.background);
     let categories = &rules.configuration().categories;
     let has_examples = |category: &&Category| !category.examples.is_empty();
     let enough = categories.iter().filter(has_examples).count() >= MIN_CATEGORIES;
@@ -39,7 +40,7 @@ pub(super) fn add_classifier(
         return Ok(());
     }
     let Some(model) = inference.default_model() else { return Ok(()) };
-    let file = classifier_file(config, rules, model);
+    let file = classifier_file(config, rules, model, background);
     let stored = Head::load(&file);
     if let Err(error) = &stored
         && file.exists()
@@ -49,7 +50,7 @@ pub(super) fn add_classifier(
     let classifier = match stored.ok().filter(|head| matches_model(head, model)) {
         Some(classifier) => classifier,
         None => {
-            let classifier = train(rules, model)
+            let classifier = train(rules, model, background)
                 .context("cannot train a classifier from the examples of tickets.triage")?;
             if let Err(error) = classifier.write(&file) {
                 tracing::warn!(%error, "the trained classifier is not stored, every start trains it");
@@ -60,11 +61,13 @@ pub(super) fn add_classifier(
     inference.add_head(name, classifier).map_err(Into::into)
 }
 
-/// Returns the file of the classifier for these examples and weights.
-fn classifier_file(config: &Config, rules: &Rules, model: &ServedModel) -> PathBuf {
+/// Returns the file of the classifier for these examples and weights, with or without the background.
+fn classifier_file(config: &Config, rules: &Rules, model: &ServedModel, background: bool) -> PathBuf {
     let about = model.model.description();
+    let texts: &[&str] = if background { TEXTS } else { &[] };
     let mut digest = Sha256::new();
-    for part in [rules.json(), &about.weights_sha256, &about.dtype, env!("CARGO_PKG_VERSION")] {
+    let parts = [rules.json(), &about.weights_sha256, &about.dtype, env!("CARGO_PKG_VERSION")];
+    for part in parts.iter().chain(texts) {
         digest.update(Sha256::digest(part));
     }
     let mut digest = hex::encode(digest.finalize());
@@ -77,8 +80,12 @@ fn matches_model(head: &Head, model: &ServedModel) -> bool {
     head.record().check(model.model.description()).is_ok()
 }
 
-/// Trains a classifier from the examples of the configuration.
-fn train(rules: &Rules, model: &ServedModel) -> Result<Head, bulkhead_classifier::error::Error> {
+/// Trains a classifier from the examples of the configuration, with or without the background.
+fn train(
+    rules: &Rules,
+    model: &ServedModel,
+    background: bool,
+) -> Result<Head, bulkhead_classifier::error::Error> {
     let since = Instant::now();
     tracing::info!(model = model.id, "training the classifier of tickets from the configuration's examples");
     let prompts = &model.model.description().prompts;
@@ -88,9 +95,17 @@ fn train(rules: &Rules, model: &ServedModel) -> Result<Head, bulkhead_classifier
         prompt: prompts.contains_key(PROMPT).then_some(PROMPT),
         features: None,
         configuration: rules.configuration(),
+        background,
     };
     let trained = pipeline.train(&[])?;
-    let (examples, seconds) = (trained.examples.values().sum::<usize>(), since.elapsed().as_secs_f32());
-    tracing::info!(examples, categories = trained.examples.len(), seconds, "classifier trained");
+    tracing::info!(
+        examples = trained.examples.values().sum::<usize>(),
+        categories = trained.examples.len(),
+        background = trained.background,
+        held_out_accuracy = trained.accuracy,
+        held_out_calibration_error = trained.calibration_error,
+        seconds = since.elapsed().as_secs_f32(),
+        "classifier trained"
+    );
     Ok(trained.head)
 }

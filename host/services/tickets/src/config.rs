@@ -34,6 +34,8 @@ pub struct TicketSettings {
     pub triage: Option<PathBuf>,
     /// Name of the classifier, one of `embedding.heads`.
     pub head: String,
+    /// Whether training adds built-in texts that belong to no category.
+    pub background: bool,
     /// The key of callers; absent: everybody may call.
     pub api_key: Option<Secret>,
     /// Largest request body, bytes.
@@ -76,6 +78,12 @@ impl ServiceTable for TicketSettings {
                     HEAD.to_owned(),
                     |text| Ok(text.to_owned()),
                 ),
+                background: r
+                    .key(
+                        "background",
+                        "Whether a classifier of few examples also learns built-in texts of no category",
+                    )
+                    .flag(true),
                 api_key: r
                     .key("api_key", "Bearer key of at least 32 characters; none: everybody may call")
                     .secret()

@@ -54,8 +54,14 @@ impl Evaluate {
         let features: Option<FeatureSettings> =
             head.record().sparse.clone().map(serde_json::from_value).transpose()?;
         let prompt = head.record().prompt.as_ref().map(|prompt| prompt.name.as_str());
-        let pipeline =
-            Pipeline { model: &model, model_id: &model_id, prompt, features, configuration: &categories };
+        let pipeline = Pipeline {
+            model: &model,
+            model_id: &model_id,
+            prompt,
+            features,
+            configuration: &categories,
+            background: false,
+        };
         let report = pipeline.evaluate(&head, &tickets)?;
         if let Some(file) = &self.svg {
             fs::write(file, report.svg()).with_context(|| format!("cannot write {}", file.display()))?;

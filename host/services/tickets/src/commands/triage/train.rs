@@ -4,13 +4,13 @@ use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use anyhow::Context as _;
 use bulkhead_classifier::{pipeline::Pipeline, tickets::Ticket};
-use bulkhead_cli::output;
+use bulkhead_cli::{output, share};
 use bulkhead_config::HostSpec;
 use bulkhead_triage_configuration::Configuration;
 use bulkhead_triage_features::FeatureSettings;
 
 use super::{LoadedModel, TriageArgs, labels, read_tickets};
-use crate::config::HEAD;
+use crate::config::{HEAD, TicketSettings};
 
 /// Folder of classifier heads, in the data folder.
 const HEADS_DIR: &str = "heads";
@@ -38,6 +38,9 @@ pub(in crate::commands) struct Train {
     /// Learn from words as well as from embeddings: better with thousands of tickets, worse with few.
     #[arg(long)]
     words: bool,
+    /// Fail, and write no head, if the expected calibration error of held-out examples is higher, 0 to 1.
+    #[arg(long, value_name = "ERROR", value_parser = share)]
+    fail_over_error: Option<f64>,
 }
 
 impl Train {
@@ -48,8 +51,15 @@ impl Train {
         let prompt = prompt(self.prompt.as_deref(), &model.description().prompts)?;
         let features =
             self.words.then(|| FeatureSettings { words: 1, ..FeatureSettings::words_only(FEATURE_BITS) });
-        let pipeline =
-            Pipeline { model: &model, model_id: &model_id, prompt, features, configuration: &categories };
+        let settings: &TicketSettings = config.table()?;
+        let pipeline = Pipeline {
+            model: &model,
+            model_id: &model_id,
+            prompt,
+            features,
+            configuration: &categories,
+            background: settings.background,
+        };
         let trained = pipeline.train(&tickets)?;
         for (category, examples) in &trained.examples {
             output::stderr_line(format_args!("{examples:6} examples of {category}"));
@@ -63,6 +73,18 @@ impl Train {
         for candidate in &trained.candidates {
             let (accuracy, settings) = (candidate.accuracy, &candidate.settings);
             output::stderr_line(format_args!("{accuracy:.4} of held-out examples right {settings}"));
+        }
+        if settings.background {
+            output::stderr_line(format_args!("{:6} built-in texts of no category", trained.background));
+        }
+        let (accuracy, error) = (trained.accuracy, trained.calibration_error);
+        output::stderr_line(format_args!(
+            "{accuracy:.4} of held-out examples right in all, expected calibration error {error:.4}"
+        ));
+        if let Some(most) = self.fail_over_error
+            && error > most
+        {
+            anyhow::bail!("the expected calibration error is {error:.4}, it must be at most {most}");
         }
         let folder = config.data_dir.join(HEADS_DIR);
         fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
