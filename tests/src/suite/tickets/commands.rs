@@ -36,11 +36,12 @@ async fn prompts_names_labels_and_shares_are_checked() {
     let train = [&["train"], &place[..]].concat();
     let evaluate = [&["evaluate"], &place[..], &["--head", &head, &tickets]].concat();
 
-    let cases: [(&[&str], &[&str], i32, &str); 7] = [
+    let cases: [(&[&str], &[&str], i32, &str); 8] = [
         (&train, &[&tickets], 1, "\"habour\" in line 2; did you mean \"harbour\""),
         (&evaluate, &[], 1, "\"habour\" in line 2; did you mean \"harbour\""),
         (&train, &["--prompt", "foo"], 1, "the model has no prompt"),
         (&train, &["--name", "../../evil"], 2, "a head's name is"),
+        (&train, &["--fail-over-error", "90"], 2, "a share is a number from 0 to 1"),
         (&evaluate, &["--fail-under=nan"], 2, "a share is a number from 0 to 1"),
         (&evaluate, &["--fail-under=-1"], 2, "a share is a number from 0 to 1"),
         (&evaluate, &["--fail-under", "90"], 2, "a share is a number from 0 to 1"),
@@ -69,9 +70,32 @@ async fn train_writes_only_toml_to_stdout() {
     assert_eq!(code, Some(0), "{stderr}");
     let head = path("heads/triage.safetensors");
     assert_eq!(stdout, format!("\n[embedding.heads]\n\"triage\" = {head:?}\n"));
-    for words in ["1 examples of greeting", "2 examples of harbour", "of held-out examples right"] {
+    for words in [
+        "1 examples of greeting",
+        "2 examples of harbour",
+        "built-in texts of no category",
+        "of held-out examples right",
+        "expected calibration error 0.",
+    ] {
         assert!(stderr.contains(words), "{stderr}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn miscalibrated_classifier_is_not_written() {
+    let folder = TempDir::new().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    std::fs::write(path("bulkhead.toml"), configured(folder.path(), RULES, "background = false")).unwrap();
+    let data = folder.path().to_str().unwrap();
+    let (config, rules) = (path("bulkhead.toml"), path("rules.toml"));
+    let place = ["train", "--config", &config, "--data-dir", data, "--triage", &rules];
+    // Without its only example a category is never predicted, so each held-out example is wrong.
+    let (code, stdout, stderr) = triage(&[&place[..], &["--fail-over-error", "0.05"]].concat()).await;
+    assert_eq!((code, stdout.as_str()), (Some(1), ""), "{stderr}");
+    assert!(stderr.contains("the expected calibration error is 1.0000, it must be at most 0.05"), "{stderr}");
+    assert!(!stderr.contains("built-in texts"), "{stderr}");
+    assert!(!folder.path().join("heads").exists());
+    assert_eq!(triage(&place).await.0, Some(0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
