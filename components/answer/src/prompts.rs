@@ -23,8 +23,7 @@ pub fn prompts(configuration: &Configuration, strategy: Strategy) -> Vec<Prompt>
         "max_answer_length": configuration.max_answer_length,
         "disclaimer": configuration.disclaimer,
     });
-    let published =
-        configuration.categories.iter().map(|one| json!([one.name, one.auto_publish, one.threshold]));
+    let published = configuration.categories.iter().map(|one| json!([one.name, one.auto_publish]));
     let judge = json!({
         "categories": published.collect::<Vec<_>>(),
         "publish_score": configuration.publish_score,

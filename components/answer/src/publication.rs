@@ -55,8 +55,7 @@ pub fn publish_blockers(configuration: &Configuration, name: &str, record: &Reco
         Some(Category { auto_publish: false, .. }) => vec![PublishBlocker::Category],
         Some(_) => Vec::new(),
     };
-    let needed =
-        category.map_or(configuration.publish_score, |one| one.threshold.max(configuration.publish_score));
+    let needed = configuration.publish_score;
     if let Some(score) = record.score.filter(|score| score.is_nan() || *score < needed) {
         found.push(PublishBlocker::Score { score, needed });
     }

@@ -16,7 +16,7 @@ pub struct Configuration {
     pub limit: u32,
     /// Whether to read only documents of the ticket's category and documents without a category.
     pub by_category: bool,
-    /// Minimum relevance of a published answer in any category, 0 to 1.
+    /// Minimum relevance of a published answer, 0 to 1.
     pub publish_score: f32,
     /// Maximum number of sentences of an answer.
     pub max_sentences: u32,
@@ -39,7 +39,7 @@ pub struct Category {
     pub name: String,
     /// Whether answers in it may be published without a clerk.
     pub auto_publish: bool,
-    /// Minimum relevance of a published answer in it, 0 to 1.
+    /// The classifier's threshold, 0 to 1. Only components that were built before publish by it.
     pub threshold: f32,
 }
 

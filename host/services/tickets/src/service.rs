@@ -198,6 +198,7 @@ async fn build(context: &ServiceContext) -> anyhow::Result<Started> {
              train with tickets of it"
         );
     }
+    note_thresholds(rules, settings.answer.publish_percent);
     let state = TicketState::new(
         triage,
         answer,
@@ -220,6 +221,19 @@ async fn build(context: &ServiceContext) -> anyhow::Result<Started> {
     };
     context.reloader.subscribe(LiveKeys::always(&["tickets.api_key"]), Box::new(reload)).await;
     Ok(Started::with_router(http::router(Arc::new(state))))
+}
+
+/// Logs the categories whose threshold is above what publishing needs: it raised that in older versions.
+fn note_thresholds(rules: Option<&Rules>, publish_percent: u8) {
+    let categories = rules.into_iter().flat_map(|rules| &rules.configuration().categories);
+    let needed = f32::from(publish_percent) / 100.0;
+    for category in categories.filter(|one| one.auto_publish && one.threshold > needed) {
+        tracing::info!(
+            category = category.name.as_str(),
+            "the threshold of this category is the classifier's alone; tickets.answer.publish_percent is what a published \
+             answer needs"
+        );
+    }
 }
 
 /// Warns that every client may call the service.

@@ -172,11 +172,11 @@ async fn injecting_ticket_is_drafted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn answer_below_threshold_is_a_draft() {
+async fn answer_below_publish_percent_is_a_draft() {
     let folder = TempDir::new().unwrap();
-    let rules = RULES.replace("auto_publish = true", "auto_publish = true\n    threshold = 1.0");
-    let knowledge = format!("[tickets.knowledge]\nurl = {:?}", base_url(folder.path()));
-    let config = configured(folder.path(), &rules, &knowledge);
+    let answer = "[tickets.answer]\npublish_percent = 100";
+    let knowledge = format!("{answer}\n[tickets.knowledge]\nurl = {:?}", base_url(folder.path()));
+    let config = configured(folder.path(), RULES, &knowledge);
     import(folder.path(), DOCUMENTS, &[]).await;
     let service = Service { host: TestHost::builder().config(&config).start().await, _folder: folder };
     let reply = service.reply(QUESTION, "harbour", "answer").await;

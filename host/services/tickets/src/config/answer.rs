@@ -29,7 +29,7 @@ const MIN_ADDRESS_CHARS: usize = 6;
 pub struct AnswerSettings {
     /// What writes answers.
     pub strategy: AnswerStrategy,
-    /// Minimum relevance of a published answer, per cent, whatever its category's threshold is.
+    /// Minimum relevance of a published answer, per cent.
     pub publish_percent: u8,
     /// Maximum sentences of an answer.
     pub max_sentences: u32,
@@ -62,10 +62,7 @@ impl AnswerSettings {
                     AnswerStrategy::Extractive,
                 ),
             publish_percent: r
-                .key(
-                    "publish_percent",
-                    "Relevance that a published answer needs, whatever its category's threshold",
-                )
+                .key("publish_percent", "Relevance that a published answer needs in any category")
                 .unit("per cent")
                 .integer(0..=100, PUBLISH_PERCENT),
             max_sentences: r
