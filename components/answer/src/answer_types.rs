@@ -49,6 +49,11 @@ impl AnswerTypes {
         self.kinds.contains(&Kind::Amount)
     }
 
+    /// Returns whether the question asks for any kind of fact.
+    pub fn asks(&self) -> bool {
+        !self.kinds.is_empty()
+    }
+
     /// Returns whether `sentence` has a fact of one of the kinds.
     pub fn is_met_by(&self, sentence: &str) -> bool {
         let words = Words::of(sentence);
@@ -57,10 +62,14 @@ impl AnswerTypes {
 
     /// Returns whether `answer` has a fact of each kind, and a negation if the question is negated.
     pub fn is_answered_by(&self, answer: &str) -> bool {
-        let words = Words::of(answer);
-        let has =
-            |kind: &Kind| kind.is_in(answer, &words) || *kind == Kind::Time && is_any_time(answer, &words);
-        self.kinds.iter().all(has) && (!self.negated || is_negated(answer))
+        self.is_all_in(answer) && (!self.negated || is_negated(answer))
+    }
+
+    /// Returns whether `text` has a fact of each kind.
+    pub fn is_all_in(&self, text: &str) -> bool {
+        let words = Words::of(text);
+        let has = |kind: &Kind| kind.is_in(text, &words) || *kind == Kind::Time && is_any_time(text, &words);
+        self.kinds.iter().all(has)
     }
 }
 

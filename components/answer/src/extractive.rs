@@ -92,14 +92,34 @@ struct Candidate {
     score: f32,
 }
 
+/// The quotation that is nearest to a question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lead {
+    /// Index of its passage.
+    pub passage: usize,
+    /// Its text on one line.
+    pub text: String,
+    /// How much less near the best quotation of another document is; infinite if there is no other.
+    pub margin: f32,
+}
+
+/// Returns the quotation of `passages` that is nearest to `question`; `None` if the host does not know how near they are.
+pub fn lead(question: &str, passages: &[Passage], language: Language) -> Option<Lead> {
+    let candidates = rated(question, passages, &AnswerTypes::of(question), language);
+    let stating = || candidates.iter().filter(|one| !one.bare && one.nearness.is_some());
+    // The first of several equal ones.
+    let best = stating().rev().max_by(|one, other| one.score.total_cmp(&other.score))?;
+    let document = |one: &Candidate| passages.get(one.passage).map(|passage| &passage.document);
+    let others = stating().filter(|one| document(one) != document(best));
+    let next = others.map(|one| one.score).fold(f32::NEG_INFINITY, f32::max);
+    Some(Lead { passage: best.passage, text: best.text.clone(), margin: best.score - next })
+}
+
 /// Selects statements that answer `question` from `passages`, in the order of the passages; empty if the passages
 /// have no sentences.
 pub fn write(question: &str, passages: &[Passage], language: Language, bounds: Bounds) -> Vec<Statement> {
-    let stems = Stems::new(language);
     let asked = AnswerTypes::of(question);
-    let of_passage = |(index, passage)| candidates(index, passage, &stems);
-    let mut candidates: Vec<Candidate> = passages.iter().enumerate().flat_map(of_passage).collect();
-    rate(&mut candidates, passages, &stems.terms_and_verbs(question), &asked);
+    let candidates = rated(question, passages, &asked, language);
     let chosen = choose(&candidates, passages, asked.asks_for_amount(), bounds);
     // Passages in the order of first use, sentences in the order of their passage.
     let mut chosen: Vec<&Candidate> = chosen.iter().filter_map(|index| candidates.get(*index)).collect();
@@ -111,6 +131,15 @@ pub fn write(question: &str, passages: &[Passage], language: Language, bounds: B
     }
     chosen.sort_by_key(|one| (order.iter().position(|passage| *passage == one.passage), one.place));
     chosen.into_iter().map(|one| Statement { text: one.text.clone(), passages: vec![one.passage] }).collect()
+}
+
+/// Returns the candidates of all `passages` with their scores.
+fn rated(question: &str, passages: &[Passage], asked: &AnswerTypes, language: Language) -> Vec<Candidate> {
+    let stems = Stems::new(language);
+    let of_passage = |(index, passage)| candidates(index, passage, &stems);
+    let mut candidates: Vec<Candidate> = passages.iter().enumerate().flat_map(of_passage).collect();
+    rate(&mut candidates, passages, &stems.terms_and_verbs(question), asked);
+    candidates
 }
 
 /// Returns the items of a passage, or its sentences if the host knows no items.

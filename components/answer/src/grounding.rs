@@ -34,6 +34,7 @@ use crate::statement::{Grounded, Statement};
 use crate::terms::{Stems, match_score, words};
 
 pub use self::context::{is_exception, is_variant};
+pub use self::figures::has_several_amounts;
 pub use self::negation::is_negated;
 pub use self::source::Source;
 

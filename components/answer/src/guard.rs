@@ -10,6 +10,7 @@ use bulkhead_ticket_text::guarding::{Judged, Verdict};
 use bulkhead_ticket_text::injection;
 
 use crate::passage::Passage;
+use crate::signs::Doubt;
 
 pub use bulkhead_ticket_text::injection::prompt as injection_patterns;
 
@@ -32,6 +33,10 @@ pub enum GuardFinding {
     Qualified,
     /// The answer lacks the amount, time, place or the like that the question asks for.
     Unanswered,
+    /// A sign that the answer is not the one that is asked for.
+    Uncertain(Doubt),
+    /// The ticket names these towns, offices or years, and the cited pages do not.
+    OtherPlace(Vec<String>),
     /// The answer is too long.
     AnswerLength,
     /// A sentence paraphrases its passage, which may change the meaning.

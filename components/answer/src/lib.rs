@@ -10,8 +10,10 @@ pub mod grounding;
 pub mod guard;
 #[cfg(target_family = "wasm")]
 mod guest;
+mod lists;
 pub mod llm;
 pub mod passage;
+pub mod places;
 pub mod prompts;
 pub mod publication;
 pub mod references;
@@ -19,8 +21,10 @@ pub mod references;
 mod sample;
 pub mod self_test;
 pub mod sentences;
+pub mod signs;
 pub mod statement;
 #[cfg(test)]
 mod steps;
 pub mod terms;
 pub mod wording;
+pub mod yes_no;

@@ -27,6 +27,7 @@ pub fn prompts(configuration: &Configuration, strategy: Strategy) -> Vec<Prompt>
     let judge = json!({
         "categories": published.collect::<Vec<_>>(),
         "publish_score": configuration.publish_score,
+        "publish_yes_no": configuration.publish_yes_no,
         "office_contacts": configuration.office_contacts,
         "injection": guard::injection_patterns(),
     });
@@ -65,6 +66,7 @@ mod tests {
         assert_eq!(changed(|one| one.disclaimer = Some("x".to_owned())), ["format"]);
         assert_eq!(changed(|one| one.max_sentences = 2), ["format", "answer"]);
         assert_eq!(changed(|one| one.publish_score = 0.1), ["judge"]);
+        assert_eq!(changed(|one| one.publish_yes_no = true), ["judge"]);
         assert_eq!(
             changed(|one| one.categories.iter_mut().for_each(|one| one.auto_publish = true)),
             ["judge"]

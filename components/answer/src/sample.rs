@@ -22,6 +22,7 @@ pub fn configuration() -> Configuration {
         limit: 5,
         by_category: false,
         publish_score: 0.8,
+        publish_yes_no: false,
         max_sentences: 5,
         max_answer_length: 1200,
         max_user_text_length: 2000,

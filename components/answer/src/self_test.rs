@@ -44,6 +44,7 @@ fn configuration() -> Configuration {
         limit: 5,
         by_category: false,
         publish_score: 0.5,
+        publish_yes_no: false,
         max_sentences: 5,
         max_answer_length: 1000,
         max_user_text_length: 2000,

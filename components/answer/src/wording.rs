@@ -6,6 +6,7 @@ use bulkhead_ticket_text::extract::Kind;
 use crate::guard::GuardFinding;
 use crate::llm::LlmFallback;
 use crate::publication::PublishBlocker;
+use crate::signs::Doubt;
 
 /// The replaced service's response when there is no answer.
 pub const PLACEHOLDER: &str = "No answer generated based on the provided input and current configuration.";
@@ -127,10 +128,26 @@ fn fallback_reason(reason: LlmFallback, language: Language) -> &'static str {
     }
 }
 
-/// Returns why an answer is not published, for a clerk; `None` if it is published.
+/// Returns why an answer is not published, for a clerk; `None` if it is published. Marks in square brackets come first: they
+/// are the same in all languages.
 pub fn unpublished(blockers: &[PublishBlocker], category: &str, language: Language) -> Option<String> {
-    let texts = blockers.iter().map(|one| blocker_text(one, category, language)).collect::<Vec<_>>();
+    let mut marks: Vec<&str> = blockers.iter().filter_map(mark).collect();
+    marks.sort_unstable();
+    marks.dedup();
+    let marks = marks.into_iter().map(|mark| format!("[{mark}]"));
+    let texts = marks.chain(blockers.iter().map(|one| blocker_text(one, category, language)));
+    let texts = texts.collect::<Vec<_>>();
     (!texts.is_empty()).then(|| texts.join(" "))
+}
+
+/// Returns the mark of a draft that is not published for this reason.
+fn mark(blocker: &PublishBlocker) -> Option<&'static str> {
+    match blocker {
+        PublishBlocker::Guard(GuardFinding::OtherPlace(_)) => Some("other-place"),
+        PublishBlocker::Score { .. }
+        | PublishBlocker::Guard(GuardFinding::Uncertain(_) | GuardFinding::Unanswered) => Some("uncertain"),
+        _ => None,
+    }
 }
 
 fn blocker_text(blocker: &PublishBlocker, category: &str, language: Language) -> String {
@@ -232,6 +249,13 @@ fn finding_text(finding: &GuardFinding, language: Language) -> String {
         (GuardFinding::Unanswered, Language::English) => {
             "The answer does not name what is asked for.".to_owned()
         }
+        (GuardFinding::Uncertain(doubt), language) => doubt_text(*doubt, language).to_owned(),
+        (GuardFinding::OtherPlace(names), Language::German) => {
+            format!("Die Nachricht nennt {}, der Eintrag nicht.", names.join(", "))
+        }
+        (GuardFinding::OtherPlace(names), Language::English) => {
+            format!("The message names {}, the entry does not.", names.join(", "))
+        }
         (GuardFinding::AnswerLength, Language::German) => "Die Antwort ist zu lang.".to_owned(),
         (GuardFinding::AnswerLength, Language::English) => "The answer is too long.".to_owned(),
         (GuardFinding::OtherWords, Language::German) => {
@@ -249,6 +273,32 @@ fn finding_text(finding: &GuardFinding, language: Language) -> String {
         (GuardFinding::Guardrail(judged, verdict), language) => {
             verdict.message(*judged, language).unwrap_or_default()
         }
+    }
+}
+
+fn doubt_text(doubt: Doubt, language: Language) -> &'static str {
+    let (german, english) = match doubt {
+        Doubt::Documents => {
+            ("Die Antwort ist aus mehreren Einträgen.", "The answer is from several entries.")
+        }
+        Doubt::Disagreement => (
+            "Der ähnlichste Satz und der relevanteste Eintrag gehören nicht zusammen.",
+            "The nearest sentence and the most relevant entry do not belong together.",
+        ),
+        Doubt::Close => ("Ein anderer Eintrag ist fast so ähnlich.", "Another entry is about as near."),
+        Doubt::Lacking => (
+            "Im ähnlichsten Satz fehlt, wonach gefragt ist.",
+            "The nearest sentence lacks what is asked for.",
+        ),
+        Doubt::Several => (
+            "Die Antwort enthält mehrere Angaben zur Auswahl.",
+            "The answer has several figures to choose from.",
+        ),
+        Doubt::YesNo => ("Gefragt ist nach Ja oder Nein.", "The question asks for yes or no."),
+    };
+    match language {
+        Language::German => german,
+        Language::English => english,
     }
 }
 

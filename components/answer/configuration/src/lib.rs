@@ -18,6 +18,10 @@ pub struct Configuration {
     pub by_category: bool,
     /// Minimum relevance of a published answer, 0 to 1.
     pub publish_score: f32,
+    /// Whether answers to questions of yes or no may be published. Not written if false, so that components that were
+    /// built before can read the rest.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub publish_yes_no: bool,
     /// Maximum number of sentences of an answer.
     pub max_sentences: u32,
     /// Maximum number of characters of an answer, without references and disclaimer.

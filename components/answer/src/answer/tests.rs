@@ -304,6 +304,27 @@ fn bilingual_configured_answer_is_published() {
     }
 }
 
+#[test]
+fn ticket_about_other_town_is_marked() {
+    let reply = about(&[passport()], "Was kostet ein Reisepass in Bremen?");
+    assert!(reply.response.contains("70 Euro") && !reply.auto_publish, "{reply:?}");
+    assert_eq!(reply.reason.as_deref(), Some("[other-place] Die Nachricht nennt Bremen, der Eintrag nicht."));
+    let page = Passage { url: Some("https://bremen.example/reisepass".to_owned()), ..passport() };
+    assert!(about(&[page], "Was kostet ein Reisepass in Bremen?").auto_publish);
+}
+
+#[test]
+fn yes_or_no_is_published_if_configured() {
+    let page = Passage { text: "Ein Reisepass muss persönlich abgeholt werden.".to_owned(), ..passport() };
+    let base = Base::new(&[page]);
+    let text = "Muss ich den Reisepass persönlich abholen?";
+    let reply = ask(&base, text, "passports", "answer");
+    assert_eq!(reply.reason.as_deref(), Some("[uncertain] Gefragt ist nach Ja oder Nein."));
+    let configuration = Configuration { publish_yes_no: true, ..configuration() };
+    let request = Request { text, category: "passports", action: "answer" };
+    assert!(answer(&base, &configuration, request).unwrap().auto_publish);
+}
+
 /// Returns whether the configured answer `text` is published to a German and to an English ticket.
 fn published(text: &str) -> [bool; 2] {
     let mut configuration = configuration();

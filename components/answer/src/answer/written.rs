@@ -11,6 +11,7 @@ use crate::publication::Record;
 use crate::references::referenced;
 use crate::statement::Grounded;
 use crate::wording::{self, NoAnswer};
+use crate::{extractive, places, signs};
 
 /// Passages that are searched for: several of a document may have its best items.
 const FOUND: u32 = 20;
@@ -53,6 +54,7 @@ impl<H: Host> Call<'_, H> {
         let grounded = draft.sentences.len() == draft.written;
         let mut findings = self.ticket_findings();
         findings.extend(draft.findings);
+        findings.extend(self.signs(&draft.sentences, passages));
         for finding in guard::answer(&plain, longest, &self.configuration.office_contacts) {
             if !findings.contains(&finding) {
                 findings.push(finding);
@@ -68,6 +70,21 @@ impl<H: Host> Call<'_, H> {
         let own_language = own_language && is_in(&plain, self.language);
         let record = Record { score: Some(score), known_language, own_language, grounded, findings };
         Ok(self.reply(framed, documents, Outcome::Answered, &record))
+    }
+
+    /// Returns the signs that an answer of `sentences` is not the one that is asked for, or not for the place that the
+    /// ticket names.
+    fn signs(&self, sentences: &[Grounded], passages: &[Passage]) -> Vec<GuardFinding> {
+        let lead = extractive::lead(&self.text, passages, self.language);
+        let yes_no = self.configuration.publish_yes_no;
+        let doubts = signs::doubts(&self.text, sentences, passages, lead.as_ref(), yes_no);
+        let cited = || sentences.iter().filter_map(|one| passages.get(one.passage));
+        let pages = passages.iter().filter(|page| cited().any(|cited| cited.is_of_page_of(page)));
+        let texts =
+            pages.flat_map(|page| [&page.title, page.url.as_ref().unwrap_or(&page.title), &page.text]);
+        let elsewhere = places::elsewhere(&self.text, texts.map(String::as_str));
+        let elsewhere = (!elsewhere.is_empty()).then_some(GuardFinding::OtherPlace(elsewhere));
+        doubts.into_iter().map(GuardFinding::Uncertain).chain(elsewhere).collect()
     }
 
     fn framed(&self, text: String, passages: &[Passage], own_language: bool) -> String {

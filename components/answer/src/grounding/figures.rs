@@ -56,6 +56,15 @@ pub fn figures(text: &str) -> BTreeSet<Figure> {
     figures.collect()
 }
 
+/// Returns whether `text` has more than one amount of money. A number in brackets is a note and none.
+pub fn has_several_amounts(text: &str) -> bool {
+    let is_note = |piece: &&str| {
+        piece.starts_with(['(', '[']) && piece.contains([')', ']']) && !piece.contains(char::is_alphabetic)
+    };
+    let text: Vec<&str> = text.split_whitespace().filter(|piece| !is_note(piece)).collect();
+    figures(&text.join(" ")).iter().filter(|figure| figure.is_amount()).count() > 1
+}
+
 /// Returns the normalised figure or address that `word` is.
 pub fn figure(word: &str) -> Option<String> {
     let below_zero =

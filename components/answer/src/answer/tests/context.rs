@@ -101,7 +101,7 @@ fn missing_answer_type_blocks_publication() {
     let place = "Den Reisepass beantragen Sie im Bürgerbüro am Markt.";
     let reply = extracted(place, "Was kostet ein Reisepass?");
     assert!(!reply.auto_publish, "{reply:?}");
-    assert_eq!(reply.reason.as_deref(), Some("Die Antwort nennt nicht, wonach gefragt ist."));
+    assert_eq!(reply.reason.as_deref(), Some("[uncertain] Die Antwort nennt nicht, wonach gefragt ist."));
     assert!(extracted(place, "Wo beantrage ich einen Reisepass?").auto_publish);
 }
 

@@ -19,6 +19,7 @@ pub(super) fn configuration(
         limit: knowledge.limit,
         by_category: answer.by_category,
         publish_score: fraction(answer.publish_percent),
+        publish_yes_no: answer.publish_yes_no,
         max_sentences: answer.max_sentences,
         max_answer_length: answer.max_answer_length,
         max_user_text_length: u32::try_from(rules.max_user_text_length).unwrap_or(u32::MAX),

@@ -2,9 +2,8 @@
 
 use bulkhead_config::reader::Reader;
 
-/// Minimum relevance of a published answer, per cent. Four of five such answers are relevant, and a wrong public answer costs
-/// more than a review.
-const PUBLISH_PERCENT: u8 = 80;
+/// Minimum relevance of a published answer, per cent: rather relevant than not. It is one sign of several that must agree.
+const PUBLISH_PERCENT: u8 = 50;
 /// The sentences that a person reads of an answer; longer ones belong on a linked page.
 const MAX_SENTENCES: u32 = 5;
 /// A screen of text.
@@ -31,6 +30,8 @@ pub struct AnswerSettings {
     pub strategy: AnswerStrategy,
     /// Minimum relevance of a published answer, per cent.
     pub publish_percent: u8,
+    /// Whether answers to questions of yes or no may be published.
+    pub publish_yes_no: bool,
     /// Maximum sentences of an answer.
     pub max_sentences: u32,
     /// Maximum characters of an answer.
@@ -65,6 +66,9 @@ impl AnswerSettings {
                 .key("publish_percent", "Relevance that a published answer needs in any category")
                 .unit("per cent")
                 .integer(0..=100, PUBLISH_PERCENT),
+            publish_yes_no: r
+                .key("publish_yes_no", "Publish answers to questions of yes or no, too")
+                .flag(false),
             max_sentences: r
                 .key("max_sentences", "Most sentences of an answer")
                 .integer(1..=50, MAX_SENTENCES),

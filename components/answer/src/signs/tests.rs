@@ -1,0 +1,96 @@
+//! Tests of the signs before publication.
+
+use super::*;
+use crate::passage::Item;
+
+const TARIFF: &str = "Ein Liegeplatz kostet 12 Euro. Die Schleuse ist im Winter zu.";
+
+fn passage(document: &str, text: &str, score: f32) -> Passage {
+    Passage { document: document.to_owned(), text: text.to_owned(), score, ..Passage::default() }
+}
+
+fn sentence(text: &str, passage: usize) -> Grounded {
+    Grounded { text: text.to_owned(), passage, ..Grounded::default() }
+}
+
+fn lead(text: &str, margin: f32) -> Lead {
+    Lead { passage: 0, text: text.to_owned(), margin }
+}
+
+fn harbour() -> Vec<Passage> {
+    vec![passage("harbour", TARIFF, 0.9), passage("camp", "Ein Zelt kostet 9 Euro.", 0.4)]
+}
+
+#[test]
+fn agreeing_signs_leave_no_doubt() {
+    let said = "Ein Liegeplatz kostet 12 Euro.";
+    let found = |lead: Option<Lead>| {
+        doubts("Was kostet ein Liegeplatz?", &[sentence(said, 0)], &harbour(), lead.as_ref(), false)
+    };
+    assert_eq!(found(Some(lead(said, 0.03))), []);
+    assert_eq!(found(Some(lead(said, f32::INFINITY))), []);
+    assert_eq!(found(None), []);
+    assert_eq!(found(Some(lead(said, 0.01))), [Doubt::Close]);
+    assert_eq!(found(Some(lead(said, f32::NAN))), [Doubt::Close]);
+    assert_eq!(found(Some(lead("Die Schleuse ist im Winter zu.", 0.03))), [Doubt::Lacking]);
+}
+
+#[test]
+fn several_documents_are_doubtful() {
+    let said = [sentence("Ein Liegeplatz kostet wenig.", 0), sentence("Ein Zelt kostet 9 Euro.", 1)];
+    let near = lead("Ein Liegeplatz kostet 12 Euro.", 0.03);
+    let found = doubts("Was kostet das?", &said, &harbour(), Some(&near), false);
+    assert_eq!(found, [Doubt::Documents, Doubt::Disagreement]);
+}
+
+#[test]
+fn nearest_and_most_relevant_must_agree() {
+    let mut passages = harbour();
+    let said = "Ein Liegeplatz kostet 12 Euro.";
+    for passage in &mut passages {
+        passage.score = 1.0 - passage.score;
+    }
+    let near = lead(said, 0.03);
+    let found = doubts("Was kostet ein Liegeplatz?", &[sentence(said, 0)], &passages, Some(&near), false);
+    assert_eq!(found, [Doubt::Disagreement]);
+}
+
+#[test]
+fn figures_to_choose_from_are_doubtful() {
+    let found = |texts: &[&str]| {
+        let said: Vec<Grounded> = texts.iter().map(|text| sentence(text, 0)).collect();
+        doubts("Wie ist der Tarif?", &said, &harbour(), None, false)
+    };
+    assert_eq!(found(&["Kanu: 12 Euro", "Segelboot: 20 Euro"]), [Doubt::Several]);
+    assert_eq!(found(&["Ein Kanu kostet 12 Euro.", "Ein Segelboot kostet 20 Euro."]), [Doubt::Several]);
+    assert_eq!(found(&["Steg 4: belegt", "Steg 5: frei"]), [Doubt::Several]);
+    assert_eq!(found(&["Kanu: 12 Euro", "Bezahlt wird am Steg."]), []);
+}
+
+#[test]
+fn yes_or_no_needs_permission_and_sentence() {
+    let found = |said: &str, may| {
+        doubts("Darf ich im Hafen baden?", &[sentence(said, 0)], &harbour(), Some(&lead(said, 0.03)), may)
+    };
+    let forbidden = "Im Hafen darf niemand baden.";
+    assert_eq!(found(forbidden, false), [Doubt::YesNo]);
+    assert_eq!(found(forbidden, true), []);
+    assert_eq!(found("Baden im Hafen", true), [Doubt::YesNo]);
+    assert_eq!(found("Der Hafen hat sieben Stege.", true), [Doubt::YesNo]);
+}
+
+#[test]
+fn lead_measures_distance_to_other_documents() {
+    let item = |range, score| Item { range, score };
+    let mut passages = harbour();
+    assert_eq!(crate::extractive::lead("Was?", &passages, bulkhead_text::language::Language::German), None);
+    for (passage, scores) in passages.iter_mut().zip([vec![0.9, 0.5], vec![0.8]]) {
+        let ends = [30, passage.text.len()];
+        let starts = [0, 31];
+        let places = starts.into_iter().zip(ends).map(|(start, end)| start..end.min(passage.text.len()));
+        passage.items = places.zip(scores).map(|(place, score)| item(place, score)).collect();
+    }
+    let found = crate::extractive::lead("Xyz", &passages, bulkhead_text::language::Language::German);
+    let found = found.map(|lead| (lead.passage, lead.text, (lead.margin * 100.0).round()));
+    assert_eq!(found, Some((0, "Ein Liegeplatz kostet 12 Euro.".to_owned(), 10.0)));
+}
