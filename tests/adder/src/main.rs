@@ -3,10 +3,11 @@
 
 mod added;
 mod capability;
+mod config;
 mod http;
 mod metrics;
 mod service;
-mod settings;
+mod spec;
 mod world;
 
 use std::process::ExitCode;

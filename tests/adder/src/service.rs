@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bulkhead_config::{
     Config, ServiceSpec,
-    slots::{Limits, SlotId, SlotSpec},
+    slots::{Limits, SlotId},
     tables::TableSpec,
 };
 use bulkhead_runtime::{capabilities::CapabilitySet, compile::ComponentDigest, slots::Slot};
@@ -15,28 +15,12 @@ use bulkhead_service::{
 use crate::{
     added::{self, Adders},
     capability::{Counter, CounterCapability},
+    config::Settings,
     http::{self, AdderState},
     metrics::AdderMetrics,
-    settings::Settings,
+    spec::{ADDER, FIRST, SPEC},
     world::Adder,
 };
-
-/// Name of the service in `[services.NAME]`.
-const NAME: &str = "adder";
-/// The slot whose component adds.
-const ADDER: SlotId = SlotId::new("adder");
-
-/// The slot that the host starts with.
-const FIRST: SlotSpec = SlotSpec {
-    id: ADDER,
-    service: NAME,
-    limits: &Limits::DEFAULT,
-    grants: &["bulkhead:adder/counter"],
-    uses_models: false,
-    component: None,
-};
-/// The service and its slot.
-const SPEC: ServiceSpec = ServiceSpec { name: NAME, slots: &[FIRST] };
 
 /// The service in the list of services.
 pub struct AdderPlugin;
