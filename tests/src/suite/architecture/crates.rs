@@ -171,6 +171,39 @@ fn host_uses_no_crate_of_components_alone() {
     }
 }
 
+/// The name of a package without its prefix.
+fn short(package: &str) -> &str {
+    package.strip_prefix("bulkhead-").unwrap_or(package)
+}
+
+#[test]
+fn picture_of_crates_shows_dependencies() {
+    let page = std::fs::read_to_string(root().join("host/README.md")).unwrap();
+    let (_, rest) = page.split_once("```mermaid\nflowchart TD\n").unwrap();
+    let (picture, _) = rest.split_once("```").unwrap();
+    let arrows = picture.lines().map(|line| line.trim().split_once(" --> ").unwrap());
+    let shown: BTreeMap<&str, Vec<&str>> =
+        arrows.map(|(from, to)| (from, to.split(" & ").collect())).collect();
+    let all = manifests(&root().join("host"));
+    let own: BTreeSet<&str> = all.iter().map(|manifest| short(package(manifest))).collect();
+    assert!(shown.keys().all(|name| own.contains(name)), "{shown:?} has names of no crate of the host");
+    for manifest in &all {
+        let name = short(package(manifest));
+        let used = dependencies(manifest).into_iter().filter_map(|used| used.strip_prefix("bulkhead-"));
+        let used: BTreeSet<&str> = used.filter(|used| own.contains(used)).collect();
+        let mut pending = shown.get(name).cloned().unwrap_or_default();
+        let is_used = |to: &&str| used.contains(*to);
+        assert!(pending.iter().all(is_used), "{name} has the arrows {pending:?}, uses {used:?}");
+        let mut reached = BTreeSet::new();
+        while let Some(at) = pending.pop() {
+            if reached.insert(at) {
+                pending.extend(shown.get(at).into_iter().flatten());
+            }
+        }
+        assert!(used.is_subset(&reached), "{name} uses {used:?}, its arrows lead to {reached:?}");
+    }
+}
+
 #[test]
 fn server_and_foreign_binary_have_no_service() {
     let services = Path::new("host/services");
