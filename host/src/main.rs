@@ -1,4 +1,4 @@
-//! The `bulkhead` binary: the platform with its four services.
+//! The `bulkhead` binary: the platform with its five services.
 
 use std::process::ExitCode;
 
