@@ -1,4 +1,4 @@
-//! Tests of operations in live, shadow and trial calls.
+//! Tests of operations in live and shadow calls.
 
 #![allow(clippy::unwrap_used)]
 
@@ -23,21 +23,21 @@ fn pair() -> (ShadowMode, ShadowMode) {
 }
 
 #[tokio::test]
-async fn trial_writes_to_an_overlay() {
+async fn shadow_call_writes_to_an_overlay() {
     let (_folder, bucket) = bucket().await;
-    let (live, trial) = (ShadowMode::Off, pair().1);
+    let (live, shadowing) = (ShadowMode::Off, pair().1);
     write(&live, &bucket, set("a", "live")).await.unwrap();
     write(&live, &bucket, increment(7)).await.unwrap();
-    write(&trial, &bucket, set("a", "trial")).await.unwrap();
-    write(&trial, &bucket, Change::Delete(vec!["b".to_owned()])).await.unwrap();
-    assert_eq!(write(&trial, &bucket, increment(1)).await.unwrap(), 8);
-    assert_eq!(write(&trial, &bucket, increment(1)).await.unwrap(), 9);
-    assert_eq!(get(&trial, &bucket, "a").await.as_deref(), Some(&b"trial"[..]));
-    assert!(!exists(&trial, &bucket, "b".to_owned()).await.unwrap());
+    write(&shadowing, &bucket, set("a", "shadowing")).await.unwrap();
+    write(&shadowing, &bucket, Change::Delete(vec!["b".to_owned()])).await.unwrap();
+    assert_eq!(write(&shadowing, &bucket, increment(1)).await.unwrap(), 8);
+    assert_eq!(write(&shadowing, &bucket, increment(1)).await.unwrap(), 9);
+    assert_eq!(get(&shadowing, &bucket, "a").await.as_deref(), Some(&b"shadowing"[..]));
+    assert!(!exists(&shadowing, &bucket, "b".to_owned()).await.unwrap());
     let keys = vec!["hits".to_owned(), "a".to_owned(), "none".to_owned()];
-    let pairs = read_many(&trial, &bucket, keys.clone()).await.unwrap();
+    let pairs = read_many(&shadowing, &bucket, keys.clone()).await.unwrap();
     let values: Vec<_> = pairs.into_iter().map(|pair| pair.map(|(_, value)| value)).collect();
-    assert_eq!(values, [Some(b"9".to_vec()), Some(b"trial".to_vec()), None]);
+    assert_eq!(values, [Some(b"9".to_vec()), Some(b"shadowing".to_vec()), None]);
     assert_eq!(get(&live, &bucket, "a").await.as_deref(), Some(&b"live"[..]));
     assert_eq!(get(&live, &bucket, "hits").await.as_deref(), Some(&b"7"[..]));
     assert_eq!(get(&pair().1, &bucket, "a").await.as_deref(), Some(&b"live"[..]), "it ends with its call");
@@ -58,19 +58,19 @@ async fn shadow_is_answered_as_the_live_call() {
 }
 
 #[tokio::test]
-async fn trial_has_the_limits_of_a_write() {
+async fn shadow_call_has_limits_of_a_write() {
     let (_folder, bucket) = bucket().await;
-    let trial = pair().1;
-    let refused = write(&trial, &bucket, set("", "1")).await.unwrap_err();
+    let shadowing = pair().1;
+    let refused = write(&shadowing, &bucket, set("", "1")).await.unwrap_err();
     assert!(matches!(refused, Error::Other(text) if text.starts_with("a key must have")));
     let value = "x".repeat(100);
     let mut writes = 0;
     let refused = loop {
-        match write(&trial, &bucket, set(&format!("key-{writes}"), &value)).await {
+        match write(&shadowing, &bucket, set(&format!("key-{writes}"), &value)).await {
             Ok(_) => writes += 1,
             Err(error) => break error,
         }
         assert!(writes < 100_000);
     };
-    assert!(matches!(refused, Error::Other(text) if text.starts_with("a call on trial")));
+    assert!(matches!(refused, Error::Other(text) if text.starts_with("a call in shadow")));
 }
