@@ -92,7 +92,7 @@ pub trait Deploy: Send + Sync + 'static {
     /// Returns the last `limit` lines of the slot's log, the oldest first.
     fn logs(&self, limit: usize) -> Vec<LogLine>;
 
-    /// Prepares a component up to its trial and reports each stage that it passes, or its refusal.
+    /// Prepares a component up to its self-test and reports each stage that it passes, or its refusal.
     fn push(
         self: Arc<Self>,
         wasm: Arc<[u8]>,

@@ -171,7 +171,7 @@ impl From<DeployError> for AdminApiError {
             | DeployError::Answering(_)
             | DeployError::NoCandidate(_)
             | DeployError::NoShadow(_)
-            | DeployError::OtherCandidate(_)
+            | DeployError::OtherCandidate { .. }
             | DeployError::NoActive(_)
             | DeployError::NoPredecessor(_) => StatusCode::CONFLICT,
         };
@@ -185,7 +185,9 @@ impl From<DeployError> for AdminApiError {
             | DeployError::Uncompiled { version, .. }
             | DeployError::Untried(version)
             | DeployError::Answering(version)
-            | DeployError::OtherCandidate(version) => Self { version: Some(version.to_string()), ..answer },
+            | DeployError::OtherCandidate { version, .. } => {
+                Self { version: Some(version.to_string()), ..answer }
+            }
             _ => answer,
         }
     }

@@ -61,7 +61,7 @@ pub(super) async fn push(
     let slot = api.slot(&slot)?;
     let source = known(parameters, &["source"])?.remove("source");
     let is_reference = body::is_json(&headers);
-    // Each push holds a component in memory until its trial ends, even when the client has disconnected.
+    // Each push holds a component in memory until its self-test ends, even when the client has disconnected.
     let permits = if is_reference { &api.pulls } else { &api.uploads };
     let permit = Arc::clone(permits).try_acquire_owned().map_err(|_| AdminApiError::receiving())?;
     let origin = match is_reference {

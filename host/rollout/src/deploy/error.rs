@@ -38,8 +38,10 @@ pub enum DeployError {
         /// Why.
         reason: String,
     },
-    /// The version has not passed its trial.
-    #[error("version {0} has not passed its trial; push it again and see what is wrong with it")]
+    /// The version has not passed its checks and its self-test.
+    #[error(
+        "version {0} has not passed its checks and its self-test; push it again and see what is wrong with it"
+    )]
     Untried(VersionId),
     /// The version answers already, so that nothing would change.
     #[error("version {0} answers already")]
@@ -50,10 +52,15 @@ pub enum DeployError {
     /// The request needs a candidate in shadow.
     #[error("slot {0} has no candidate in shadow; put one there first")]
     NoShadow(&'static str),
-    /// Another version is under trial.
-    #[error("version {0} is under trial; promote it or roll it back first")]
-    OtherCandidate(VersionId),
-    /// A trial needs an active version.
+    /// Another version is the candidate.
+    #[error("slot {slot} already has the candidate {version}; promote it or roll it back first")]
+    OtherCandidate {
+        /// The slot.
+        slot: &'static str,
+        /// Its candidate.
+        version: VersionId,
+    },
+    /// A candidate needs an active version.
     #[error("slot {0} has no active version; swap one in first")]
     NoActive(&'static str),
     /// There is no version to return to.
@@ -97,7 +104,7 @@ impl DeployError {
             Self::Answering(_) => "answering",
             Self::NoCandidate(_) => "no-candidate",
             Self::NoShadow(_) => "no-shadow",
-            Self::OtherCandidate(_) => "other-candidate",
+            Self::OtherCandidate { .. } => "other-candidate",
             Self::NoActive(_) => "no-active",
             Self::NoPredecessor(_) => "no-predecessor",
             Self::Storage(_) => "storage",

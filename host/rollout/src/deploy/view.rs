@@ -18,7 +18,7 @@ pub struct SlotView {
     pub generation: u64,
     /// The active version.
     pub active: Option<VersionView>,
-    /// The version under trial.
+    /// The candidate.
     pub candidate: Option<VersionView>,
     /// The version that a rollback returns to.
     pub predecessor: Option<VersionRecord>,
@@ -71,7 +71,7 @@ impl ShadowView {
     }
 }
 
-/// A version that answers or is under trial.
+/// The active version or the candidate.
 #[derive(Clone, Debug, Serialize)]
 pub struct VersionView {
     /// The version's record.

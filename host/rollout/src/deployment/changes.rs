@@ -33,7 +33,7 @@ impl<W: World> Deployment<W> {
         }
     }
 
-    /// Returns the version that `name` matches if it has passed its trial.
+    /// Returns the version that `name` matches if it has passed its self-test.
     fn find_tried(&self, name: &str) -> Result<VersionRecord, DeployError> {
         let record = self.find_version(name)?;
         if record.is_tried() { Ok(record) } else { Err(DeployError::Untried(record.id)) }
@@ -68,7 +68,7 @@ impl<W: World> Deployment<W> {
                 let (version, _) = self.slot.candidate().ok_or(DeployError::NoCandidate(slot))?;
                 (tried.clone(), version)
             }
-            (Some(tried), _) => return Err(DeployError::OtherCandidate(tried.clone())),
+            (Some(tried), _) => return Err(DeployError::OtherCandidate { slot, version: tried.clone() }),
             (None, None) => return Err(DeployError::NoCandidate(slot)),
             (None, Some(wanted)) if wanted.id == active.0 => return Err(DeployError::Answering(wanted.id)),
             (None, Some(wanted)) => (wanted.id.clone(), self.revive(&wanted).await?),

@@ -43,13 +43,13 @@ pub fn read_configured(path: &Path, cap: usize) -> Result<(Arc<[u8]>, Proof), St
 pub(super) enum ConfiguredFile<W: World> {
     /// The same component, or the slot has no file or runs a pushed version.
     Same,
-    /// Another component, which has passed its trial.
+    /// Another component, which has passed its self-test.
     Other(Box<ChangedFile<W>>),
     /// The file cannot be read, and why.
     Unreadable(String),
 }
 
-/// A version of a changed file that has passed its trial, and the bytes to store.
+/// A version of a changed file that has passed its self-test, and the bytes to store.
 pub(super) struct ChangedFile<W: World> {
     pub(super) record: VersionRecord,
     pub(super) version: Arc<Version<W>>,

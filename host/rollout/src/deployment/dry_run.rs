@@ -19,7 +19,7 @@ use crate::{
     state::Blob,
 };
 
-/// A slot's component under other settings, which has passed its trial and does not answer yet.
+/// A slot's component under other settings, which has passed its self-test and does not answer yet.
 pub(super) struct PreparedSettings<W: World> {
     deployment: Arc<Deployment<W>>,
     settings: Arc<Settings>,
@@ -122,7 +122,7 @@ impl<W: World> Deployment<W> {
         fetched().extend(blob);
         let candidate = self.state().candidate.clone().zip(self.slot.candidate());
         let candidate = candidate.map(|(candidate, (version, trial))| (candidate.version, version, trial));
-        // A candidate that is now the active version is no longer under trial.
+        // A candidate that is now the active version is no longer the candidate.
         let (version, candidate) = match candidate {
             Some((id, same, _)) if id == record.id => (same, None),
             other => (version, other),

@@ -17,7 +17,7 @@ use crate::{
 };
 
 impl<W: World> Deployment<W> {
-    /// Ingests a component up to its trial and reports each stage. The active version and the candidate are not
+    /// Ingests a component up to its self-test and reports each stage. The active version and the candidate are not
     /// tried again; a signature older than one that the slot has accepted is rejected.
     pub(super) async fn ingest(
         &self,
@@ -124,7 +124,7 @@ impl<W: World> Deployment<W> {
     }
 
     /// Returns the version that a name refers to. For [`EMBEDDED`] that is the remembered version of the built-in
-    /// component, or a new one that has passed its trial.
+    /// component, or a new one that has passed its self-test.
     pub(super) async fn resolve_name(&self, name: &str, actor: &str) -> Result<String, DeployError> {
         if name != EMBEDDED {
             return Ok(name.to_owned());

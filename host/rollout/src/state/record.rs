@@ -132,7 +132,7 @@ impl VersionRecord {
         self.moves.last().map_or(Stage::Received, |last| last.stage)
     }
 
-    /// Returns whether it has passed its trial, so that it may answer.
+    /// Returns whether it has passed its self-test, so that it may answer.
     pub(crate) fn is_tried(&self) -> bool {
         match self.stage() {
             Stage::Received | Stage::Checked | Stage::Compiled | Stage::Refused => false,

@@ -20,7 +20,7 @@ pub struct SlotState {
     pub revision: u64,
     /// The version that answers.
     pub active: Option<VersionId>,
-    /// The version under trial.
+    /// The candidate.
     pub candidate: Option<Candidate>,
     /// Versions that a rollback returns to, the next one last.
     #[serde(rename = "before")]
@@ -35,7 +35,7 @@ pub struct SlotState {
     pub stamp: Option<String>,
 }
 
-/// A version under trial.
+/// A version that gets copies or a share of the calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {
     /// Its id.

@@ -98,7 +98,7 @@ async fn repeated_push_shows_stages_and_succeeds() {
     let lines: Vec<&str> = pushed.stderr.lines().collect();
     assert!(lines[0].starts_with("pushing ") && lines[0].ends_with(" bytes"), "{lines:?}");
     assert_eq!(lines[1..5], ["received", "checked", "compiled", "trialled"], "{lines:?}");
-    assert!(lines[5].ends_with("has passed its trial"), "{lines:?}");
+    assert!(lines[5].ends_with("has passed its checks and its self-test"), "{lines:?}");
     for arguments in
         [["component", "push", "captcha", &a].as_slice(), &["component", "swap", "captcha", "--file", &a]]
     {

@@ -90,7 +90,7 @@ impl<W: World> Deployment<W> {
         true
     }
 
-    /// Compiles the candidate and starts its trial if that succeeds; drops it if it may not answer. Returns whether
+    /// Compiles the candidate and has it answer if that succeeds; removes it if it may not answer. Returns whether
     /// nothing is left to retry.
     async fn compile_candidate(&self) -> bool {
         let Some((record, _)) = self.missing_candidate() else { return true };
@@ -105,7 +105,7 @@ impl<W: World> Deployment<W> {
                 let candidate = Some((candidate, trial));
                 self.monitor_candidate(candidate.as_ref(), &active);
                 self.slot.serve(active, candidate, predecessor);
-                tracing::info!(slot, version, "the candidate is compiled and under trial");
+                tracing::info!(slot, version, "the candidate is compiled and answers");
                 true
             }
             Err(DeployError::Uncompiled { reason, .. }) => {
@@ -125,7 +125,7 @@ impl<W: World> Deployment<W> {
                 if let Err(error) =
                     self.commit_in_memory(&guard, ChangeScope::LocalThenPublish, give_up, || {}).await
                 {
-                    tracing::warn!(slot, %error, "the end of the trial is not saved");
+                    tracing::warn!(slot, %error, "the removal of the candidate is not saved");
                 }
                 true
             }

@@ -66,7 +66,7 @@ pub(super) fn push(remote: &Remote, slot: SlotId, file: &Path) -> anyhow::Result
     progress.end(&match (version.get("answering"), stage.and_then(Value::as_str)) {
         (Some(Value::Bool(true)), _) => format!("version {id} answers already"),
         (_, Some("candidate")) => format!("version {id} is the candidate already"),
-        _ => format!("version {id} has passed its trial"),
+        _ => format!("version {id} has passed its checks and its self-test"),
     });
     Ok(version)
 }
