@@ -315,7 +315,7 @@ impl<W: World> Slot<W> {
         version.tally.record(result);
         if version.circuit.record(result, Instant::now()) {
             let then = match self.fall_back(version.serial) {
-                true => "its predecessor takes its calls",
+                true => "the previous version takes its calls",
                 false => "only probe calls run until one succeeds",
             };
             let (slot, version) = (self.name().as_str(), &*version.id);

@@ -69,7 +69,7 @@ const OPERATIONS: &[Operation] = &[
         "/v1/slots/{slot}/rollback",
         "post",
         "deploy",
-        "Drop the candidate, or return to the previous version",
+        "Remove the candidate, or return to the previous version",
         Some("Change"),
         "Slot",
     ),

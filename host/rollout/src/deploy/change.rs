@@ -5,7 +5,7 @@ use bulkhead_runtime::slots::Weight;
 /// A change that an operator requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// This version answers every call; a candidate is dropped.
+    /// This version answers every call; a candidate is removed.
     Swap(String),
     /// This version, or without a name the current candidate, answers a share of the calls.
     Canary(Option<String>, Weight),
@@ -13,7 +13,7 @@ pub enum Change {
     Shadow(Option<String>),
     /// The candidate answers every call.
     Promote,
-    /// The candidate is dropped; without one, the previous version answers again.
+    /// The candidate is removed; without one, the previous version answers again.
     Rollback,
 }
 

@@ -184,7 +184,7 @@ impl<W: World> Deployment<W> {
             return;
         }
         let reason = match self.held(id) {
-            Some(_) => "its last call has ended; its code stays loaded while its successor is monitored",
+            Some(_) => "its last call has ended; its code stays loaded while the new version is watched",
             None => "its last call has ended and its code is freed",
         };
         // The same move for both attempts to write it.

@@ -52,7 +52,7 @@ pub(in crate::cli) enum Command {
         #[command(flatten)]
         remote: Remote,
     },
-    /// Have a version answer every call. A candidate is dropped.
+    /// Have a version answer every call. A candidate is removed.
     Swap {
         /// A slot of the host, as `component list` shows it.
         #[arg(value_parser = SlotId::parse)]
@@ -93,7 +93,7 @@ pub(in crate::cli) enum Command {
         #[command(flatten)]
         change: ChangeArgs,
     },
-    /// Drop the candidate. Without one, return to the previous version.
+    /// Remove the candidate. Without one, return to the previous version.
     Rollback {
         /// A slot of the host, as `component list` shows it.
         #[arg(value_parser = SlotId::parse)]

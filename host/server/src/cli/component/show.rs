@@ -54,9 +54,9 @@ pub(super) fn slot(slot: &Value) -> Result<(), OutputError> {
             }
         }
     }
-    for role in ["active", "candidate", "predecessor"] {
+    for (role, label) in [("active", "active"), ("candidate", "candidate"), ("predecessor", "previous")] {
         if let Some(version) = slot.get(role).filter(|version| !version.is_null()) {
-            output::line(format_args!("{role:12} {}", summary(version)))?;
+            output::line(format_args!("{label:12} {}", summary(version)))?;
             output::line(format_args!("             {}", step(last(version))))?;
         }
         if let Some(version) = slot.get(role).filter(|version| version.get("calls").is_some()) {
