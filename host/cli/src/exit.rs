@@ -60,7 +60,7 @@ pub enum Exit {
     NotAllowed = 5,
     /// The host does not answer.
     NoAnswer = 6,
-    /// The host answers, but the database with the state that hosts share does not.
+    /// The host answers, but the shared database does not.
     StateUnreachable = 7,
     /// The host has stopped and lost requests in flight.
     RequestsLost = 8,

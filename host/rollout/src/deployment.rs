@@ -84,7 +84,7 @@ pub struct Deployment<W: World> {
     replication: Mutex<ReplicationStatus>,
     /// Held while the shared state is applied.
     sync_lock: AsyncMutex<()>,
-    /// Components from the hosts' database that are not in the local store yet.
+    /// Components from the shared database that are not in the local store yet.
     fetched_blobs: Mutex<Vec<Blob>>,
     tasks: Mutex<JoinSet<()>>,
     own: Weak<Self>,

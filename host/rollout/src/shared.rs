@@ -118,9 +118,9 @@ impl SharedState {
                 (None, Some(reason)) => tracing::error!(
                     reason,
                     detail,
-                    "the hosts' shared state is unreachable; this host keeps its own state"
+                    "the shared state is unreachable; this host keeps its own state"
                 ),
-                (Some(_), None) => tracing::info!("the hosts' shared state is reachable again"),
+                (Some(_), None) => tracing::info!("the shared state is reachable again"),
                 _ => {}
             }
             known.unreachable = unreachable;

@@ -41,8 +41,8 @@ enum Command {
         subcommand,
         after_help = "Exit codes: 0 done; 1 failed, or the file has errors; 2 wrong arguments; of show, reload and undo \
                       also: 3 the host refuses the configuration and keeps the old one; 4 there is nothing to undo, or \
-                      someone else has changed a slot; 5 not allowed; 6 no answer from the host; 7 the state that \
-                      hosts share cannot be reached."
+                      someone else has changed a slot; 5 not allowed; 6 no answer from the host; 7 the shared \
+                      state cannot be reached."
     )]
     Config(config::Command),
     /// Make, check and call components, and change which versions answer on a running host.
@@ -50,8 +50,8 @@ enum Command {
         subcommand,
         after_help = "Exit codes: 0 done; 1 failed; 2 wrong arguments; 3 the component may not answer; 4 the slot has \
                       another generation, or its state does not allow this; 5 not allowed, or the registry is not; 6 no answer \
-                      from the host; 7 the state that hosts share cannot be reached; of call also: 9 the export answered \
-                      with an error; 10 it trapped or exceeded a limit."
+                      from the host; 7 the shared state cannot be reached; of call also: 9 the export answered with \
+                      an error; 10 it trapped or exceeded a limit."
     )]
     Component(component::Command),
     /// Write the interfaces that components are built against, and compare versions of them.

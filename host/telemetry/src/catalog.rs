@@ -70,9 +70,9 @@ families! {
     SLOT_GENERATION: Kind::Gauge, "bulkhead_slot_generation" ["slot", "state"] "",
         "Generation of a slot that hosts share: the desired one, and the one applied here.";
     SHARED_REACHABLE: Kind::Gauge, "bulkhead_shared_state_reachable" [] "",
-        "Whether the database of the hosts' shared state answers: 1 or 0.";
+        "Whether the shared database answers: 1 or 0.";
     SHARED_FOLLOWS: Kind::Counter, "bulkhead_shared_state_follows_total" ["slot", "result"] "",
-        "Synchronizations of a slot with the hosts' shared state, by result.";
+        "Synchronizations of a slot with the shared state, by result.";
     PULLS: Kind::Counter, "bulkhead_registry_pulls_total" ["outcome"] "",
         "Components pulled from registries, and attempts at it, by outcome.";
     PULL_TIME: Kind::Histogram(REMOTE_TIMES), "bulkhead_registry_pull_seconds" [] "seconds",

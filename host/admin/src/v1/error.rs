@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::MAX_JOBS;
 
-/// When to retry while the hosts' database is unreachable: the host pauses its own attempts for so long.
+/// When to retry while the shared database is unreachable: the host pauses its own attempts for so long.
 const UNREACHABLE_RETRY_SECONDS: u32 = 5;
 
 /// An error of the API.

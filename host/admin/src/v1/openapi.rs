@@ -105,10 +105,7 @@ const ERRORS: [(&str, &str); 12] = [
     ("422", "The component or the configuration was refused; the message lists every problem"),
     ("429", "Too many wrong tokens; see Retry-After"),
     ("502", "The registry did not return the component, or returned another one"),
-    (
-        "503",
-        "The host is starting, stopping or busy, or cannot reach the database that hosts share; see Retry-After",
-    ),
+    ("503", "The host is starting, stopping or busy, or cannot reach the shared database; see Retry-After"),
     ("504", "The registry did not answer in time"),
     ("507", "The data folder cannot be written to; nothing has changed"),
 ];

@@ -15,7 +15,7 @@ use crate::{
     settings::StoreSettings,
 };
 
-/// Advisory lock for creating the tables; that of the hosts' shared state is this number minus one.
+/// Advisory lock for creating the tables; that of the shared state is this number minus one.
 const LOCK: i64 = 0x6275_6c6b_6865_6167;
 
 /// Limits that the server enforces, so that a host that has stopped holds no lock.

@@ -72,13 +72,12 @@ pub enum DeployError {
     /// Other hosts changed the slot during every attempt.
     #[error("other hosts are changing the slot at the same time; read the slot again before you change it")]
     ConcurrentChange,
-    /// The hosts' database cannot be reached.
+    /// The shared database cannot be reached.
     #[error(
-        "the hosts' shared state cannot be reached, so nothing has been changed: {0}; ask again once the database that \
-         hosts share answers"
+        "the shared state cannot be reached, so nothing has been changed: {0}; ask again once the shared database answers"
     )]
     StateUnreachable(String),
-    /// The hosts' database holds an invalid state of the slot.
+    /// The shared database holds an invalid state of the slot.
     #[error("nothing has been changed: {0}")]
     StateUnreadable(String),
     /// The slot was removed before the change could be made.
@@ -123,7 +122,7 @@ impl From<SharedStoreError> for DeployError {
             | SharedStoreError::Unreachable { .. }
             | SharedStoreError::MissingComponent(_) => {
                 if let Some(detail) = error.detail() {
-                    tracing::warn!(reason = %error, detail, "the hosts' database failed");
+                    tracing::warn!(reason = %error, detail, "the shared database failed");
                 }
                 Self::StateUnreachable(error.to_string())
             }

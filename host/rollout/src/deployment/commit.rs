@@ -1,4 +1,4 @@
-//! Commits of a slot's state: to the hosts' database, to disk and to memory.
+//! Commits of a slot's state: to the shared database, to disk and to memory.
 
 mod pending_write;
 mod publish;

@@ -1,4 +1,4 @@
-//! The components of versions: their bytes, which are in the local store, in the hosts' database or in the binary,
+//! The components of versions: their bytes, which are in the local store, in the shared database or in the binary,
 //! their export and their comparison.
 
 use std::sync::{Arc, PoisonError};
@@ -82,7 +82,7 @@ impl<W: World> Deployment<W> {
         read.await.map_err(|_| DeployError::Stopping)?.map_err(refused)
     }
 
-    /// Fetches a component from the hosts' database and checks its signature against the slot's rules.
+    /// Fetches a component from the shared database and checks its signature against the slot's rules.
     pub(super) async fn fetch(
         &self,
         shared: &SharedState,
@@ -102,7 +102,7 @@ impl<W: World> Deployment<W> {
             let digest = ComponentDigest::of(&checked.wasm);
             if digest.to_string() != checked.component {
                 return Err(
-                    "its bytes in the hosts' database do not match its digest; push it again".to_owned()
+                    "its bytes in the shared database do not match its digest; push it again".to_owned()
                 );
             }
             let proof = checked.signature.map_or(Proof::None, Proof::Signature);

@@ -1,4 +1,4 @@
-//! Synchronisation of a slot with the hosts' shared state.
+//! Synchronisation of a slot with the shared state.
 
 mod apply;
 
@@ -79,7 +79,7 @@ impl<W: World> Deployment<W> {
         if let Err(error) = self.sync_with(shared).await {
             shared.metrics.sharing.record_sync(slot.as_str(), "failed");
             let (slot, error) = (slot.as_str(), one_line(&error));
-            tracing::warn!(slot, error, "the hosts' shared state is not applied; it is retried");
+            tracing::warn!(slot, error, "the shared state is not applied; it is retried");
         }
     }
 

@@ -1,13 +1,13 @@
-//! Errors of the hosts' database. Their texts are the host's own; the driver's text may name internals and goes to
+//! Errors of the shared database. Their texts are the host's own; the driver's text may name internals and goes to
 //! the log only.
 
 use bulkhead_database::NoConnection;
 
-/// Why an operation on the hosts' database failed. The text contains neither the URL nor the driver's message.
+/// Why an operation on the shared database failed. The text contains neither the URL nor the driver's message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SharedStoreError {
     /// The URL is invalid.
-    #[error("the URL of the hosts' database must be postgres://user:password@host:port/name")]
+    #[error("the URL of the shared database must be postgres://user:password@host:port/name")]
     InvalidUrl,
     /// The database does not answer or rejects the request.
     #[error("{reason}")]
@@ -32,7 +32,7 @@ pub enum SharedStoreError {
     #[error("another host has changed the slot")]
     Conflict,
     /// The database has no such component.
-    #[error("the hosts' database has no component {0} of a size that sandbox.component_bytes allows")]
+    #[error("the shared database has no component {0} of a size that sandbox.component_bytes allows")]
     MissingComponent(String),
 }
 

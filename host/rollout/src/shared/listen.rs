@@ -1,4 +1,4 @@
-//! Listening for the change notifications of the hosts' database.
+//! Listening for the change notifications of the shared database.
 
 use std::{
     sync::{Arc, Weak},

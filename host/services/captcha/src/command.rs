@@ -14,8 +14,8 @@ use clap::Parser;
 #[command(
     name = "captcha",
     after_help = "Exit codes: 0 done; 1 failed; 2 wrong arguments; 3 no host can start from the configuration, or the \
-                  running one refuses it; 5 not allowed; 6 the host has stopped answering; 7 the state that hosts share \
-                  cannot be reached."
+                  running one refuses it; 5 not allowed; 6 the host has stopped answering; 7 the shared state cannot \
+                  be reached."
 )]
 pub(super) enum Command {
     /// Add, list and remove sites and rotate their secrets, in the configuration file and on the running host.

@@ -186,7 +186,7 @@ async fn url_of_stopped_database_is_hidden() {
         .env("BULKHEAD_CAPTCHA__DATABASE", "postgres://user:MARKER@127.0.0.1:1/x")
         .ready()
         .await;
-    host.line("the hosts' shared state is unreachable; this host keeps its own state").await;
+    host.line("the shared state is unreachable; this host keeps its own state").await;
     let away = "the ledger's PostgreSQL does not answer; until it does, captcha.on_ledger_failure decides what comes of calls, \
                 which do not wait for it; check captcha.database";
     host.line(away).await;

@@ -1,4 +1,4 @@
-//! Publication of a slot's state and components to the hosts' database.
+//! Publication of a slot's state and components to the shared database.
 
 use std::collections::BTreeSet;
 

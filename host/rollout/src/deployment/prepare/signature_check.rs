@@ -18,7 +18,7 @@ impl<W: World> Deployment<W> {
     }
 
     /// Checks a version under other rules. The record of the signer is trusted only if this host has written it; a
-    /// record from the hosts' database may have been edited, so the signature itself is verified.
+    /// record from the shared database may have been edited, so the signature itself is verified.
     pub(in crate::deployment) async fn check_signature_under(
         &self,
         signatures: &Signatures,

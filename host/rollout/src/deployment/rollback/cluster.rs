@@ -62,7 +62,7 @@ impl<W: World> Deployment<W> {
         self.publish(shared, &state, &[]).await?;
         let (generation, active) = (state.generation, active.as_str());
         let Expected { actor, reason, .. } = expected;
-        tracing::info!(slot, generation, active, actor, reason, "the hosts' shared state is rolled back");
+        tracing::info!(slot, generation, active, actor, reason, "the shared state is rolled back");
         if !is_compiling {
             self.sync().await;
         }

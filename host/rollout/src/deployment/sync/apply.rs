@@ -1,4 +1,4 @@
-//! Application of the hosts' shared state to a slot of this host.
+//! Application of the shared state to a slot of this host.
 
 use std::sync::{Arc, PoisonError};
 
@@ -86,12 +86,7 @@ impl<W: World> Deployment<W> {
             }
         }
         if reason.is_empty() {
-            tracing::info!(
-                slot = slot.as_str(),
-                generation,
-                is_switched,
-                "the hosts' shared state is applied"
-            );
+            tracing::info!(slot = slot.as_str(), generation, is_switched, "the shared state is applied");
         } else {
             tracing::error!(
                 slot = slot.as_str(),

@@ -1,4 +1,4 @@
-//! A row of the hosts' database that no host can read.
+//! A row of the shared database that no host can read.
 
 use super::{refusing::behind, *};
 
