@@ -9,7 +9,7 @@ use bulkhead_sources::{
     pull_known,
 };
 
-/// A static model with what `potion-base-8M` lacks: `mapping`, `weights`, int8 rows, a Unigram tokeniser.
+/// A static model with what `potion-base-8M` lacks: `mapping`, `weights`, int8 rows, a Unigram tokenizer.
 pub const TOKENLEARN: KnownModel = KnownModel {
     name: "tokenlearn-static-model",
     id: "tokenlearn-static-model",

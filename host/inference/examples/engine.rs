@@ -3,7 +3,7 @@
 //! For requests of several texts and lengths: texts a second, best and median, of the bare encoder on one thread and
 //! on two that each embed all texts, and of engines of one and of two threads that are given one request after the
 //! other, with their ratio to the bare encoder on as many threads. All take turns, so that they have the same
-//! neighbours. The last column is the share of tokenising in an engine's time.
+//! neighbours. The last column is the share of tokenizing in an engine's time.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::path::Path;
@@ -25,7 +25,7 @@ struct Case {
     bare: [Vec<f64>; THREADS.len()],
     /// The same of engines.
     engine: [Vec<f64>; THREADS.len()],
-    /// Seconds of tokenising.
+    /// Seconds of tokenizing.
     tokenizing: Vec<f64>,
 }
 

@@ -21,14 +21,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let files = ModelFolder::open(folder)?;
     let (model, opening) = time(|| StaticModel::open(folder, Tokenizer::open(&files.tokenizer)?))?;
-    println!("open, tokeniser built from tokenizer.json: {opening:?}");
+    println!("open, tokenizer built from tokenizer.json: {opening:?}");
     if let Some(form) = model.tokenizer().compact_bytes() {
         let compact = std::env::temp_dir().join(format!("static-{}.bin", std::process::id()));
         std::fs::write(&compact, form)?;
         let mapped = || StaticModel::open(folder, Tokenizer::open_compact(&compact, &files.tokenizer)?);
         let (_, opening) = time(mapped)?;
         std::fs::remove_file(compact)?;
-        println!("open, tokeniser mapped ({} KiB): {opening:?}", form.len() >> 10);
+        println!("open, tokenizer mapped ({} KiB): {opening:?}", form.len() >> 10);
     }
     let texts = std::fs::read_to_string(texts)?;
     let texts: Vec<&str> = texts.lines().collect();
@@ -68,8 +68,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         std::fs::write(file, vectors)?;
     }
     println!("{:.1} tokens a text", tokens as f64 / (ROUNDS * texts.len()) as f64);
-    println!("tokenise:            {:9.0} texts/s", texts.len() as f64 / encoding.as_secs_f64());
-    println!("tokenise and embed:  {:9.0} texts/s", texts.len() as f64 / whole.as_secs_f64());
+    println!("tokenize:            {:9.0} texts/s", texts.len() as f64 / encoding.as_secs_f64());
+    println!("tokenize and embed:  {:9.0} texts/s", texts.len() as f64 / whole.as_secs_f64());
     println!("reference loaded: {}", model.tokenizer().reference_loaded());
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The engine: texts of all requests in bounded queues, embedded in batches by a few dedicated threads.
 //!
-//! A request is split into pieces. A piece is first tokenised; texts of encoders then wait, with their ids, until a
+//! A request is split into pieces. A piece is first tokenized; texts of encoders then wait, with their ids, until a
 //! thread takes as many of one model as make a batch, or its share if fewer wait: no text waits for others, and no
 //! thread is idle while another has work for two. One text alone is embedded by all idle threads. Callers have turns
 //! by weighted fair queueing, and a batch yields to short work of others every few milliseconds. Static models, and
@@ -59,9 +59,9 @@ impl Default for EngineOptions {
 /// One text, as characters or already as token ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// To be tokenised.
+    /// To be tokenized.
     Text(String),
-    /// Two texts, such as a question and a passage, to be tokenised as one.
+    /// Two texts, such as a question and a passage, to be tokenized as one.
     Pair(Arc<str>, String),
     /// Token ids that are used as they are: the caller adds special tokens and prompt, and truncates.
     Ids(Vec<u32>),
@@ -118,11 +118,11 @@ pub struct Embedded {
     pub tokens: usize,
     /// Texts that were cut to the model's limit.
     pub truncated: usize,
-    /// Time until the first turn that gave vectors, without that of tokenisation.
+    /// Time until the first turn that gave vectors, without that of tokenization.
     pub queued: Duration,
-    /// Turns of all requests that began meanwhile, its own tokenisation among them.
+    /// Turns of all requests that began meanwhile, its own tokenization among them.
     pub queued_turns: u64,
-    /// Processor time of its tokenisation.
+    /// Processor time of its tokenization.
     pub tokenizing: Duration,
     /// Time of its share of batches, by tokens.
     pub inference: Duration,
@@ -165,7 +165,7 @@ pub struct Stats {
     pub waiting_texts: usize,
     /// The same by kind of caller.
     pub waiting_by_kind: ByKind<usize>,
-    /// Turns begun: pieces to tokenise, and batches.
+    /// Turns begun: pieces to tokenize, and batches.
     pub turns: u64,
     /// Batches embedded.
     pub batches: u64,

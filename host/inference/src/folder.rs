@@ -30,7 +30,7 @@ use crate::tensors::Tensors;
 /// Names under which static models keep their table: model2vec's, its oldest one, sentence-transformers'.
 pub const STATIC_TABLES: [&str; 3] = ["embeddings", "0", "embedding.weight"];
 
-/// The description in a model's folder. Weights and tokeniser are located, not read.
+/// The description in a model's folder. Weights and tokenizer are located, not read.
 #[derive(Debug)]
 pub struct ModelFolder {
     /// The folder as it was named.
@@ -56,7 +56,7 @@ pub struct ModelFolder {
     pub pooling: Pooling,
     /// Whether vectors are scaled to length 1; `None` if the model does not say (servers do it then).
     pub normalize: Option<bool>,
-    /// Whether text is lower-cased before it is tokenised.
+    /// Whether text is lower-cased before it is tokenized.
     pub lower_case: bool,
     /// Prefixes for queries, passages and the like.
     pub prompts: Prompts,
@@ -68,7 +68,7 @@ pub struct ModelFolder {
 }
 
 impl ModelFolder {
-    /// Reads a folder's JSON files. Layouts of static models: everything in the folder; weights and tokeniser in
+    /// Reads a folder's JSON files. Layouts of static models: everything in the folder; weights and tokenizer in
     /// `0_StaticEmbedding`; or the folder is such a one and the configuration lies above it.
     ///
     /// # Errors

@@ -37,5 +37,5 @@ mod toy_tokenizer;
 
 /// The kernels that an encoder is opened with.
 pub use bulkhead_kernels as kernels;
-/// The tokenisers that a model is opened with, and their tokens.
+/// The tokenizers that a model is opened with, and their tokens.
 pub use bulkhead_tokenizers as tokenizer;

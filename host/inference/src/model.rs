@@ -46,7 +46,7 @@ pub struct LoadOptions {
     pub dtype: Dtype,
     /// The kernel; `None` for the best that the processor runs.
     pub kernel: Option<Kernel>,
-    /// Folder for packed weights and tokenisers, which make the next start take milliseconds.
+    /// Folder for packed weights and tokenizers, which make the next start take milliseconds.
     pub cache: Option<PathBuf>,
     /// Most tokens of a text; the model's own limit stays the upper bound.
     pub max_input_length: Option<usize>,

@@ -1,6 +1,6 @@
 //! Static models (the model2vec family): a vector for each token, and a text's vector is their mean.
 //!
-//! The order of operations is that of Python `model2vec` 0.10 and of `model2vec-rs` 0.4: a text is tokenised
+//! The order of operations is that of Python `model2vec` 0.10 and of `model2vec-rs` 0.4: a text is tokenized
 //! without special tokens and cut to the limit, then unknown tokens are dropped, then the rows (times their
 //! weights, where the model has weights) are summed and divided by the number of tokens left; weights do not
 //! enter the denominator. Both references first cut the text to a number of characters guessed from the median
@@ -82,7 +82,7 @@ impl StaticModel {
         Ok(Self { tokenizer, rows, mapping, weights, max_length: config.max_length })
     }
 
-    /// Returns the model's tokeniser.
+    /// Returns the model's tokenizer.
     pub fn tokenizer(&self) -> &Tokenizer {
         &self.tokenizer
     }
@@ -175,7 +175,7 @@ fn check(ids: u32, rows: usize, mapping: Option<&[u32]>, weights: Option<&[f32]>
     }
     let mapped = mapping.map_or(0, <[u32]>::len);
     if ids as usize > rows.max(mapped) {
-        return Err(format!("the tokeniser has {ids} ids, the table {rows} rows and the mapping {mapped}"));
+        return Err(format!("the tokenizer has {ids} ids, the table {rows} rows and the mapping {mapped}"));
     }
     if let Some(weights) = weights.filter(|weights| weights.len() < ids as usize) {
         return Err(format!("tensor `weights` has {} elements for {ids} token ids", weights.len()));

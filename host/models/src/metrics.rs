@@ -19,7 +19,7 @@ families! {
     INFERENCE_QUEUE: Kind::Histogram(TIMES), "bulkhead_inference_queue_seconds" ["slot"] "seconds",
         "Time that a guest's texts waited for an inference thread.";
     INFERENCE_COMPUTE: Kind::Histogram(TIMES), "bulkhead_inference_compute_seconds" ["slot"] "seconds",
-        "Time of a guest's share of inference, tokenisation included.";
+        "Time of a guest's share of inference, tokenization included.";
     INFERENCE_REFUSED: Kind::Counter, "bulkhead_inference_refused_total" ["slot", "reason"] "",
         "Embedding calls of guests that were refused.";
 
@@ -32,7 +32,7 @@ families! {
     EMBEDDING_QUEUE: Kind::Histogram(TIMES), "embedding_queue_seconds" ["model"] "seconds",
         "Time until an inference thread took a request up.";
     EMBEDDING_TOKENIZE: Kind::Histogram(TIMES), "embedding_tokenize_seconds" ["model"] "seconds",
-        "Processor time of a request's tokenisation.";
+        "Processor time of a request's tokenization.";
     EMBEDDING_INFERENCE: Kind::Histogram(TIMES), "embedding_inference_seconds" ["model"] "seconds",
         "Time of a request's share of batches.";
     EMBEDDING_WAITING: Kind::Gauge, "embedding_waiting_texts" [] "",
@@ -62,7 +62,7 @@ pub(crate) struct InferenceUsage {
     pub truncated: usize,
     /// Time until a thread took the request.
     pub queued: Duration,
-    /// Processor time of tokenisation.
+    /// Processor time of tokenization.
     pub tokenizing: Duration,
     /// Its share of the time of batches.
     pub inference: Duration,

@@ -21,7 +21,7 @@ pub struct ServedModel {
     pub id: String,
     /// Its other names.
     names: ModelNames,
-    /// The loaded weights and tokeniser.
+    /// The loaded weights and tokenizer.
     pub model: Arc<Model>,
     /// The prompt for callers that name none.
     default_prompt: Option<Arc<str>>,

@@ -12,7 +12,7 @@ use super::config::EmbeddingSettings;
 
 /// Folder of pulled models, in the data folder.
 const MODELS_DIR: &str = "models";
-/// Folder of packed weights and tokenisers, in that of the models.
+/// Folder of packed weights and tokenizers, in that of the models.
 const PACKED: &str = ".packed";
 
 /// A reference to a configured model that is not yet loaded.
@@ -70,7 +70,7 @@ pub fn models_dir(config: &Config) -> Result<PathBuf, MissingTable> {
     Ok(configured.unwrap_or_else(|| config.data_dir.join(MODELS_DIR)))
 }
 
-/// Returns the folder of packed weights and tokenisers, below that of the models.
+/// Returns the folder of packed weights and tokenizers, below that of the models.
 pub fn packed_dir(models_dir: &Path) -> PathBuf {
     models_dir.join(PACKED)
 }

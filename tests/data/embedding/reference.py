@@ -54,7 +54,7 @@ def static(folder, inputs):
     """What model2vec makes of each text, and the tokens of which the unknown ones are then dropped."""
     model = StaticModel.from_pretrained(folder, force_download=False)
     assert model.max_length == MOST_TOKENS
-    # It first cuts texts to so many characters a token, a shortcut; here the tokeniser alone cuts.
+    # It first cuts texts to so many characters a token, a shortcut; here the tokenizer alone cuts.
     model.median_token_length = 1_000_000
     counts = [len(encoding.ids) for encoding in model.tokenizer.encode_batch(inputs, add_special_tokens=False)]
     return model.encode(inputs, use_multiprocessing=False).astype(np.float64), counts

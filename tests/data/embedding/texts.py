@@ -1,4 +1,4 @@
-"""The texts of `texts.json`: what people write to a town hall, in German and English, and what breaks tokenisers.
+"""The texts of `texts.json`: what people write to a town hall, in German and English, and what breaks tokenizers.
 
 Deterministic: `random.random` gives the same numbers for a seed in every release of Python.
 """

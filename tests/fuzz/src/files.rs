@@ -24,7 +24,7 @@ pub const TARGETS: [(&str, Body); 5] = [
     ("tensor_shape", tensor_shape),
 ];
 
-/// Texts that meet a tokeniser's every part.
+/// Texts that meet a tokenizer's every part.
 const TEXTS: [&str; 6] = [
     "",
     "Hello, worlds! [MASK] <mask>",
@@ -113,7 +113,7 @@ pub fn safetensors(data: &[u8]) {
     }
 }
 
-/// A static model: `config.json`, a zero byte, `model.safetensors`; beside a tokeniser that is always the same.
+/// A static model: `config.json`, a zero byte, `model.safetensors`; beside a tokenizer that is always the same.
 pub fn model2vec_folder(data: &[u8]) {
     let folder = place("model");
     fs::create_dir_all(&folder).expect("a folder");
@@ -125,7 +125,7 @@ pub fn model2vec_folder(data: &[u8]) {
     let Some(model) = taken(&folder, Model::load(&folder, &LoadOptions::default())) else { return };
     for text in TEXTS {
         let options = EmbedOptions::default();
-        let ids = model.tokenize(text, &options).expect("a sound tokeniser").ids;
+        let ids = model.tokenize(text, &options).expect("a sound tokenizer").ids;
         let mut vector = vec![0.0; model.width()];
         model.embed(&ids, &[0, ids.len()], &mut Scratch::default(), &mut vector).expect("ids of the model");
         assert_eq!(model.finish(&mut vector, &options).len(), model.dims());

@@ -1,6 +1,6 @@
 #![no_main]
 
-// A panic of the reference tokeniser is caught and is a refusal; libFuzzer's own hook would end the run at it.
+// A panic of the reference tokenizer is caught and is a refusal; libFuzzer's own hook would end the run at it.
 // One that nobody catches still does.
 libfuzzer_sys::fuzz_target!(init: { std::panic::set_hook(Box::new(said)); }, |data: &[u8]| {
     bulkhead_fuzz::files::tokenizer_json(data);

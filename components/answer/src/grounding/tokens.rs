@@ -139,7 +139,7 @@ pub(super) fn spelt(text: &str) -> String {
     text.replace('€', " Euro ").replace('%', " Prozent ")
 }
 
-/// Tokenises a text piece by piece.
+/// Tokenizes a text piece by piece.
 pub(super) struct Reader<'s> {
     stems: &'s Stems,
     article: Option<String>,

@@ -27,9 +27,9 @@ struct Progress {
     admitted: u64,
     /// Texts without a vector yet.
     remaining: usize,
-    /// All texts before this one have been tokenised.
+    /// All texts before this one have been tokenized.
     tokenized: usize,
-    /// Pieces that were tokenised before an earlier piece: first text, and the text after the last.
+    /// Pieces that were tokenized before an earlier piece: first text, and the text after the last.
     ahead: BTreeMap<usize, usize>,
     refused: Option<Refused>,
 }
@@ -99,7 +99,7 @@ impl Job {
         self.lock().refused.as_ref().is_none_or(|refused| refused.index > piece.start)
     }
 
-    /// Records that a piece has been tokenised.
+    /// Records that a piece has been tokenized.
     pub(super) fn tokenized(&self, piece: Range<usize>, tokens: usize, truncated: usize, time: Duration) {
         let mut progress = self.lock();
         progress.embedded.tokens += tokens;
@@ -115,7 +115,7 @@ impl Job {
     }
 
     /// Records that a text of a piece cannot be embedded. The error names the first of several, whichever thread
-    /// comes first, so this ends the job only when all texts before it have been tokenised.
+    /// comes first, so this ends the job only when all texts before it have been tokenized.
     pub(super) fn refused(&self, piece: Range<usize>, index: usize, error: TextError) {
         let mut progress = self.lock();
         if progress.refused.as_ref().is_none_or(|first| index < first.index) {

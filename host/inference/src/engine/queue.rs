@@ -1,6 +1,6 @@
 //! The queue of requests, and the choice of a thread's next turn.
 //!
-//! A turn tokenises a piece of a request, or embeds a batch. The scheduler says whose turn comes; a batch begins with
+//! A turn tokenizes a piece of a request, or embeds a batch. The scheduler says whose turn comes; a batch begins with
 //! that request's texts, and others of the same model fill it in the scheduler's order. Short work and long work are
 //! not mixed. Between two steps of a batch its thread takes turns of short work that is due earlier.
 
@@ -160,7 +160,7 @@ impl Queue {
         if state.stopped { None } else { state.turn(Some(running)) }
     }
 
-    /// Takes back the texts of a piece that a thread has tokenised. It comes for some of them itself.
+    /// Takes back the texts of a piece that a thread has tokenized. It comes for some of them itself.
     pub(super) fn give_back(&self, place: &WorkPlace, texts: Vec<TokenizedText>) {
         let mut state = self.lock();
         let count = texts.len();

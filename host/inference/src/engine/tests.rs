@@ -239,7 +239,7 @@ fn first_of_several_long_texts_is_named() {
             assert_eq!(failure, Failure::Text { index: 1, error });
         }
         assert!(engine.embed(&model, request(&["hello"])).unwrap().wait().is_ok());
-        // A thread that tokenises a text of a failed request finds out at the end of it.
+        // A thread that tokenizes a text of a failed request finds out at the end of it.
         let patience = Instant::now() + Duration::from_secs(60);
         while engine.stats().waiting_texts > 0 {
             assert!(Instant::now() < patience, "texts of failed requests wait on");

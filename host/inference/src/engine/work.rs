@@ -1,4 +1,4 @@
-//! A request's work as it waits: pieces to tokenise, and texts with their token ids.
+//! A request's work as it waits: pieces to tokenize, and texts with their token ids.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{CallerKind, Failure, Input, job::Job, per_text::TextTask};
 use crate::model::{BATCH_TOKENS, Model};
 
-/// Texts of a request that one thread tokenises in one go, or fewer that have so many bytes: enough to be worth the
+/// Texts of a request that one thread tokenizes in one go, or fewer that have so many bytes: enough to be worth the
 /// trip, few enough that a large request is spread over the threads.
 const PIECE_TEXTS: usize = 32;
 const PIECE_BYTES: usize = 4096;
@@ -49,7 +49,7 @@ pub(super) struct PendingWork {
     pub(super) ready_tokens: usize,
     /// Tokens that wait, estimated until they are counted.
     pub(super) tokens: usize,
-    /// Pieces that threads tokenise now; their texts come back.
+    /// Pieces that threads tokenize now; their texts come back.
     away: usize,
     /// Whether it was at most [`SHORT_TOKENS`] when it came.
     pub(super) is_short: bool,
@@ -142,7 +142,7 @@ impl PendingWork {
         Some((piece, places, if batches { 0 } else { tokens }))
     }
 
-    /// Takes a piece's texts back, tokenised; none if they are not wanted any more.
+    /// Takes a piece's texts back, tokenized; none if they are not wanted any more.
     pub(super) fn give_back(&mut self, texts: Vec<TokenizedText>) {
         self.away = self.away.saturating_sub(1);
         let tokens = texts.iter().map(|text| text.ids.len()).sum::<usize>();
@@ -181,7 +181,7 @@ impl PendingWork {
     }
 }
 
-/// Splits a request's texts into pieces for tokenising.
+/// Splits a request's texts into pieces for tokenizing.
 fn pieces(model: &Model, texts: &[Input]) -> VecDeque<WorkPiece> {
     let mut pieces = VecDeque::new();
     let (mut start, mut bytes, mut tokens) = (0, 0, 0);

@@ -15,7 +15,7 @@ const TOKENIZER: &str = "tokenizer.json";
 pub struct Layout {
     /// The folder that describes the model: the opened one or, for a static model's inner folder, the one above.
     pub root: PathBuf,
-    /// The folder of tokeniser and weights.
+    /// The folder of tokenizer and weights.
     pub base: PathBuf,
     pub config: PathBuf,
     pub tokenizer: PathBuf,

@@ -16,7 +16,7 @@ const UNLIMITED: f64 = 1e6;
 pub struct SentenceBert {
     #[serde(default)]
     max_seq_length: Option<usize>,
-    /// Whether text is lower-cased before it is tokenised.
+    /// Whether text is lower-cased before it is tokenized.
     #[serde(default)]
     pub do_lower_case: bool,
 }

@@ -231,7 +231,7 @@ fn layouts_of_static_models() {
     weights(folder.path(), "embedding.weight", [3, 5]);
     let model = ModelFolder::open(folder.path()).unwrap();
     assert_eq!((model.family, model.normalize, model.dims().unwrap()), (Family::Static, None, 5));
-    // sentence-transformers: table and tokeniser in a folder of their own, opened from above and from within.
+    // sentence-transformers: table and tokenizer in a folder of their own, opened from above and from within.
     let folder = TempDir::new().unwrap();
     let inner = folder.path().join("0_StaticEmbedding");
     write(folder.path(), "config_sentence_transformers.json", json!({ "prompts": {} }));

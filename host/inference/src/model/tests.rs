@@ -105,7 +105,7 @@ fn long_text_is_cut_or_refused() {
 }
 
 #[test]
-fn broken_compact_tokeniser_is_replaced() {
+fn broken_compact_tokenizer_is_replaced() {
     let (folder, cache) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     toy_folder(folder.path());
     let options = LoadOptions { cache: Some(cache.path().to_owned()), ..LoadOptions::default() };

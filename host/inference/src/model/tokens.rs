@@ -29,8 +29,8 @@ pub enum TextError {
     /// It has no tokens.
     #[error("it has no tokens")]
     Empty,
-    /// It cannot be tokenised.
-    #[error("it cannot be tokenised: {0}")]
+    /// It cannot be tokenized.
+    #[error("it cannot be tokenized: {0}")]
     Tokenize(String),
 }
 
@@ -52,7 +52,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// When the text is too long and not to be cut, or cannot be tokenised.
+    /// When the text is too long and not to be cut, or cannot be tokenized.
     pub fn tokenize(&self, text: &str, options: &EmbedOptions) -> Result<Tokenized, TextError> {
         let prompt = options.prompt.as_deref();
         let text = prompt.map_or(Cow::Borrowed(text), |prompt| Cow::Owned(format!("{prompt}{text}")));
@@ -92,7 +92,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// When the text cannot be tokenised.
+    /// When the text cannot be tokenized.
     pub fn tokens(&self, text: &str, special_tokens: bool) -> Result<Vec<Token>, TextError> {
         let tokens = self.tokenizer().tokens(text, special_tokens && self.is_encoder());
         tokens.map_err(|error| TextError::Tokenize(error.to_string()))
@@ -103,7 +103,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// When the texts are too long and not to be cut, or cannot be tokenised as a pair.
+    /// When the texts are too long and not to be cut, or cannot be tokenized as a pair.
     pub fn tokenize_pair(
         &self,
         first: &str,

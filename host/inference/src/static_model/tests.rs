@@ -31,7 +31,7 @@ fn write_model(path: &Path, parts: &Parts) {
     std::fs::write(path, safetensors::serialize(views, None).unwrap()).unwrap();
 }
 
-/// Creates a folder with the toy WordPiece tokeniser and the given tensors and configuration.
+/// Creates a folder with the toy WordPiece tokenizer and the given tensors and configuration.
 fn folder(parts: &Parts, config: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("tokenizer.json"), toy_tokenizer::wordpiece()).unwrap();
@@ -263,7 +263,7 @@ fn ids_from_outside_are_checked() {
 }
 
 #[test]
-fn the_tokeniser_may_be_mapped() {
+fn the_tokenizer_may_be_mapped() {
     let folder = folder(&plain(), "{}");
     let model = open_folder(folder.path()).unwrap();
     let compact = folder.path().join("tokenizer.bin");

@@ -62,7 +62,7 @@ SIZES = {"vocab_size": len(PIECES)}
 
 
 def tokenizer(kind):
-    """A WordPiece tokeniser with the template of BERT or of RoBERTa."""
+    """A WordPiece tokenizer with the template of BERT or of RoBERTa."""
     made = Tokenizer(models.WordPiece({piece: at for at, piece in enumerate(PIECES)}, unk_token="<unk>"))
     made.normalizer = normalizers.BertNormalizer(lowercase=True)
     made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()

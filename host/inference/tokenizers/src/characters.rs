@@ -1,4 +1,4 @@
-//! The table of what BERT's normaliser and pre-tokeniser do to each code point.
+//! The table of what BERT's normaliser and pre-tokenizer do to each code point.
 //!
 //! The table is filled by asking the reference itself, a character at a time. That is exact for every text of
 //! covered characters because nothing in the normaliser looks at two characters at once but the canonical ordering

@@ -21,7 +21,7 @@ use super::reference::guarded;
 use super::scratch::Scratch;
 use super::{unigram, wordpiece};
 
-/// A tokeniser in compact form.
+/// A tokenizer in compact form.
 pub(super) struct Compact {
     packed: Arc<Packed>,
     properties: Properties,
@@ -34,7 +34,7 @@ pub(super) struct Compact {
     hybrid: OnceLock<Option<HybridTokenizer>>,
 }
 
-/// Properties of the tokeniser as a whole, as the first section of the form (JSON).
+/// Properties of the tokenizer as a whole, as the first section of the form (JSON).
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Properties {
     /// Bytes of the `tokenizer.json` that the form was made from.
@@ -105,7 +105,7 @@ impl Compact {
         let properties: Properties =
             serde_json::from_slice(packed.section(0)).map_err(|fault| fault.to_string())?;
         let bound = properties.id_bounds.0;
-        let broken = || "a section of the compact tokeniser contradicts another".to_owned();
+        let broken = || "a section of the compact tokenizer contradicts another".to_owned();
         let sound = match &properties.model {
             Model::WordPiece(parameters) => wordpiece::check(parameters, &packed, bound),
             Model::Unigram(parameters) => unigram::check(parameters, &packed, bound),
@@ -129,12 +129,12 @@ impl Compact {
         Ok(Self { packed: Arc::new(packed), properties, shape, added, number, hybrid: OnceLock::new() })
     }
 
-    /// Returns the tokeniser for what this form does not cover; `None` if it is damaged.
+    /// Returns the tokenizer for what this form does not cover; `None` if it is damaged.
     pub(super) fn hybrid(&self) -> Option<&HybridTokenizer> {
         let build = || {
             let (model, packed) = (self.properties.model.clone(), Arc::clone(&self.packed));
             HybridTokenizer::new(self.packed.section(CONFIG), model, packed, self.properties.id_bounds.0)
-                .inspect_err(|fault| tracing::warn!(fault, "a compact tokeniser does not cover all text"))
+                .inspect_err(|fault| tracing::warn!(fault, "a compact tokenizer does not cover all text"))
                 .ok()
         };
         self.hybrid.get_or_init(build).as_ref()

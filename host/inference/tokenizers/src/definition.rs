@@ -1,4 +1,4 @@
-//! The definition in a `tokenizer.json`, read without building the tokeniser.
+//! The definition in a `tokenizer.json`, read without building the tokenizer.
 //!
 //! The small sections are read by the reference's own types, so that a file which the reference would refuse
 //! is refused here; the vocabulary is read into plain lists.
@@ -23,7 +23,7 @@ use super::reference::guarded;
 pub(super) struct Definition {
     /// The normaliser as written; `Null` when absent.
     pub(super) normalizer: Value,
-    /// The pre-tokeniser as written; `Null` when absent.
+    /// The pre-tokenizer as written; `Null` when absent.
     pub(super) pre_tokenizer: Value,
     /// The post-processor as written; `Null` when absent.
     pub(super) post_processor: Value,

@@ -1,9 +1,9 @@
-//! Errors of opening a tokeniser and of tokenising.
+//! Errors of opening a tokenizer and of tokenizing.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A tokeniser that cannot be opened; each message names the file at fault.
+/// A tokenizer that cannot be opened; each message names the file at fault.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The file is missing or cannot be read.
@@ -42,7 +42,7 @@ impl OpenError {
     }
 }
 
-/// A text that cannot be tokenised.
+/// A text that cannot be tokenized.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenizeError {
     /// The limit leaves no room for the special tokens.
@@ -53,10 +53,10 @@ pub enum TokenizeError {
         /// How many special tokens the model adds.
         special: usize,
     },
-    /// The tokeniser has no form for pairs of texts.
-    #[error("the model's tokeniser takes no pairs of texts; its `post_processor` has no template for two")]
+    /// The tokenizer has no form for pairs of texts.
+    #[error("the model's tokenizer takes no pairs of texts; its `post_processor` has no template for two")]
     Pair,
-    /// The reference tokeniser refuses the text.
+    /// The reference tokenizer refuses the text.
     #[error("{0}")]
     Reference(String),
 }

@@ -1,4 +1,4 @@
-//! A hybrid tokeniser: the `tokenizers` crate's own steps over the vocabulary in its compact form, as a vocabulary
+//! A hybrid tokenizer: the `tokenizers` crate's own steps over the vocabulary in its compact form, as a vocabulary
 //! costs hundreds of MB there. It is slower than the compact form, but it covers any text and returns the places of
 //! the tokens.
 
@@ -43,7 +43,7 @@ impl PipelineConfig {
     }
 }
 
-/// The tokeniser.
+/// The tokenizer.
 pub(super) struct HybridTokenizer {
     inner: TokenizerImpl<
         Vocabulary,

@@ -1,8 +1,8 @@
-//! Tokenisation: from text to token ids.
+//! Tokenization: from text to token ids.
 //!
 //! The reference is the `tokenizers` crate. Two shapes that matter, WordPiece and Unigram, have a compact form of our
 //! own, several times smaller and faster; it answers only where its result is the reference's. For all other text,
-//! and for the places of tokens, a hybrid tokeniser combines its vocabulary with the reference's own steps; the
+//! and for the places of tokens, a hybrid tokenizer combines its vocabulary with the reference's own steps; the
 //! reference with its own vocabulary is loaded for other shapes only.
 
 mod added;

@@ -1,4 +1,4 @@
-//! The file form of a compact tokeniser: a header and sections of numbers that are read where they lie.
+//! The file form of a compact tokenizer: a header and sections of numbers that are read where they lie.
 //!
 //! `BHTOKENS`, version (u32), number of sections (u32), then for each its offset and length in bytes (u64 each),
 //! then the sections, each at a multiple of 8. All numbers are little-endian.
@@ -18,7 +18,7 @@ const VERSION: u32 = 4;
 const HEADER: usize = 16;
 const ENTRY: usize = 16;
 
-/// The sections of one compact tokeniser.
+/// The sections of one compact tokenizer.
 pub(super) struct Packed {
     bytes: Bytes,
     sections: Vec<Range<usize>>,
@@ -65,7 +65,7 @@ impl Packed {
 
     /// Takes a part of a mapped file; copies it only if it does not begin at a multiple of 8.
     pub(super) fn from_map(map: Arc<Mmap>, place: Range<usize>) -> Result<Self, String> {
-        let slice = map.get(place.clone()).ok_or("the compact tokeniser lies outside the file")?;
+        let slice = map.get(place.clone()).ok_or("the compact tokenizer lies outside the file")?;
         let sections = sections(slice)?;
         let bytes = match slice.as_ptr().cast::<u64>().is_aligned() {
             true => Bytes::Mapped { map, place },
@@ -124,10 +124,10 @@ fn as_bytes(words: &[u64]) -> &[u8] {
 fn sections(bytes: &[u8]) -> Result<Vec<Range<usize>>, String> {
     let number = |at: usize| bytes.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes);
     if bytes.get(..8) != Some(MAGIC.as_slice()) {
-        return Err("not a compact tokeniser".to_owned());
+        return Err("not a compact tokenizer".to_owned());
     }
     if number(8) != Some(VERSION) {
-        return Err(format!("a compact tokeniser of version {:?}, not {VERSION}", number(8).unwrap_or(0)));
+        return Err(format!("a compact tokenizer of version {:?}, not {VERSION}", number(8).unwrap_or(0)));
     }
     let count = number(12).ok_or("the header is cut off")? as usize;
     let table = bytes.get(HEADER..).unwrap_or_default().as_chunks::<ENTRY>().0.get(..count);
@@ -138,7 +138,7 @@ fn sections(bytes: &[u8]) -> Result<Vec<Range<usize>>, String> {
         (offset.is_multiple_of(8) && end <= bytes.len()).then_some(offset..end)
     };
     let places = table.ok_or("the header is cut off")?.iter().map(place).collect::<Option<Vec<_>>>();
-    places.ok_or_else(|| "a section of the compact tokeniser lies outside the file".to_owned())
+    places.ok_or_else(|| "a section of the compact tokenizer lies outside the file".to_owned())
 }
 
 /// Returns numbers as bytes of this machine's order; the writer has put them in file order.

@@ -28,7 +28,7 @@ impl Tokenizer {
     ///
     /// # Errors
     ///
-    /// When the tokeniser has no form for pairs, the limit is smaller than the number of special tokens, or the
+    /// When the tokenizer has no form for pairs, the limit is smaller than the number of special tokens, or the
     /// reference refuses a text.
     pub fn encode_pair(
         &self,

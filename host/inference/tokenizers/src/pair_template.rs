@@ -51,7 +51,7 @@ impl PairTemplate {
         })
     }
 
-    /// Returns the template of a tokeniser without a post-processor: one text after the other.
+    /// Returns the template of a tokenizer without a post-processor: one text after the other.
     pub(super) fn plain() -> Self {
         Self { second_is_one: true, ..Self::default() }
     }

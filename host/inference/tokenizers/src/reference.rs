@@ -7,7 +7,7 @@ use std::path::Path;
 use super::error::{OpenError, TokenizeError};
 use super::token::Token;
 
-/// A tokeniser of any kind that `tokenizers` reads; its own truncation and padding are off.
+/// A tokenizer of any kind that `tokenizers` reads; its own truncation and padding are off.
 pub(super) struct Reference {
     inner: tokenizers::Tokenizer,
 }
@@ -67,6 +67,6 @@ pub(super) fn guarded<T>(run: impl FnOnce() -> Result<T, String>) -> Result<T, S
             .downcast_ref::<String>()
             .cloned()
             .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-        Err(format!("the tokeniser panicked: {}", text.unwrap_or_default()))
+        Err(format!("the tokenizer panicked: {}", text.unwrap_or_default()))
     })
 }

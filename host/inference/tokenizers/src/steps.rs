@@ -1,4 +1,4 @@
-//! Tests of the growth of tokenising steps with the text; `/tokenize` takes 64 KiB, `/embed` what
+//! Tests of the growth of tokenizing steps with the text; `/tokenize` takes 64 KiB, `/embed` what
 //! `embedding.body_bytes` allows.
 
 #![allow(clippy::unwrap_used)]

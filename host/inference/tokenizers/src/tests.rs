@@ -1,4 +1,4 @@
-//! Tests of tokenisers.
+//! Tests of tokenizers.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -129,7 +129,7 @@ fn long_text_is_read_in_part() {
 }
 
 #[test]
-fn a_tokeniser_is_shared_between_threads() {
+fn a_tokenizer_is_shared_between_threads() {
     fn shared<T: Send + Sync>() {}
     shared::<Tokenizer>();
     let folder = Folder::new();
@@ -139,7 +139,7 @@ fn a_tokeniser_is_shared_between_threads() {
             scope.spawn(|| {
                 for _ in 0..100 {
                     assert_eq!(ids(&tokenizer, "hello worlds", ALL).1.count, Some(3));
-                    // not covered: the hybrid tokeniser, built by the first thread
+                    // not covered: the hybrid tokenizer, built by the first thread
                     assert_eq!(ids(&tokenizer, "hello \u{20000}", ALL).1.count, Some(2));
                 }
             });

@@ -1,4 +1,4 @@
-//! A model's tokeniser: the compact form where there is one, else the reference.
+//! A model's tokenizer: the compact form where there is one, else the reference.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ const READ_BYTES: usize = 512 * BYTES_PER_TOKEN;
 /// No text of natural language comes near this many bytes a token.
 const BYTES_PER_TOKEN: usize = 256;
 
-/// A model's tokeniser.
+/// A model's tokenizer.
 pub struct Tokenizer {
     path: PathBuf,
     /// The compact form, if the file's shape has one.
@@ -87,7 +87,7 @@ impl Tokenizer {
         drop(bytes);
         let compact = Compact::build(&definition, source_len)
             .inspect_err(
-                |uncovered| tracing::debug!(path = %path.display(), uncovered, "no compact tokeniser"),
+                |uncovered| tracing::debug!(path = %path.display(), uncovered, "no compact tokenizer"),
             )
             .ok();
         let tokenizer = Self {
@@ -154,7 +154,7 @@ impl Tokenizer {
         })
     }
 
-    /// Returns the compact form, to be kept in a file; `None` when the tokeniser's shape has none.
+    /// Returns the compact form, to be kept in a file; `None` when the tokenizer's shape has none.
     pub fn compact_bytes(&self) -> Option<&[u8]> {
         self.compact.as_ref().map(Compact::bytes)
     }

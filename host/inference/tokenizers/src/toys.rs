@@ -1,4 +1,4 @@
-//! Small tokenisers, written as the files that a model folder holds.
+//! Small tokenizers, written as the files that a model folder holds.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -93,7 +93,7 @@ const PIECES: &[(&str, f64)] = &[
     ("[", -6.0),
 ];
 
-/// Returns a Unigram tokeniser with the given normaliser, pre-tokeniser and added tokens.
+/// Returns a Unigram tokenizer with the given normaliser, pre-tokenizer and added tokens.
 pub(crate) fn unigram(normalizer: Value, pre_tokenizer: Value, added: Value) -> String {
     json!({
         "version": "1.0",

@@ -1,4 +1,4 @@
-//! WordPiece behind BERT's normaliser and pre-tokeniser, in compact form.
+//! WordPiece behind BERT's normaliser and pre-tokenizer, in compact form.
 
 use tokenizers::normalizers::BertNormalizer;
 
@@ -37,7 +37,7 @@ pub(super) fn build(definition: &Definition) -> Result<(Parameters, Vec<Vec<u8>>
         return Err("a normaliser that leaves control characters".to_owned());
     }
     if definition.pre_tokenizer.get("type").and_then(|kind| kind.as_str()) != Some("BertPreTokenizer") {
-        return Err("pre-tokeniser".to_owned());
+        return Err("pre-tokenizer".to_owned());
     }
     let (Vocabulary::Ids(ids), Some("##"), Some(max_chars)) =
         (&model.vocab, model.continuing_subword_prefix.as_deref(), model.max_input_chars_per_word)

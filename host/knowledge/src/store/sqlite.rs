@@ -23,7 +23,7 @@ const LOCK: Duration = Duration::from_secs(10);
 /// Questions that are answered at once; more wait.
 const CONNECTIONS: u32 = 8;
 
-/// Terms of the title weigh three times as much. The tokeniser only splits the output of `words` at spaces.
+/// Terms of the title weigh three times as much. The tokenizer only splits the output of `words` at spaces.
 const SCHEMA: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS knowledge_base (
         one INTEGER PRIMARY KEY CHECK (one = 1), format INTEGER NOT NULL, generation INTEGER NOT NULL,

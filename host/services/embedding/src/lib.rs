@@ -118,7 +118,7 @@ impl EmbeddingService {
         Ok(embedded)
     }
 
-    /// Tokenises each of `texts` with its prompt, and converts the tokens with `show`.
+    /// Tokenizes each of `texts` with its prompt, and converts the tokens with `show`.
     ///
     /// # Errors
     /// See [`InferenceError`].
@@ -135,7 +135,7 @@ impl EmbeddingService {
         let bytes: usize = texts.iter().map(String::len).sum();
         if bytes > TOKENIZE_BYTES {
             let fault =
-                format!("the inputs have {bytes} bytes, at most {TOKENIZE_BYTES} are tokenised at once");
+                format!("the inputs have {bytes} bytes, at most {TOKENIZE_BYTES} are tokenized at once");
             return Err(InferenceError::Invalid(fault));
         }
         let prompt = model.prompt(prompt_name)?;

@@ -80,7 +80,7 @@ pub struct EmbeddingTimes {
     pub tokens: usize,
     /// Time until a thread took the request.
     pub queued: Duration,
-    /// Processor time of tokenisation.
+    /// Processor time of tokenization.
     pub tokenizing: Duration,
     /// Its share of the time of batches.
     pub inference: Duration,

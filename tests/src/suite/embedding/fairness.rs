@@ -9,7 +9,7 @@ use super::*;
 const KEYS: [&str; 4] = ["key-a", "key-b", "key-c", "key-d"];
 /// Short requests of each kind.
 const SHORT: usize = 20;
-/// The most turns that may begin while one of them waits: its own to tokenise, what is tokenised for the next long
+/// The most turns that may begin while one of them waits: its own to tokenize, what is tokenized for the next long
 /// batch, and that batch, which then yields.
 const TURNS: f64 = 8.0;
 

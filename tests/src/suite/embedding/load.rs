@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 
-/// Texts that keep a thread busy: a rare ideograph sends them to the reference tokeniser, which is slow.
+/// Texts that keep a thread busy: a rare ideograph sends them to the reference tokenizer, which is slow.
 fn batch(texts: usize) -> Value {
     json!({ "inputs": vec!["hello world good day fair wind \u{20000} ".repeat(20); texts] })
 }

@@ -239,6 +239,6 @@ async fn tokens_are_shown_with_their_places() {
     assert_eq!(places, (long.chars().count() as u64 - 2, long.chars().count() as u64 - 1), "{last}");
     let longer = json!({ "inputs": "hello ".repeat(11_000) });
     let refused = service.post("/tokenize", &longer).await.assert_error(400, "invalid_request");
-    assert!(refused.contains("at most 65536 are tokenised at once"), "{refused}");
+    assert!(refused.contains("at most 65536 are tokenized at once"), "{refused}");
     service.stop().await;
 }

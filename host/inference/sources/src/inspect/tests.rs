@@ -25,7 +25,7 @@ fn unservable_model_is_described_with_its_fault() {
     for (broken, reason) in [
         (String::new(), "tokenizer.json: "),
         (tokenizer.replace("\"[UNK]\":", "\"[unk]\":"), "unk_token `[UNK]` is not in the vocabulary"),
-        (tokenizer.replace("\"day\":7", "\"day\":70"), "the tokeniser has 71 ids, the table 14 rows"),
+        (tokenizer.replace("\"day\":7", "\"day\":70"), "the tokenizer has 71 ids, the table 14 rows"),
     ] {
         std::fs::write(&path, broken).unwrap();
         let about = inspect_and_load(folder.path(), &mut Silent).unwrap();

@@ -18,7 +18,7 @@ pub(super) struct QueueState {
     pub(super) groups: VecDeque<Arc<WorkGroup>>,
     /// Threads that wait for something to do.
     pub(super) idle: usize,
-    /// Threads that do not embed: they wait, or tokenise and will come for texts soon.
+    /// Threads that do not embed: they wait, or tokenize and will come for texts soon.
     pub(super) free: usize,
     pub(super) stopped: bool,
     pub(super) stats: Stats,
@@ -49,7 +49,7 @@ impl QueueState {
     }
 
     /// Chooses the next turn, or one that may come in between if a batch is running. Enough texts for a full batch are
-    /// tokenised first, and no more, so that the threads do not tokenise far ahead of what they embed.
+    /// tokenized first, and no more, so that the threads do not tokenize far ahead of what they embed.
     pub(super) fn turn(&mut self, running: Option<&RunningBatch>) -> Option<Task> {
         let fits = |work: &PendingWork| running.is_none_or(|running| running.yields_to(work));
         loop {

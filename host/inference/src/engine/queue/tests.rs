@@ -27,7 +27,7 @@ fn job(model: &Arc<Model>, lengths: &[usize]) -> (Arc<Job>, Answer) {
     (Job::new(Arc::clone(model), request, sender, StartTime::default()), receiver)
 }
 
-/// Queues a request whose texts have been tokenised.
+/// Queues a request whose texts have been tokenized.
 fn push_ready(queue: &Queue, caller: Caller, model: &Arc<Model>, lengths: &[usize]) -> Answer {
     let (job, answer) = job(model, lengths);
     let mut work = PendingWork::of_texts(caller.kind, &job);
@@ -56,7 +56,7 @@ fn texts(queue: &Queue) -> usize {
     }
 }
 
-/// Returns the next batch, once what belongs into it has been tokenised to so many tokens a text.
+/// Returns the next batch, once what belongs into it has been tokenized to so many tokens a text.
 fn batch(queue: &Queue, tokens: usize) -> Batch {
     loop {
         match queue.next() {
@@ -68,7 +68,7 @@ fn batch(queue: &Queue, tokens: usize) -> Batch {
 }
 
 fn tokenize(queue: &Queue, task: Task, tokens: usize) {
-    let Task::Tokenize(job, piece, place) = task else { panic!("nothing to tokenise") };
+    let Task::Tokenize(job, piece, place) = task else { panic!("nothing to tokenize") };
     let text = |index| TokenizedText { job: Arc::clone(&job), index, ids: vec![4; tokens] };
     queue.give_back(&place, piece.map(text).collect());
 }
@@ -97,7 +97,7 @@ fn free_threads_get_equal_shares() {
     }
 }
 
-/// No thread may sleep while texts wait: here the tokenised texts fill a batch and their callers have left.
+/// No thread may sleep while texts wait: here the tokenized texts fill a batch and their callers have left.
 #[test]
 fn texts_behind_abandoned_ones_are_reached() {
     let (queue, model) = (new_queue(1), Arc::new(faulty()));
@@ -137,7 +137,7 @@ fn short_request_is_in_the_next_batch() {
     let next = batch(&queue, 30);
     assert_eq!(next.texts.len(), 1, "nothing long is mixed with it");
     assert!(Arc::ptr_eq(&next.texts[0].job, &short));
-    assert_eq!(queue.stats().turns - before, 2, "it is tokenised and embedded");
+    assert_eq!(queue.stats().turns - before, 2, "it is tokenized and embedded");
 }
 
 #[test]

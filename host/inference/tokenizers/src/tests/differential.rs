@@ -217,7 +217,7 @@ fn compare(definition: &str, texts: usize) -> usize {
         let hybrid = tokenizer.compact.as_ref().unwrap().hybrid().unwrap();
         let mut framed = Vec::new();
         hybrid.encode(&text, &mut framed).unwrap();
-        assert_eq!(framed, theirs, "{text:?} in the hybrid tokeniser under {definition}");
+        assert_eq!(framed, theirs, "{text:?} in the hybrid tokenizer under {definition}");
         let wanted = tokenizer.reference().unwrap().tokens(&text, true).unwrap();
         assert_eq!(hybrid.tokens(&text, true).unwrap(), wanted, "{text:?} under {definition}");
     }

@@ -6,7 +6,7 @@ use super::super::toys::{Folder, metaspace, unigram, wordpiece};
 use super::super::*;
 use super::ALL;
 
-/// Returns the tokeniser with another template, opened from its JSON and from its compact form.
+/// Returns the tokenizer with another template, opened from its JSON and from its compact form.
 fn opened(post_processor: Value) -> (Folder, [Tokenizer; 2]) {
     let folder = Folder::new();
     let mut file: Value = serde_json::from_str(&wordpiece()).unwrap();

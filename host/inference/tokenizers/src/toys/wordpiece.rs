@@ -1,4 +1,4 @@
-//! A small WordPiece tokeniser, which tests of `bulkhead-inference` put into their models too.
+//! A small WordPiece tokenizer, which tests of `bulkhead-inference` put into their models too.
 
 #![allow(clippy::unwrap_used)]
 
@@ -7,7 +7,7 @@ pub(crate) const WORDS: &str = "[PAD] [UNK] [CLS] [SEP] [MASK] hello world ##s #
     strasse ##nbahn uber ##mut a b c d e f g ##a ##b ##c ##d ##e ##f ##g ##h 1 2 ##1 ##2 . , ! ? - # [ ] ( ) \
     中 国 ##ß ß é ı i ##i ✓ 한 ᄒ ##ᅡ ##ᆫ ² ½ o ##o ##\u{302e} ##\u{302f} ##\u{1d165} ##\u{1d16d} ##\u{16ff0}";
 
-/// Returns a lower-casing BERT tokeniser of some 60 pieces.
+/// Returns a lower-casing BERT tokenizer of some 60 pieces.
 pub(crate) fn wordpiece() -> String {
     let vocab: Vec<String> = WORDS
         .split_whitespace()

@@ -1,4 +1,4 @@
-//! The parameters that the compact form of Unigram keeps of the normalisers and pre-tokenisers that it covers.
+//! The parameters that the compact form of Unigram keeps of the normalisers and pre-tokenizers that it covers.
 
 use serde_json::Value;
 
@@ -96,9 +96,9 @@ impl Parameters {
         Ok(())
     }
 
-    /// Reads the pre-tokeniser. It covers Metaspace that always prepends, alone or behind WhitespaceSplit.
+    /// Reads the pre-tokenizer. It covers Metaspace that always prepends, alone or behind WhitespaceSplit.
     pub(super) fn read_pre_tokenizer(&mut self, section: &Value) -> Result<(), String> {
-        let uncovered = || format!("pre-tokeniser {}", kind(section).unwrap_or("without type"));
+        let uncovered = || format!("pre-tokenizer {}", kind(section).unwrap_or("without type"));
         let steps = match kind(section) {
             Some("Sequence") => {
                 section.get("pretokenizers").and_then(Value::as_array).ok_or_else(uncovered)?

@@ -157,7 +157,7 @@ pub async fn tokenize_with(
     tokens(&state, &caller, state.model_at(&model_id)?, body).await
 }
 
-/// Tokenises the texts and streams their tokens.
+/// Tokenizes the texts and streams their tokens.
 async fn tokens(
     state: &EmbeddingState,
     caller: &RequestCaller,

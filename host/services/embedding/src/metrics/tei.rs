@@ -31,7 +31,7 @@ families! {
     TEI_TIME: Kind::Histogram(TIMES), "te_request_duration" [] "",
         "Seconds to answer a request to embed texts.";
     TEI_TOKENIZE: Kind::Histogram(TIMES), "te_request_tokenization_duration" [] "",
-        "Processor seconds of a request's tokenisation.";
+        "Processor seconds of a request's tokenization.";
     TEI_QUEUE: Kind::Histogram(TIMES), "te_request_queue_duration" [] "",
         "Seconds until an inference thread took a request up.";
     TEI_INFERENCE: Kind::Histogram(TIMES), "te_request_inference_duration" [] "",

@@ -72,7 +72,7 @@ async fn bad_onnx_file_ends_the_start() {
     );
 }
 
-/// Token ids go past the tokeniser, and come out as the text would.
+/// Token ids go past the tokenizer, and come out as the text would.
 #[tokio::test(flavor = "multi_thread")]
 async fn token_ids_stand_for_their_text() {
     let (_folder, config) = configured(&toy());

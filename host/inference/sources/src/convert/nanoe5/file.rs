@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | magic, version | `E5S1`, u32 = 1 |
 //! | shape | i32 each: hidden, layers, heads, intermediate, vocabulary rows, positions, token types; f32 layer norm epsilon; i32 block length = 32 |
-//! | tokeniser | i32 each: pieces, ids of `<s>`, `</s>`, `<pad>`, `<unk>`; u64 text bytes; u32 offsets `[pieces + 1]`; f32 scores `[pieces]`; the pieces' UTF-8 text |
+//! | tokenizer | i32 each: pieces, ids of `<s>`, `</s>`, `<pad>`, `<unk>`; u64 text bytes; u32 offsets `[pieces + 1]`; f32 scores `[pieces]`; the pieces' UTF-8 text |
 //! | normaliser | i32 entries, u32 bytes; per entry u32 code point, u8 count, u32 replacement code points `[count]` |
 //! | directory | i32 entries; per entry u16 name length, name, u8 type (0 F32, 1 Q4_0), u32 elements, u64 offset in the file, u64 bytes |
 //! | tensors | row-major; Q4_0: blocks of 32 elements, F16 scale then 16 bytes whose low halves are elements 0-15 and high halves 16-31, each plus 8 |

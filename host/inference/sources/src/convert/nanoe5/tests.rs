@@ -117,7 +117,7 @@ fn weights_get_their_standard_names() {
 }
 
 #[test]
-fn converted_tokeniser_adds_special_tokens() {
+fn converted_tokenizer_adds_special_tokens() {
     let (folder, outcome) = converted(&Toy::default().bytes());
     outcome.unwrap();
     let tokenizer = Tokenizer::from_file(folder.path().join("model/tokenizer.json")).unwrap();
