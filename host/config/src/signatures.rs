@@ -11,7 +11,7 @@ pub enum Policy {
     Off,
     /// A signature, where there is one, must be good.
     Optional,
-    /// Only signed components may answer, and the built-in one.
+    /// Only signed components may answer, and the embedded one.
     Required,
 }
 

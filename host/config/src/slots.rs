@@ -20,7 +20,7 @@ pub const SLOTS: &str = "slots";
 /// Where a slot's component comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ComponentSource {
-    /// The built-in component.
+    /// The embedded component.
     Embedded,
     /// A file.
     File(PathBuf),
@@ -103,7 +103,7 @@ impl Slot {
         let id = spec.id.as_str();
         // The reference has rows of its own for a slot whose defaults differ.
         let label = if *spec.limits == Limits::DEFAULT { "NAME" } else { id };
-        reader.table_as(id, label, |r| Self::read_keys(r, spec, SLOTS, host, "the one built in"))
+        reader.table_as(id, label, |r| Self::read_keys(r, spec, SLOTS, host, "the embedded component"))
     }
 
     /// Reads the keys of a slot in the current table, which is one of `table`. `built_in` describes the component of a slot

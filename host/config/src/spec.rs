@@ -17,7 +17,7 @@ pub struct SlotSpec {
     pub grants: &'static [&'static str],
     /// Whether its component uses models where the configuration names none.
     pub uses_models: bool,
-    /// The component that is part of the binary, if there is one.
+    /// The embedded component, which is part of the binary, if there is one.
     pub component: Option<&'static [u8]>,
 }
 

@@ -21,7 +21,7 @@ pub use self::{
     view::{Pushed, ShadowView, SlotView, VersionView},
 };
 
-/// The name of the component that is part of the binary, and the source of its versions.
+/// The name of the embedded component, which is part of the binary, and the source of its versions.
 pub const EMBEDDED: &str = "embedded";
 
 /// The bytes of a component.
@@ -102,7 +102,7 @@ pub trait Deploy: Send + Sync + 'static {
         report: StageReporter,
     ) -> BoxFuture<'static, Result<Pushed, DeployError>>;
 
-    /// Returns the bytes of a remembered version or of the component that is part of the binary.
+    /// Returns the bytes of a remembered version or of the embedded component.
     fn export(self: Arc<Self>, name: String) -> BoxFuture<'static, Result<Exported, DeployError>>;
 
     /// Changes which versions answer.

@@ -47,14 +47,14 @@ impl<W: World> Deployment<W> {
         Ok(background::run(read).await.map_err(|_| DeployError::Stopping)??)
     }
 
-    /// Returns the bytes of the component that is part of the binary.
+    /// Returns the bytes of the embedded component.
     pub(super) fn built_in(&self) -> Result<Arc<[u8]>, DeployError> {
         let slot = self.slot.name();
         let none = || DeployError::UnknownVersion { slot: slot.as_str(), name: EMBEDDED.to_owned() };
         self.slot.settings().spec.component.map(Arc::from).ok_or_else(none)
     }
 
-    /// Returns the bytes of a remembered version or of the component that is part of the binary.
+    /// Returns the bytes of a remembered version or of the embedded component.
     pub(super) async fn export_version(&self, name: &str) -> Result<Exported, DeployError> {
         let wasm = match name {
             EMBEDDED => self.built_in()?,

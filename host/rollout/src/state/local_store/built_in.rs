@@ -18,7 +18,7 @@ impl LocalStore {
         Self { built_in: components.into_iter().collect(), ..self }
     }
 
-    /// Returns whether a component is the one that is part of the binary.
+    /// Returns whether a component is the embedded one.
     pub(crate) fn is_built_in(&self, slot: SlotId, component: &str) -> bool {
         let built_in = self.built_in.get(&slot);
         built_in.is_some_and(|wasm| ComponentDigest::of(wasm).to_string() == component)
@@ -32,7 +32,7 @@ impl LocalStore {
     pub(super) fn built_in_note(&self, slot: SlotId, component: &str) -> Option<String> {
         let key = MasterKey::load_or_generate(self.key.as_ref()?);
         let key = key
-            .inspect_err(|error| tracing::warn!(%error, "the note of the built-in component is not written"))
+            .inspect_err(|error| tracing::warn!(%error, "the note of the embedded component is not written"))
             .ok()?;
         let context = format!("{} {component}", slot.as_str());
         Some(hex::encode(key.derive(b"built-in component", context.as_bytes())))

@@ -43,8 +43,8 @@ pub(in crate::cli) enum Command {
         /// A slot of the host, as `component list` shows it.
         #[arg(value_parser = SlotId::parse)]
         slot: SlotId,
-        /// The first 8 or more digits of a version's id or of its component's digest, or `embedded` for the component that
-        /// is part of the host's binary [default: the active version].
+        /// The first 8 or more digits of a version's id or of its component's digest, or `embedded` for the embedded
+        /// component, which is part of the host's binary [default: the active version].
         version: Option<String>,
         /// The file, or - for standard output.
         #[arg(short, long, value_name = "FILE")]
@@ -138,8 +138,8 @@ pub(in crate::cli) enum Command {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(in crate::cli) struct VersionArg {
-    /// The first 8 or more digits of a version's id or of its component's digest, or `embedded` for the component that
-    /// is part of the host's binary.
+    /// The first 8 or more digits of a version's id or of its component's digest, or `embedded` for the embedded
+    /// component, which is part of the host's binary.
     version: Option<String>,
     /// A component, file or oci:// reference, which is pushed first.
     #[arg(long, value_parser = named())]
@@ -150,8 +150,8 @@ pub(in crate::cli) struct VersionArg {
 #[derive(Debug, Args)]
 #[group(multiple = false)]
 pub(in crate::cli) struct OptionalVersionArg {
-    /// The first 8 or more digits of a version's id or of its component's digest, or `embedded` for the component that
-    /// is part of the host's binary.
+    /// The first 8 or more digits of a version's id or of its component's digest, or `embedded` for the embedded
+    /// component, which is part of the host's binary.
     version: Option<String>,
     /// A component, file or oci:// reference, which is pushed first.
     #[arg(long, value_parser = named())]

@@ -40,7 +40,7 @@ pub(super) fn push(remote: &Remote, slot: SlotId, file: &Path) -> anyhow::Result
     } else {
         if name == EMBEDDED && !file.exists() {
             return Err(UsageError(format!(
-                "{EMBEDDED} is not a file; `bulkhead component swap {slot} {EMBEDDED}` has the built-in component answer"
+                "{EMBEDDED} is not a file; `bulkhead component swap {slot} {EMBEDDED}` has the embedded component answer"
             ))
             .into());
         }
