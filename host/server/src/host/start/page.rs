@@ -50,8 +50,8 @@ const FIRST_GUIDE: (&str, &str, &str) = ("README.md", "Bulkhead", include_str!("
 
 /// The guides that are listed after those of services.
 const LAST_GUIDES: [(&str, &str, &str); 3] = [
-    ("rollout.md", "Operating components", include_str!("../../../../rollout/README.md")),
-    ("components.md", "Writing components", include_str!("../../../../../components/README.md")),
+    ("rollout.md", "Operators' guide", include_str!("../../../../rollout/README.md")),
+    ("components.md", "Authors' guide", include_str!("../../../../../components/README.md")),
     ("SECURITY.md", "Security", include_str!("../../../../../SECURITY.md")),
 ];
 
@@ -217,7 +217,7 @@ mod tests {
             serde_json::from_slice(&to_bytes(what.into_body(), 1 << 20).await.unwrap()).unwrap();
         let titles: Vec<&Value> =
             what["guides"].as_array().unwrap().iter().map(|guide| &guide["title"]).collect();
-        assert_eq!(titles, ["Bulkhead", "One", "Operating components", "Writing components", "Security"]);
+        assert_eq!(titles, ["Bulkhead", "One", "Operators' guide", "Authors' guide", "Security"]);
         assert_eq!(what["guides"][1]["path"], "demo/start/guides/services/one.md");
     }
 
