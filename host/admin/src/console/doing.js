@@ -20,7 +20,7 @@ export function doing(name, room) {
       "Calls per second",
       chart(
         `Calls per second of ${name}`,
-        [rates("answered", "calls", count("ok")), rates("errors", "errors", count("guest-error")), rates("failed", "failed", failed)],
+        [rates("answered", "calls", count("ok")), rates("errors", "errors", count("guest-error")), rates("failures", "failed", failed)],
         perSecond,
         room,
       ),

@@ -15,7 +15,7 @@ function card({ slot }) {
   const name = h("h2", {}, h("a", { href: `#/slots/${encodeURIComponent(slot.slot)}` }, slot.slot));
   const state = h("p", { class: "pills" });
   const version = h("p", { class: "quiet version" });
-  const figures = ["calls", "failed", "in flight", "p50", "p99", "peak memory"].map((label) => [label, h("dd")]);
+  const figures = ["calls", "failures", "in flight", "p50", "p99", "peak memory"].map((label) => [label, h("dd")]);
   const line = chart(`Calls per second of ${slot.slot}`, [rates("calls", "calls", (step) => step.calls)], perSecond, STEPS);
   const element = h(
     "li",
@@ -37,7 +37,7 @@ function card({ slot }) {
     line.update(statistics.steps);
     const last = statistics.steps.findLast((step) => step.calls > 0);
     setText(values.calls, whole(statistics.calls));
-    setText(values.failed, whole(failed(statistics)));
+    setText(values.failures, whole(failed(statistics)));
     setText(values.p50, milliseconds(last?.p50_ms));
     setText(values.p99, milliseconds(last?.p99_ms));
     setText(values["in flight"], whole(statistics.in_flight));
