@@ -5,7 +5,7 @@
 //!   exceeds them; a write over a quota changes nothing.
 //! * A write is durable and seen by every host on the database before it is answered, and so is an increment: it is atomic
 //!   across hosts. A batch is one transaction.
-//! * In a shadow call, writes go to an overlay that ends with the call.
+//! * In a shadow call or a probe, writes go to an overlay that ends with the call.
 //! * A guest never sees the text of a database's error; the log has it, once in ten seconds.
 
 mod capability;

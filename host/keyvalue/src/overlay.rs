@@ -1,4 +1,4 @@
-//! The writes of a shadow call, which end with it.
+//! The writes of a shadow call or a probe, which end with it.
 
 use std::{
     collections::BTreeMap,
@@ -51,7 +51,7 @@ impl Writes {
         let more = ENTRY_BYTES + key.len() + value.as_ref().map_or(0, Vec::len);
         self.bytes = self.bytes.saturating_add(more);
         if self.bytes > OVERLAY_BYTES {
-            let text = format!("a call in shadow may write {OVERLAY_BYTES} bytes");
+            let text = format!("a shadow call or a probe may write {OVERLAY_BYTES} bytes");
             return Err(KeyValueError::Refused(text));
         }
         self.values.insert((Arc::clone(store), key), value);

@@ -72,5 +72,5 @@ async fn shadow_call_has_limits_of_a_write() {
         }
         assert!(writes < 100_000);
     };
-    assert!(matches!(refused, Error::Other(text) if text.starts_with("a call in shadow")));
+    assert!(matches!(refused, Error::Other(text) if text.starts_with("a shadow call")));
 }
