@@ -142,7 +142,7 @@ pub(crate) struct HttpHooks {
     resources: Arc<SlotResources>,
     /// Largest piece of a body that a guest hands over at once.
     handle_bytes: usize,
-    /// The part of the call in shadowing. A trial is a copy for which nothing is recorded.
+    /// The part of the call in shadowing. A probe is a copy for which nothing is recorded.
     shadow: ShadowMode,
     /// Whether requests are sent although nothing else may change.
     pub(crate) may_send: bool,

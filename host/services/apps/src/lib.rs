@@ -8,7 +8,7 @@
 //! mounts               which app a request belongs to
 //! http                 one request of a client: access, the call, the answer
 //! world                the world, whose instances are tried before they answer
-//! trial                the call of a version before it may answer
+//! probe                the call of a version before it may answer
 //! alone                a call whose response no client gets
 //! response, call       one call of a guest; the body of its response
 //! request              what a guest gets
@@ -29,13 +29,13 @@ mod journal;
 mod keyvalue;
 mod mounts;
 mod outgoing;
+mod probe;
 mod progress;
 mod request;
 mod response;
 mod running;
 pub mod service;
 mod spec;
-mod trial;
 mod world;
 
 pub use self::{instance::AppInstance, spec::NAME};

@@ -27,8 +27,8 @@ use crate::{
     instance::AppInstance,
     mounts::Mounts,
     outgoing::AppClients,
+    probe::SlotProbe,
     spec::NAME,
-    trial::SlotProbe,
 };
 
 /// The beginning of the names of checks of apps.

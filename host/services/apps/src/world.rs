@@ -4,7 +4,7 @@ use bulkhead_runtime::{capabilities::StoreData, slots::World};
 use wasmtime::{Store, component::InstancePre};
 use wasmtime_wasi_http::p2::bindings::ProxyPre;
 
-use crate::{instance::AppInstance, trial};
+use crate::{instance::AppInstance, probe};
 
 impl World for AppInstance {
     const NAME: &'static str = "wasi:http/proxy@0.2.12";
@@ -20,6 +20,6 @@ impl World for AppInstance {
     }
 
     async fn self_test(&self, store: &mut Store<StoreData>) -> wasmtime::Result<Result<(), String>> {
-        trial::run(self, store).await
+        probe::run(self, store).await
     }
 }

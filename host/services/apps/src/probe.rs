@@ -1,4 +1,4 @@
-//! The trial of a version: whether it answers the app's probe, before it may take calls.
+//! The probe of a version: whether it answers the app's probe, before it may take calls.
 
 use std::sync::Arc;
 
