@@ -26,7 +26,7 @@ pub(in crate::cli) enum Command {
         #[command(flatten)]
         remote: Remote,
     },
-    /// Push a component and run its trial, so that it can be swapped in. A file is sent with its signature FILE.minisig,
+    /// Push a component, check it and run its self-test, so that it can be swapped in. A file is sent with its signature FILE.minisig,
     /// if there is one.
     Push {
         /// A slot of the host, as `component list` shows it.

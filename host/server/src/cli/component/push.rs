@@ -30,7 +30,7 @@ const FIRST_POLL_DELAY: Duration = Duration::from_millis(50);
 const LONGEST_POLL_DELAY: Duration = Duration::from_secs(1);
 
 /// Pushes a component, which is a file or a reference that the host pulls. Returns the version, which has passed its
-/// trial.
+/// self-test.
 pub(super) fn push(remote: &Remote, slot: SlotId, file: &Path) -> anyhow::Result<Value> {
     let (name, to) = (file.display().to_string(), slot_path(slot, "/versions"));
     let mut progress;
