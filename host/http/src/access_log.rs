@@ -32,6 +32,11 @@ pub struct Served {
     pub error: Option<&'static str>,
 }
 
+/// Where the part of the host is mounted that has answered without a route of its own: the log has it in place of a
+/// template. Put it into the answer's extensions.
+#[derive(Clone, Debug)]
+pub struct MountedAt(pub Arc<str>);
+
 /// A request whose answer is complete, or whose client has gone.
 #[derive(Clone, Copy, Debug)]
 pub struct Exchange<'a> {
@@ -70,6 +75,7 @@ pub(super) struct Entry {
     served: Served,
     method: &'static str,
     route: Option<MatchedPath>,
+    mount: Option<MountedAt>,
     status: Option<StatusCode>,
     start: Instant,
     bytes: u64,
@@ -85,6 +91,7 @@ impl Entry {
             served: Served { service: HOST, error: None },
             method: method_label(request.method().as_str()),
             route: request.extensions().get().cloned(),
+            mount: None,
             status: None,
             start: Instant::now(),
             bytes: 0,
@@ -95,6 +102,7 @@ impl Entry {
     pub(super) fn record(mut self, response: Response) -> Response {
         self.status = Some(response.status());
         self.served = response.extensions().get().copied().unwrap_or(self.served);
+        self.mount = response.extensions().get().cloned();
         response.map(|inner| Body::new(Recorded { inner, entry: self }))
     }
 }
@@ -115,7 +123,8 @@ impl Drop for Entry {
         if !logs::logs_access(is_error, elapsed) {
             return;
         }
-        let route = template.unwrap_or(UNMATCHED);
+        let mount = self.mount.as_ref().map(|MountedAt(mount)| &**mount);
+        let route = template.or(mount).unwrap_or(UNMATCHED);
         let ms = (elapsed.as_secs_f64() * 1e6).round() / 1e3;
         self.span.in_scope(|| match self.status {
             Some(status) => {

@@ -16,7 +16,7 @@ use axum::{
 };
 use bulkhead_config::slots::SlotId;
 use bulkhead_http::{
-    access_log::Served,
+    access_log::{MountedAt, Served},
     bearer,
     compression::AsItIs,
     forwarded::{Client, Contradicting},
@@ -51,13 +51,15 @@ pub(crate) struct App {
     slot: Arc<Slot<AppInstance>>,
     settings: Arc<AppSettings>,
     keys: ApiKeys,
+    mounted: MountedAt,
 }
 
 impl App {
     pub(crate) fn new(slot: Arc<Slot<AppInstance>>, settings: &Arc<AppSettings>) -> Self {
         let app: &AppSettings = settings;
         let keys = ApiKeys::new(app.api_keys.iter().map(|key| key.expose()));
-        Self { slot, settings: Arc::clone(settings), keys }
+        let mounted = MountedAt(app.mount.to_string().into());
+        Self { slot, settings: Arc::clone(settings), keys, mounted }
     }
 }
 
@@ -77,7 +79,8 @@ async fn serve(State(app): State<Arc<App>>, request: Request) -> Response {
         Err(error) => (error.into_response(), error.fault()),
     };
     // A body is passed on as it comes: compressing it would hold it back.
-    (Extension(Served { service: id.as_str(), error }), Extension(AsItIs), response).into_response()
+    let served = Extension(Served { service: id.as_str(), error });
+    (served, Extension(app.mounted.clone()), Extension(AsItIs), response).into_response()
 }
 
 /// Calls the component for a request.

@@ -1,5 +1,8 @@
 //! Which app gets a request, and what it sees of it.
 
+use bulkhead_tests::child::Launch;
+use tempfile::TempDir;
+
 use super::*;
 
 /// Shows the path that the guest sees.
@@ -46,6 +49,22 @@ async fn routes_of_services_win_under_shorter_prefix() {
     let (status, text) = get(&host, "/api/v1/captcha/challenge").await;
     assert_eq!(status, 405, "the route is the service's, whatever the method: {text}");
     host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn access_log_has_the_mount() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("hello.wasm");
+    std::fs::write(&file, HttpGuest::answering(200, "hello").component()).unwrap();
+    for (mount, route) in [("", "/hello"), ("host = 'localhost'\n", "localhost/hello")] {
+        let app = format!("[apps.hello]\ncomponent = {file:?}\npath_prefix = '/hello'\n{mount}");
+        let host = Launch::serve_with(folder.path(), &format!("{ALONE}{app}")).ready().await;
+        let request = host.client().get(host.url("/hello/secret?secret")).header("host", "localhost");
+        assert_eq!(answer(request).await, (200, "hello".to_owned()));
+        let line = host.line("answered").await;
+        assert_eq!((&line["route"], &line["status"]), (&route.into(), &200.into()));
+        host.stop().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,6 @@
 //! Where an app is served.
 
-use std::net::SocketAddr;
+use std::{fmt, net::SocketAddr};
 
 use bulkhead_config::{formats, reader::Reader, tables::Context};
 
@@ -17,6 +17,14 @@ pub struct Mount {
     pub strip_prefix: bool,
     /// A listener of its own; `None` for that of the service.
     pub listen: Option<SocketAddr>,
+}
+
+/// The host name, if there is one, and the path prefix; `/` for every path.
+impl fmt::Display for Mount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = if self.path_prefix.is_empty() { "/" } else { self.path_prefix.as_str() };
+        write!(f, "{}{path}", self.host.as_deref().unwrap_or_default())
+    }
 }
 
 impl Mount {
