@@ -25,6 +25,9 @@ function version(slot) {
   return [name, h("span", {}, h("code", {}, slot.version), ` from ${slot.source}${candidate}`)];
 }
 
+/** Whether the base is of use: a service without form and API page has only what its slots are mounted at. */
+const hasAddress = ({ state, docs, form }) => state !== "off" && (docs !== null || form);
+
 const isTried = ({ state, form }) => state === "on" && form;
 
 /** Loads the script of a service's form. */
@@ -38,7 +41,7 @@ async function ownRows(service) {
 
 async function card(service) {
   const [kind, state] = STATES[service.state];
-  const shown = service.state === "off" ? undefined : (place(service) ?? "see the log for its port");
+  const shown = hasAddress(service) ? (place(service) ?? "see the log for its port") : undefined;
   const rows = [
     ["Address", shown === undefined ? undefined : h("code", {}, shown === "" ? "/" : shown)],
     ...(await ownRows(service)),
