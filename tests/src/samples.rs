@@ -92,10 +92,10 @@ impl Samples {
 /// A series' name and its labels with their values.
 fn split(series: &str) -> (&str, Vec<(&str, &str)>) {
     let Some((name, labels)) = series.split_once('{') else { return (series, Vec::new()) };
-    let labels = labels.strip_suffix("\"}").unwrap_or_else(|| panic!("{series} is no series"));
+    let labels = labels.strip_suffix("\"}").unwrap_or_else(|| panic!("{series} is not a series"));
     let labels = labels
         .split("\",")
-        .map(|text| text.split_once("=\"").unwrap_or_else(|| panic!("{text} is no label in {series}")));
+        .map(|text| text.split_once("=\"").unwrap_or_else(|| panic!("{text} is not a label in {series}")));
     (name, labels.collect())
 }
 

@@ -68,8 +68,8 @@ pub fn grounded(statements: &[Statement], passages: &[Passage], language: Langua
     ground(statements, passages, language, false)
 }
 
-/// Returns `statements`, each of which quotes the passage that it names, in their contexts. A quotation that is no
-/// sentence of its own has its heading, or the line that announces its list.
+/// Returns `statements`, each of which quotes the passage that it names, in their contexts. A quotation that is not
+/// a sentence of its own has its heading, or the line that announces its list.
 pub fn quoted(statements: &[Statement], passages: &[Passage], language: Language) -> Vec<Grounded> {
     let mut quoted = ground(statements, passages, language, true);
     let mut last: Option<(usize, String)> = None;
@@ -146,7 +146,7 @@ fn in_context(
     (grounded, context::besides(&places, source))
 }
 
-/// Returns what announces `text`, a part of the sentences at `places` that is no sentence: the line above its list, else
+/// Returns what announces `text`, a part of the sentences at `places` that is not a sentence: the line above its list, else
 /// its heading.
 fn announcement(text: &str, places: &[usize], source: &Source<'_>) -> Option<String> {
     let place = places.first().filter(|_| !is_ended(text))?;

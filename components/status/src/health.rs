@@ -168,7 +168,7 @@ fn calculation(figures: &Figures, findings: &mut Findings) {
     }
 }
 
-/// Reports the sections without another finding. A section that was not requested, or not lately, is no fault: only
+/// Reports the sections without another finding. A section that was not requested, or not lately, is not a fault: only
 /// figures whose collection fails are reported as missing.
 fn unknown(figures: &Figures, findings: &mut Findings) {
     let fails = |section| figures.collection(section).is_some_and(|collection| collection.error.is_some());

@@ -27,7 +27,7 @@ pub enum AuthoringFailure {
     /// An argument is wrong.
     #[error("{0}")]
     Usage(String),
-    /// The file is no component of a world of the host.
+    /// The file is not a component of a world of the host.
     #[error("{0}")]
     NoWorld(String),
     /// The new version of a WIT package breaks components that were built against the old one.

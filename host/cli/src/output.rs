@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Why a text could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
-    /// The reader has closed standard output, which ends the command and is no failure.
+    /// The reader has closed standard output, which ends the command and is not a failure.
     #[error("the reader has closed standard output")]
     Closed,
     /// The write has failed.

@@ -12,7 +12,7 @@ const COMPONENT_BYTES: usize = 32 << 20;
 pub const LARGEST_COMPONENT_BYTES: usize = 1 << 30;
 /// With less memory, bytes, components are compiled one after the other, each on one thread.
 const PARALLEL_MEMORY: u64 = 1 << 30;
-/// The least address space of a compilation that can be set, bytes; ample for the built-in components.
+/// The least address space of a compilation that can be set, bytes; ample for embedded components.
 const LEAST_COMPILE_MEMORY_BYTES: u64 = 512 << 20;
 /// One compilation uses every idle core most of the time, and a second one the rest; more only add memory.
 const COMPILE_WORKERS: usize = 2;

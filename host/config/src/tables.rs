@@ -142,7 +142,7 @@ impl<'c> Context<'c> {
     /// Returns the id of a slot that `service` adds while the host runs.
     ///
     /// # Errors
-    /// What is wrong with the name: it is no slot id, that of another slot, or that of another service.
+    /// What is wrong with the name: it is not a slot id, that of another slot, or that of another service.
     pub fn slot_id(&self, service: &str, name: &str) -> Result<SlotId, String> {
         let id = SlotId::parse(name).map_err(|error| error.to_string())?;
         let offers = self.read.offers;

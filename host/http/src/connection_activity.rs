@@ -305,7 +305,7 @@ mod tests {
         kept.first_read.store(60_000, Ordering::Release);
         assert_eq!(deadline(&kept), 60 + 10);
         kept.set_multiplexed();
-        assert_eq!(deadline(&kept), 57 + 75, "a frame of HTTP/2 is no head");
+        assert_eq!(deadline(&kept), 57 + 75, "a frame of HTTP/2 is not a head");
         let unread = activity(true, 57);
         unread.set_unread(true);
         assert_eq!(deadline(&unread), 57 + 10, "nothing but the end comes after an unread body");

@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(refused(&[3], 11), Err(bytes.to_owned()));
         assert_eq!(refused(&[1; 5], 4), Err("has 5 dimensions, the limit is 4".to_owned()));
         assert_eq!(refused(&[1, 1], 4), Err("must have 1 dimensions, not 2".to_owned()));
-        // A product beyond the address space is no match for any length.
+        // A product beyond the address space is not a match for any length.
         assert!(shape::<4>(&[u32::MAX; 4], 8, 0).is_err());
         assert!(shape::<3>(&[1 << 31, 1 << 31, 4], 1, 0).is_err());
     }

@@ -51,7 +51,7 @@ impl Tensors {
     ///
     /// # Errors
     ///
-    /// When a file cannot be read or is no safetensors file, or the list names a tensor that is not where it says.
+    /// When a file cannot be read or is not a safetensors file, or the list names a tensor that is not where it says.
     pub fn open(path: &Path) -> Result<Self, LoadError> {
         let paths = shards::files(path)?;
         let files = paths.iter().map(|path| Mapped::open(path)).collect::<Result<Vec<_>, _>>()?;

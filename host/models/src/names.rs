@@ -28,7 +28,9 @@ pub enum NameError {
     )]
     SamePath(String, String, String),
     /// A default prompt for an unknown model.
-    #[error("embedding.default_prompts names `{0}`, which is no model; use a value of --model: {1}")]
+    #[error(
+        "embedding.default_prompts names `{0}`, which is not a loaded model; use a value of --model: {1}"
+    )]
     PromptOfUnknownModel(String, String),
     /// A default prompt that the model does not have.
     #[error("embedding.default_prompts gives `{0}` the prompt `{1}`, which it does not have; it has {2}")]
@@ -251,7 +253,7 @@ mod tests {
     fn model_takes_several_aliases() {
         let given = pairs(&[("minishlab/potion", "a"), ("/m/potion", "org/b"), ("minishlab/potion", "c")]);
         assert_eq!(names(&[LOADED], &given), [["a", "c", "org/b"]]);
-        // A name with a slash is no segment of a path, so that the derived one stays.
+        // A name with a slash is not a segment of a path, so that the derived one stays.
         assert_eq!(names(&[LOADED], &pairs(&[("minishlab/potion", "org/b")])), [["potion", "org/b"]]);
         let models = [LOADED, pulled("org/other")];
         for (aliases, refused) in [

@@ -112,14 +112,14 @@ impl ServedModel {
     /// # Errors
     /// When it is another kind of model.
     pub fn classifier(&self) -> Result<&SequenceClassifier, InferenceError> {
-        let none = || InferenceError::Invalid(format!("model `{}` is no classifier", self.id));
+        let none = || InferenceError::Invalid(format!("model `{}` is not a classifier", self.id));
         self.model.classifier().ok_or_else(none)
     }
 
     /// Returns the scores of each text in the order of the labels: logits if `raw`, else as the model says.
     ///
     /// # Errors
-    /// When the model is no classifier.
+    /// When the model is not a classifier.
     pub fn scores(&self, embedded: &Embedded, raw: bool) -> Result<Vec<Vec<f32>>, InferenceError> {
         let function = match raw {
             true => ScoreFunction::Identity,
@@ -137,7 +137,7 @@ impl ServedModel {
     /// Checks that the model ranks texts.
     ///
     /// # Errors
-    /// When it is no classifier, or has another number of labels than one.
+    /// When it is not a classifier, or has another number of labels than one.
     pub fn check_ranks(&self) -> Result<(), InferenceError> {
         self.check_output(ModelOutput::Scores)?;
         match self.classifier()?.labels().len() {

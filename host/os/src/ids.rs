@@ -15,7 +15,7 @@ thread_local! {
 }
 
 /// Returns a random UUID (version 4). It is one of many that the operating system gave this thread at once, so it names
-/// something and is no secret.
+/// something and is not a secret.
 ///
 /// # Panics
 /// When the operating system gives no random bytes.

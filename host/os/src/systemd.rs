@@ -36,7 +36,7 @@ pub struct NotifySocket {
 }
 
 impl NotifySocket {
-    /// Returns the socket that the environment names, or `None` if the process is no service of systemd's.
+    /// Returns the socket that the environment names, or `None` if the process is not a service of systemd's.
     ///
     /// # Errors
     /// When the address has a form that is not supported, or no socket can be opened.

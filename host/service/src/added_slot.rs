@@ -26,7 +26,7 @@ impl ServiceContext {
     ///
     /// # Errors
     /// When the id is in use or reserved, the host has too many slots, or the instance pool has no room. A component that may not
-    /// answer is no error: the slot exists, stays empty, and log and readiness have the reason.
+    /// answer is not an error: the slot exists, stays empty, and log and readiness have the reason.
     pub async fn add_slot<W: World>(
         &self,
         settings: SlotSettings,

@@ -321,8 +321,8 @@ fn routers_by_listener(entries: &[RouteEntry]) -> Result<Vec<Wanted>, RoutesErro
     Ok(listeners)
 }
 
-/// Returns the router that `build` makes of a service's routes. axum reports a conflict of routes by a panic only, which is no
-/// fault of the host and is not logged.
+/// Returns the router that `build` makes of a service's routes. axum reports a conflict of routes by a panic only, which is not
+/// a fault of the host and is not logged.
 fn checked(service: &str, build: impl FnOnce() -> Router) -> Result<Router, RoutesError> {
     let built = logs::catch_panic(build);
     built.map_err(|reason| RoutesError::Conflict { service: service.to_owned(), reason })

@@ -162,7 +162,7 @@ fn copy_if_changed(source: &Source, guests: &Path) -> Outcome<bool> {
     let built = guests.join(WEBASSEMBLY.name).join("guest").join(format!("{}.wasm", source.names.library));
     let bytes = std::fs::read(&built).map_err(|error| format!("cannot read {}: {error}", built.display()))?;
     if !bytes.starts_with(&COMPONENT_HEADER) {
-        return Err(format!("{} is no component", built.display()));
+        return Err(format!("{} is not a component", built.display()));
     }
     let target = paths::target().join("components").join(format!("{}.wasm", source.name));
     if files::holds(&target, &bytes) {

@@ -28,7 +28,7 @@ pub fn create_folder(path: &Path) -> Outcome {
     fs::create_dir_all(path).map_err(|error| failed("create", path, &error))
 }
 
-/// Removes a folder with all its content; a missing one is no error.
+/// Removes a folder with all its content; a missing one is not an error.
 pub fn remove_folder(path: &Path) -> Outcome {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed("remove", path, &error)),

@@ -29,7 +29,7 @@ pub fn fuzz(arguments: &[String]) -> Outcome {
         [] => (None, SECONDS),
         [target] => (Some(target), SECONDS),
         [target, seconds] => {
-            (Some(target), seconds.parse().map_err(|_| format!("{seconds:?} is no number\n{USAGE}"))?)
+            (Some(target), seconds.parse().map_err(|_| format!("{seconds:?} is not a number\n{USAGE}"))?)
         }
         _ => return Err(USAGE.to_owned()),
     };

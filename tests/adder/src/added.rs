@@ -83,7 +83,7 @@ impl Adders {
     }
 
     async fn remove(&self, name: &str) -> anyhow::Result<()> {
-        // The name is a path's, which is no id before a slot has it.
+        // The name is a path's, which is not an id before a slot has it.
         let slot = self.context.deployments.get(name).map(|slot| slot.slot());
         let id = slot.with_context(|| format!("there is no slot {name}"))?;
         // Requests in flight are answered still: the slot is freed with the last of them.

@@ -88,7 +88,7 @@ pub fn request(method: &str, path: &str, body: &str) -> Vec<u8> {
 
 impl Load<'_> {
     /// Sends until the time or the requests are over. Panics on an answer that is not as expected: a
-    /// server that fails is no server to measure.
+    /// server that fails is not a server to measure.
     pub fn run(&self) -> Done {
         self.run_over(None)
     }

@@ -299,7 +299,7 @@ fn id(what: &str, user: Option<&str>) -> Option<u32> {
 
 fn signal(name: &str, processes: &[u32]) {
     let ids = processes.iter().map(u32::to_string);
-    // A process that has just ended cannot be signalled; that is no failure.
+    // A process that has just ended cannot be signalled; that is not a failure.
     let _ = Command::new("kill").arg("-s").arg(name).args(ids).stderr(Stdio::null()).status();
 }
 

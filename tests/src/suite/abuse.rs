@@ -99,7 +99,7 @@ impl Victim {
                     continue;
                 };
                 let route = rest.split('"').next().unwrap();
-                assert!(ROUTES.contains(&route), "{route} is no template of ours: {sample}");
+                assert!(ROUTES.contains(&route), "{route} is not a template of ours: {sample}");
                 seen += 1;
             }
         }

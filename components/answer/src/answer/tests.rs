@@ -282,7 +282,7 @@ fn configured_answer_in_other_language_is_withheld() {
     let base = Base::new(&[]);
     let reply = ask(&base, "How much is a passport, please?", "passports", "fees");
     assert!(!reply.auto_publish && reply.reason.unwrap().contains("another language"));
-    // A word of thanks is no answer.
+    // A word of thanks is not an answer.
     assert_eq!(
         published("Ein Reisepass kostet 70 Euro und ist nach vier Wochen fertig. Thank you!"),
         [true, false]

@@ -29,7 +29,7 @@ fn values_are_typed_and_numbered() {
     assert_eq!(values["liter"], Value::Integer(1100));
     assert_eq!(values["betrag"], Value::Number(1234.5));
     assert_eq!(values["phone"], Value::Text("77".into()), "a configured name wins");
-    assert_eq!(values["termin"], Value::Text("2026-07-01".into()), "the first match is no date");
+    assert_eq!(values["termin"], Value::Text("2026-07-01".into()), "the first match is not a date");
     assert_eq!(values["date_2"], Value::Text("2026-07-02".into()));
     assert_eq!(values.len(), 6, "{values:?}");
 }

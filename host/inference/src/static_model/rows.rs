@@ -100,7 +100,7 @@ fn holds_finite(dtype: Dtype, bytes: &[u8]) -> bool {
     match dtype {
         Dtype::F64 => all(bytes.as_chunks().0, |bytes| (f64::from_le_bytes(*bytes) as f32).is_finite()),
         Dtype::F32 => all(bytes.as_chunks().0, |bytes| f32::from_le_bytes(*bytes).is_finite()),
-        // All bits of the exponent are set in infinities and in what is no number.
+        // All bits of the exponent are set in infinities and in what is not a number.
         Dtype::F16 => all(bytes.as_chunks().0, |bytes| u16::from_le_bytes(*bytes) & 0x7c00 != 0x7c00),
         Dtype::BF16 => all(bytes.as_chunks().0, |bytes| u16::from_le_bytes(*bytes) & 0x7f80 != 0x7f80),
         _ => true,

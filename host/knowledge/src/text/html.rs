@@ -41,7 +41,7 @@ const PARAGRAPHS: &[&[u8]] = &[
     b"table",
     b"ul",
 ];
-/// Elements that are not the page's text: hidden ones, navigation, and struck text, which is no longer valid.
+/// Elements that are not the page's text: hidden ones, navigation, and struck text, which is not valid any more.
 const HIDDEN: &[&[u8]] = &[
     b"script",
     b"style",

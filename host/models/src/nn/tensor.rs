@@ -262,7 +262,7 @@ mod tests {
         let huge = tensor(&[u32::MAX; 4], TensorType::I64, b"").integers().unwrap_err();
         assert!(huge.contains("type I32"), "{huge}");
         let huge = tensor(&[u32::MAX; 3], TensorType::I32, b"").integers().unwrap_err();
-        assert!(huge.contains("not its 0 bytes"), "a product over the address space is no match: {huge}");
+        assert!(huge.contains("not its 0 bytes"), "a product over the address space is not a match: {huge}");
         assert_eq!(tensor(&[0], TensorType::U8, b"").text(), Ok(String::new()));
     }
 

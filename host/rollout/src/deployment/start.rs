@@ -257,7 +257,7 @@ impl<W: World> Deployment<W> {
         }
         if self.shared.is_none() && !is_first {
             // The generation of a shared state changes only when it is published. A configured file at the first
-            // start is no change.
+            // start is not a change.
             state.generation += 1;
         }
         let after = state.clone();

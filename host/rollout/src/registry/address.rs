@@ -32,7 +32,7 @@ pub(super) fn permit(registry: &Registry, target: &Url) -> Result<(), Fault> {
         Some(Host::Domain(name)) => registry.names().all(|own| own != name),
         None => false,
     };
-    if is_open { Ok(()) } else { refused("which is no public address") }
+    if is_open { Ok(()) } else { refused("which is not a public address") }
 }
 
 /// A name leads to no public address.

@@ -72,7 +72,7 @@ pub enum Fault {
     #[error("the registry has no such manifest or layer; see that it was pushed, and under this name")]
     NotFound,
     /// It is something else than a component.
-    #[error("it is no component: {0}")]
+    #[error("it is not a component: {0}")]
     MediaType(String),
     /// It is too large: what, the bytes that it may have, and what to do.
     #[error("its {0} has more than {1} bytes; {2}")]

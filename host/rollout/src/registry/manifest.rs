@@ -88,7 +88,7 @@ struct Platform {
 /// Reads a manifest, declared to be of this type.
 ///
 /// # Errors
-/// When it is no component's, nor an index with one.
+/// When it is not a component's, nor an index with one.
 pub fn read(declared: &str, text: &[u8]) -> Result<Manifest, Fault> {
     let declared = declared.split(';').next().unwrap_or_default().trim();
     if ![IMAGE, INDEX].contains(&declared) {

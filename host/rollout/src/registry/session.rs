@@ -204,7 +204,7 @@ fn fault(error: reqwest::Error, url: &Url) -> Fault {
     }
     if innermost.is::<NotPublic>() {
         let target = url.origin().ascii_serialization();
-        return Fault::Redirect { target, why: "which is no public address" };
+        return Fault::Redirect { target, why: "which is not a public address" };
     }
     // Only the outermost error contains the URL, which may contain a token.
     let is_outermost = innermost.is::<reqwest::Error>();

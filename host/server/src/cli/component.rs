@@ -99,7 +99,7 @@ impl Command {
     }
 }
 
-/// Returns the imports of a component. A file that is no component has none here, and is refused with the reason.
+/// Returns the imports of a component. A file that is not a component has none here, and is refused with the reason.
 fn imports(wasm: &[u8]) -> Vec<String> {
     slots::outline(wasm).map(|outline| outline.imports).unwrap_or_default()
 }

@@ -33,7 +33,7 @@ const NO_HOST: &str = "localhost";
 pub(crate) type GuestRequest = Request<IncomingBody>;
 
 /// Returns a client's request as a guest gets it: with the scheme and the host that the client used, below the mount if the
-/// mount is taken off the path, and without what concerns this connection only. `None` if its target is no path.
+/// mount is taken off the path, and without what concerns this connection only. `None` if its target is not a path.
 pub(crate) fn for_guest(
     mut parts: Parts,
     body: IncomingBody,

@@ -40,7 +40,7 @@ pub use self::{
     world::{Captcha, Verdict},
 };
 
-/// Name and bytes of the key that a component's self-test signs with; it is no secret.
+/// Name and bytes of the key that a component's self-test signs with; it is not a secret.
 const SELF_TEST_KEY: &str = "self-test";
 
 /// The sites by their public keys.

@@ -64,7 +64,7 @@ impl Callers {
     }
 
     /// Returns the caller with this bearer, or at this address; `None` if it needs a key and has none. A bearer that is
-    /// not configured is no identity.
+    /// not configured is not an identity.
     pub fn identify(&self, bearer: Option<&str>, address: Option<IpAddr>) -> Option<RequestCaller> {
         let known = self.known();
         // All keys are compared, so that the time does not depend on which it is.

@@ -134,7 +134,7 @@ struct GuardResponse {
 
 /// Reads a response. Anything but `safe` and `unsafe` is an error, so that a misread response publishes nothing.
 fn read(bytes: &[u8], response: bool) -> Result<GuardVerdict, String> {
-    let unreadable = || "the guard answered something that is no verdict".to_owned();
+    let unreadable = || "the guard answered something that is not a verdict".to_owned();
     let answer: GuardResponse = serde_json::from_slice(bytes).map_err(|_| unreadable())?;
     let safety = if response { answer.response_safety } else { answer.prompt_safety };
     let safe = match safety.as_deref() {

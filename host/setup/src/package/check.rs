@@ -111,7 +111,7 @@ fn run_container() -> Outcome {
     if code.trim() == "0" { Ok(()) } else { Err(with_log(format!("it ended with the code {}", code.trim()))) }
 }
 
-/// Removes what an earlier or an interrupted check left; a missing one is no error.
+/// Removes what an earlier or an interrupted check left; a missing one is not an error.
 fn remove_container() {
     let _ = capture(&mut program("podman", ["rm", "--force", NAME]));
     let _ = capture(&mut program("podman", ["volume", "rm", "--force", NAME]));

@@ -135,7 +135,7 @@ async fn odd_values_are_passed_over() {
             b"",
             b"\t\t",
         ] {
-            // An escape is no legal byte.
+            // An escape is not a legal byte.
             let status = if value.contains(&0x1b) { 400 } else { 404 };
             let mut request =
                 format!("GET /nowhere HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{name}: ").into_bytes();

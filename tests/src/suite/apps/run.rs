@@ -84,7 +84,7 @@ async fn run_refuses_what_is_no_app() {
     for (bytes, wanted) in [
         (Vec::new(), "is not a WebAssembly component: the file is empty"),
         (b"garbage".to_vec(), "is not a WebAssembly component"),
-        (wat::parse_str("(component)").unwrap(), "is no component of wasi:http/proxy 0.2"),
+        (wat::parse_str("(component)").unwrap(), "is not a wasi:http/proxy 0.2 component"),
     ] {
         std::fs::write(&file, bytes).unwrap();
         let finished = Launch::bulkhead(&["run", file.to_str().unwrap()]).env("HOME", "/").finish().await;

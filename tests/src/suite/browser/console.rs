@@ -101,7 +101,7 @@ async fn right_token_lasts_until_log_out() {
         button("Log in"),
         see(".problem", "does not know the token"),
         note("refused", "[document.activeElement.id, sessionStorage.length]"),
-        // What an editor makes of quotes is no value of a header.
+        // What an editor makes of quotes is not a value of a header.
         json!(["fill", "#token", format!("\u{201c}{}\u{201d}", operator::DEPLOY)]),
         button("Log in"),
         see(".problem", "typographic quotes"),

@@ -194,7 +194,7 @@ async fn a_question_can_be_asked_again() {
     let wrong_secret = [("secret", "guess"), ("response", payload), ("idempotency_key", "3f2e")];
     assert_eq!(ask(&captcha, &wrong_secret).await, errors("invalid-input-secret"));
     let valid = captcha.0.metric("captcha_requests_total{outcome=\"valid\",site=\"web\"}").await;
-    assert_eq!(valid, 1.0, "an answer that is given again is no verification");
+    assert_eq!(valid, 1.0, "an answer that is given again is not a verification");
     captcha.stop().await;
 }
 

@@ -107,7 +107,7 @@ async fn protocol_v1() {
             text["number"] = json!(solved["number"].to_string());
             text
         });
-        assert_eq!(service.post("/verify", &body).await.0, 400, "a number is no text");
+        assert_eq!(service.post("/verify", &body).await.0, 400, "a number is not a text");
         assert_eq!(service.verify("a", &spliced(&solved)).await["valid"], false, "CVE-2025-68113");
 
         assert_eq!(service.verify("a", &solved).await, valid(), "{settings}");

@@ -131,7 +131,7 @@ async fn fact_12_abandoned_verification_is_not_valid() {
     let trapped = |body: &Value| body["code"] == "trap" && body.get("valid").is_none();
     for (guest, status, is_right) in [
         (internal, 200, (|body| *body == json!({ "valid": false, "reason": "error" })) as fn(&Value) -> bool),
-        // A fault of the sandbox is no verdict.
+        // A fault of the sandbox is not a verdict.
         (trap, 500, trapped),
     ] {
         let service = Service(TestHost::builder().config(JAVA).component(guest).start().await);

@@ -12,7 +12,7 @@ use super::{CLIENT, SITE, Service, envelope, postgres, refused, valid, with_payl
 /// What was accepted without the database.
 const CLAIMS: &str = "captcha_claims_without_ledger_total";
 
-/// A fault of the host in the service's shape, which is no verdict and tells nothing.
+/// A fault of the host in the service's shape, which is not a verdict and tells nothing.
 fn assert_fault(status: u16, body: &Value, database: &Postgres) {
     assert_eq!((status, &body["code"]), (503, &json!("busy")), "{body}");
     let text = body.to_string();

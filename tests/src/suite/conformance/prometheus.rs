@@ -64,7 +64,7 @@ async fn verifications_are_counted_by_site_and_outcome() {
         let name = format!("captcha_rejections_total{{reason=\"{reason}\",site=\"{site}\"}}");
         assert_eq!(samples[&name], count, "{name}");
     }
-    assert!(!samples.keys().any(|name| name.contains("evil")), "a name that a client sent is no label");
+    assert!(!samples.keys().any(|name| name.contains("evil")), "a name that a client sent is not a label");
     service.stop().await;
 }
 

@@ -169,7 +169,7 @@ async fn broken_model_ends_the_start_by_name() {
     let weights = Path::new(&model).join("model.safetensors");
     let whole = std::fs::read(&weights).unwrap();
     for damaged in
-        [&whole[..whole.len() - 3], &whole[..4], b"garbage that is no weights file at all".as_slice()]
+        [&whole[..whole.len() - 3], &whole[..4], b"garbage that is not a weights file at all".as_slice()]
     {
         std::fs::write(&weights, damaged).unwrap();
         let error = refused(&format!("models = [{model:?}]\n")).await;

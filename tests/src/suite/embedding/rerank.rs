@@ -155,7 +155,7 @@ async fn models_do_only_what_they_are_for() {
         ("/tei/bert-splade/embed", &embed, "/embed_sparse"),
         ("/tei/first/embed_all", &embed, "by a table"),
         ("/tei/xlm-roberta/embed_sparse", &embed, "it gives nothing else"),
-        ("/tei/xlm-roberta/predict", &embed, "is no classifier"),
+        ("/tei/xlm-roberta/predict", &embed, "is not a classifier"),
         ("/rerank", &json!({ "query": "", "texts": TEXTS }), "query is an empty string"),
         ("/rerank", &json!({ "query": QUERY, "texts": [] }), "the list of inputs is empty"),
         ("/rerank", &json!({ "query": QUERY, "texts": vec!["a"; 5000] }), "maximum batch size"),

@@ -38,7 +38,7 @@ async fn variables_of_old_server_rank_below_ours() {
     let host = start(&ours).await.unwrap();
     assert_eq!(info(&host, "/v1/models").await.1["data"].as_array().unwrap().len(), 1);
     host.stop().await;
-    let Err(error) = start(&[("API_KEY", "")]).await else { panic!("an empty key is no key") };
+    let Err(error) = start(&[("API_KEY", "")]).await else { panic!("an empty key is not a key") };
     assert!(error.contains("API_KEY"), "{error}");
 }
 

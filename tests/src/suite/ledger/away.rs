@@ -112,7 +112,7 @@ async fn read_only_database_answers_reads() {
     assert_eq!(eventually_spent(&ledger, &id(1)).await, 1);
     let refused = ledger.claim(&id(2), soon(), 1, false).await.expect_err("a refusal");
     assert!(refused.to_string().contains("read-only transaction"), "{refused}");
-    assert_eq!(ledger.spent(&id(1)).await, Ok(1), "a refusal is no outage");
+    assert_eq!(ledger.spent(&id(1)).await, Ok(1), "a refusal is not an outage");
 }
 
 #[tokio::test(flavor = "multi_thread")]

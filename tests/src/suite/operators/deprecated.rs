@@ -96,7 +96,7 @@ async fn both_names_are_one_interface() {
     let (status, diff) = operator.get(&format!("/v1/slots/captcha/diff?a={live}&b={version}")).await;
     assert_eq!(status, 200, "{diff}");
     let pow = ["bulkhead:host/pow@0.1.1"];
-    assert_eq!(diff["imports"], json!({ "only_a": pow, "only_b": [] }), "the ledger is no difference");
+    assert_eq!(diff["imports"], json!({ "only_a": pow, "only_b": [] }), "the ledger is not a difference");
     host.stop().await;
 }
 

@@ -140,7 +140,7 @@ async fn signing_slot_refuses_unsigned_components() {
     assert!(error["message"].as_str().unwrap().contains("not that of these bytes"), "{error}");
     let (status, error) = operator.try_push_signed(wasm, "garbage").await;
     assert_eq!(status, 422, "{error}");
-    // A good signature of something that is no component.
+    // A good signature of something that is not a component.
     let (status, error) = operator.try_push_signed(b"test".to_vec(), SIGNATURE).await;
     assert_eq!(status, 422, "{error}");
     assert!(error["message"].as_str().unwrap().contains("not a WebAssembly component"), "{error}");

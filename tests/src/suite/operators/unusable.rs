@@ -151,7 +151,7 @@ async fn bad_status_answers_roll_the_version_back() {
 #[tokio::test(flavor = "multi_thread")]
 async fn bad_status_answers_open_the_circuit() {
     let folder = TempDir::new().unwrap();
-    // A name that is no text: JSON by its grammar, and nothing that can be read.
+    // A name that is not a text: JSON by its grammar, and nothing that can be read.
     let host = status_host(&folder, status_guest(r#"{"\ud800":1}"#)).await;
     for _ in 0..20 {
         let answer = report(&host).await;

@@ -212,7 +212,7 @@ async fn added_token_may_read() {
     let config =
         load(&fs::read_to_string(&file).unwrap(), Vec::new(), vec![("data_dir".into(), "/data".into())])
             .unwrap();
-    assert_eq!(config.admin.tokens.len(), 1, "the table is no part of the comment");
+    assert_eq!(config.admin.tokens.len(), 1, "the table is not a part of the comment");
 }
 
 #[tokio::test]

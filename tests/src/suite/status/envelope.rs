@@ -138,7 +138,7 @@ async fn known_answer_is_not_sent_again() {
         assert_eq!(service.send(path, &[TOKENED, header]).await.status, 200, "{path}");
     }
     let stranger = service.send("/status/", &[("if-none-match", &etag)]).await;
-    assert_eq!(stranger.status, 401, "a tag is no token");
+    assert_eq!(stranger.status, 401, "a tag is not a token");
     service.stop().await;
 }
 

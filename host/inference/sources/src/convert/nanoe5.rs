@@ -35,7 +35,7 @@ const PROMPTS: [(&str, &str); 2] = [("query", "query: "), ("passage", "passage: 
 ///
 /// # Errors
 ///
-/// When the file is no intact `E5S1` file of version 1 (the message names the file and what is wrong), or the
+/// When the file is not an intact `E5S1` file of version 1 (the message names the file and what is wrong), or the
 /// folder exists or cannot be written.
 pub fn convert(
     file: &Path,

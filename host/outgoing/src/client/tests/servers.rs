@@ -133,7 +133,7 @@ async fn serve(mut stream: TcpStream, answer: Answer, seen: Arc<Seen>) {
         }
         seen.heads.lock().unwrap().push(String::from_utf8_lossy(&received).into_owned());
         received.clear();
-        // A client that leaves is no fault of the server.
+        // A client that leaves is not a fault of the server.
         if respond(&mut stream, answer).await.is_err() || matches!(answer, Answer::Close(_) | Answer::Half) {
             return;
         }

@@ -38,7 +38,7 @@ pub(super) fn examine(folder: &Path) -> Vec<MachineFinding> {
             ]);
         }
         Ok(_) => {
-            let text = format!("{} is no folder; set data_dir to one", folder.display());
+            let text = format!("{} is not a folder; set data_dir to one", folder.display());
             found.push(MachineFinding::failure(CHECK, text));
         }
         Err(_) => found.push(make(folder)),
@@ -58,7 +58,7 @@ fn make(folder: &Path) -> MachineFinding {
     let (folder, shown) = (folder.display(), above.display());
     if !above.is_dir() {
         let text =
-            format!("{folder} cannot be made, because {shown} is no folder; set data_dir to another one");
+            format!("{folder} cannot be made, because {shown} is not a folder; set data_dir to another one");
         return MachineFinding::failure(CHECK, text);
     }
     match access(&above, Access::WRITE_OK | Access::EXEC_OK) {
@@ -232,7 +232,7 @@ mod tests {
         fs::write(&file, "").unwrap();
         for folder in [file.clone(), file.join("data")] {
             let wrong = wrong(&folder);
-            assert!(matches!(&wrong[..], [(Failure, text)] if text.contains("is no folder")), "{wrong:?}");
+            assert!(matches!(&wrong[..], [(Failure, text)] if text.contains("is not a folder")), "{wrong:?}");
         }
     }
 

@@ -20,7 +20,7 @@ pub(super) fn check(file: &Path) -> anyhow::Result<()> {
         Err(why) => format!("{name} is not a WebAssembly component: {why}"),
         Ok(outline) if outline.exports.iter().any(|export| export.starts_with(HANDLER)) => return Ok(()),
         Ok(_) => format!(
-            "{name} is no component of wasi:http/proxy 0.2; `component check` with it says which world it fits"
+            "{name} is not a wasi:http/proxy 0.2 component; `bulkhead component check {name}` says which world it fits"
         ),
     };
     Err(ComponentCheckError::World(refused).into())

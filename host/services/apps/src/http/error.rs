@@ -32,7 +32,7 @@ impl AppError {
     /// The proxies' headers contradict each other.
     pub(super) const CONTRADICTING: Self =
         error(StatusCode::BAD_REQUEST, Contradicting::CODE, Contradicting::MESSAGE);
-    /// The target of the request is no path.
+    /// The target of the request is not a path.
     pub(super) const BAD_TARGET: Self = error(
         StatusCode::BAD_REQUEST,
         "bad-target",

@@ -130,7 +130,7 @@ fn print_result(key: &str, secret: Option<&str>, file: &Path, json: bool) -> any
         output::stderr_line(format_args!("{file} is written"));
     }
     match (written, secret) {
-        // A reader that has closed standard output is no success here: it did not get the secret.
+        // A reader that has closed standard output is not a success here: it did not get the secret.
         (Err(error), Some(_)) => Err(anyhow::anyhow!(
             "{error}; {file} has a new secret of the site `{key}`, which was not shown and is not shown again: \
              `bulkhead captcha site rotate-secret` with --revoke makes another one in its place"

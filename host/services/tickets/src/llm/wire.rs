@@ -168,7 +168,7 @@ struct TokenUsage {
 /// Reads a response with at most `max_tokens`, or returns why it is invalid. The error contains no text of the response.
 pub(super) fn completion(bytes: &[u8], max_tokens: u32) -> Result<Completion, String> {
     let response: ChatCompletion =
-        serde_json::from_slice(bytes).map_err(|_| "it answered something that is no chat completion")?;
+        serde_json::from_slice(bytes).map_err(|_| "it answered something that is not a chat completion")?;
     let choice = response.choices.into_iter().next().ok_or("it answered no choice")?;
     match choice.finish_reason.as_deref() {
         Some("length") => return Err(format!("its answer was cut off after {max_tokens} tokens")),

@@ -57,6 +57,6 @@ async fn shadow_calls_ask_no_model_again() {
     assert_eq!(counted("bulkhead_llm_calls_total{outcome=\"ok\",slot=\"answer\"}").await, 2.0);
     assert_eq!(counted("bulkhead_shadow_calls_total{result=\"same\",slot=\"answer\"}").await, 2.0);
     let runs = "zammad_ai_answer_run_duration_seconds_count{outcome=\"success\"}";
-    assert_eq!(counted(runs).await, 2.0, "a copy is no run");
+    assert_eq!(counted(runs).await, 2.0, "a copy is not a run");
     service.stop().await;
 }

@@ -80,7 +80,7 @@ async fn an_answer_in_another_form_is_none() {
     }
 }
 
-/// The model does as a text bids it: what it then answers is no answer, or decides nothing that is not configured.
+/// The model does as a text bids it: what it then answers is not an answer, or decides nothing that is not configured.
 #[tokio::test(flavor = "multi_thread")]
 async fn instructions_in_a_text_win_nothing() {
     let obeys = json!({

@@ -126,7 +126,7 @@ fn answer(mut stream: TcpStream, shared: &Mutex<Shared>) {
     for (name, value) in &page.headers {
         head += &format!("{name}: {value}\r\n");
     }
-    // A client that has gone is no concern of the server's.
+    // A client that has gone is not a concern of the server's.
     let _ = stream.write_all(format!("{head}\r\n").as_bytes());
     let _ = stream.write_all(&page.body[..page.sent]);
 }

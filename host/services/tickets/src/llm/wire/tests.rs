@@ -72,7 +72,7 @@ fn only_complete_responses_are_accepted() {
     for broken in ["", "{", "<html>secret</html>", "{\"choices\":7}", "[]"] {
         assert_eq!(
             completion(broken.as_bytes(), 400).unwrap_err(),
-            "it answered something that is no chat completion"
+            "it answered something that is not a chat completion"
         );
     }
 }
