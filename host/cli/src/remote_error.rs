@@ -12,7 +12,7 @@ const ANSWERING: &str = "answering";
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteError {
     /// The host does not answer.
-    #[error("no answer from {url}: {cause}; see that the host runs, and give --url or {URL_VARIABLE}")]
+    #[error("no answer from {url}: {cause}; check that the host runs, and give --url or {URL_VARIABLE}")]
     Unreachable {
         /// The URL that was asked.
         url: String,

@@ -82,7 +82,7 @@ impl FailureLog {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if last.is_none_or(|last| last.elapsed() >= LOG_PAUSE) {
             *last = Some(Instant::now());
-            tracing::error!(reason = %failure, "{error}; see that its database runs and has room");
+            tracing::error!(reason = %failure, "{error}; check that its database runs and has room");
         }
         error
     }

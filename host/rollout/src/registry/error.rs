@@ -22,7 +22,9 @@ pub enum Fault {
     #[error("{0}")]
     Settings(String),
     /// The connection is refused or broken, or the registry fails.
-    #[error("the registry does not give it: {0}; see that it runs and that this host may connect to it")]
+    #[error(
+        "the registry does not return the component: {0}; check that it runs and that this host may connect to it"
+    )]
     Unreachable(String),
     /// The time is over.
     #[error(
@@ -32,7 +34,7 @@ pub enum Fault {
     /// The registry wants credentials, or others.
     #[error(
         "the registry does not let this host pull it (status {0}); set registries.NAME.username and password, or \
-         auth_file, to an account that may, and see that there is such a repository"
+         auth_file, to an account that may, and check that there is such a repository"
     )]
     Denied(u16),
     /// The registry does not take the credentials that it was shown.
@@ -69,7 +71,7 @@ pub enum Fault {
     #[error("the registry redirects without end or target; fix the registry")]
     RedirectLoop,
     /// The manifest or layer does not exist.
-    #[error("the registry has no such manifest or layer; see that it was pushed, and under this name")]
+    #[error("the registry has no such manifest or layer; check that it was pushed, and under this name")]
     NotFound,
     /// It is something else than a component.
     #[error("it is not a component: {0}")]
@@ -90,10 +92,10 @@ pub enum Fault {
         found: String,
     },
     /// What came makes no sense.
-    #[error("the registry's {0} is malformed; see that this is a registry, and push the component again")]
+    #[error("the registry's {0} is malformed; check that this is a registry, and push the component again")]
     Malformed(&'static str),
     /// The data folder takes nothing.
-    #[error("cannot keep what arrives: {0}; make the data folder writable and see that its disk has room")]
+    #[error("cannot keep what arrives: {0}; make the data folder writable and check that its disk has room")]
     Storage(io::Error),
 }
 

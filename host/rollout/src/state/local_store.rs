@@ -33,7 +33,7 @@ const SIGNATURE: &str = "minisig";
 #[derive(Debug, thiserror::Error)]
 pub enum LocalStoreError {
     /// The operating system's error.
-    #[error("{0}: {1}; make the data folder writable and see that its disk has room")]
+    #[error("{0}: {1}; make the data folder writable and check that its disk has room")]
     Io(PathBuf, io::Error),
     /// A file differs from what was written.
     #[error(

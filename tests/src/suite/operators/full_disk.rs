@@ -79,7 +79,7 @@ async fn unwritten_rollback_counts_in_memory() {
     assert_eq!(letter(&host, 1).await, 'A');
     let reason = degraded(&host).await.unwrap();
     assert!(reason.contains(&format!("version {version} answers again after a restart")), "{reason}");
-    assert!(reason.contains("see that its disk has room"), "{reason}");
+    assert!(reason.contains("check that its disk has room"), "{reason}");
 
     // What would come to answer is refused as ever.
     let generation = operator.generation().await;

@@ -145,7 +145,7 @@ async fn full_disk_leaves_no_partial_files() {
     let operator = Operator::new(&host.admin_url(""), operator::DEPLOY);
     let (status, error) = operator.try_push(padded(answering('B', "").component(), 3 << 20)).await;
     assert_eq!((status, error["error"].as_str()), (507, Some("storage")), "{error}");
-    assert!(error["message"].as_str().unwrap().contains("see that its disk has room"), "{error}");
+    assert!(error["message"].as_str().unwrap().contains("check that its disk has room"), "{error}");
     assert_eq!((letter_of(&host).await, operator.generation().await), ('A', 0));
     let files = || -> Vec<String> {
         let files = fs::read_dir(folder.path().join("data/slots/captcha")).unwrap();

@@ -179,7 +179,7 @@ async fn file_of_another_host_ends_with_failure() {
     let arguments = ["captcha", "site", "add", "museum", "--config", other.to_str().unwrap()];
     let finished = bulkhead(&town.host, operator::ADMIN, &arguments).await;
     assert_eq!(finished.status.code(), Some(1), "{}", finished.stderr);
-    assert!(finished.stderr.contains("see that it runs with"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("check that it runs with"), "{}", finished.stderr);
     let secret = finished.stdout.trim();
     assert!(
         secret.len() == 64 && fs::read_to_string(&other).unwrap().contains(secret),

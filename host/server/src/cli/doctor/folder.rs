@@ -132,7 +132,7 @@ fn write_to(folder: &Path) -> MachineFinding {
         Err(error) => MachineFinding::failure(
             DISK,
             format!(
-                "{} cannot be written: {error}; make it writable and see that its disk has room, or set data_dir to another \
+                "{} cannot be written: {error}; make it writable and check that its disk has room, or set data_dir to another \
                  folder",
                 folder.display()
             ),

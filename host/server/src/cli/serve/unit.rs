@@ -69,7 +69,7 @@ impl ServiceUnit {
 
     fn send(&self, message: impl FnOnce(&NotifySocket) -> io::Result<()>) {
         let Some(Err(error)) = self.0.as_ref().map(message) else { return };
-        tracing::warn!(%error, "systemd gets no message; see that NotifyAccess and the sandbox of the unit allow it");
+        tracing::warn!(%error, "systemd gets no message; check that NotifyAccess and the sandbox of the unit allow it");
     }
 }
 

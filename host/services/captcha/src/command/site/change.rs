@@ -167,7 +167,7 @@ impl SiteChange {
         }
         anyhow::bail!(
             "{name} is changed, but the host at {url} has reloaded its configuration, in which nothing of the site `{site}` \
-             has changed: see that it runs with {name} and serves captchas; --no-reload changes the file only"
+             has changed: check that it runs with {name} and serves captchas; --no-reload changes the file only"
         )
     }
 }
