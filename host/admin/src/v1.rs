@@ -82,7 +82,7 @@ impl Api {
             if deployments.is_pending(name) {
                 AdminApiError::starting()
             } else {
-                AdminApiError::unknown_slot(deployments)
+                AdminApiError::unknown_slot(deployments, name)
             }
         })
     }

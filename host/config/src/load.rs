@@ -106,7 +106,7 @@ impl ConfigFile {
             Err(error) => {
                 let origin = Origin::File { name: name.into(), line: 0 };
                 let reason = match error.kind() {
-                    io::ErrorKind::NotFound => "is not there".to_owned(),
+                    io::ErrorKind::NotFound => "the file does not exist".to_owned(),
                     _ => format!("cannot be read: {error}"),
                 };
                 let text = format!("{reason}; check the path given with --config or BULKHEAD_CONFIG");

@@ -92,7 +92,7 @@ impl Registry {
             r.key("read_timeout_ms", "Longest silence of the registry").millis(1..=600_000, READ_TIMEOUT);
         let timeout = r.key("timeout_ms", "Longest pull").millis(1..=600_000, TIMEOUT);
         if r.is_set("username") != r.is_set("password") {
-            r.problem("username", format!("goes with a password; give registries.{name} both or neither"));
+            r.problem("username", format!("needs a password; give registries.{name} both or neither"));
         }
         if password.is_some() && auth_file.is_some() {
             r.problem("auth_file", "gives credentials a second time, next to password; give one of them");

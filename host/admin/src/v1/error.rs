@@ -13,6 +13,7 @@ use bulkhead_config::tokens::Scope;
 use bulkhead_http::body::BodyError;
 use bulkhead_rollout::registry::{Fault, PullError};
 use bulkhead_rollout::{DeployError, DeploymentRegistry, LocalStoreError, ReloadError, SlotView};
+use bulkhead_telemetry::quoted;
 use serde_json::{Value, json};
 
 use super::MAX_JOBS;
@@ -88,9 +89,9 @@ impl AdminApiError {
         Self::new(StatusCode::BAD_REQUEST, "invalid-request", text)
     }
 
-    pub(super) fn unknown_slot(deployments: &DeploymentRegistry) -> Self {
+    pub(super) fn unknown_slot(deployments: &DeploymentRegistry, name: &str) -> Self {
         let names: Vec<_> = deployments.all().iter().map(|slot| slot.slot().as_str()).collect();
-        let text = format!("this slot is not in use; the slots are {}", names.join(", "));
+        let text = format!("slot {} is not in use; the slots are {}", quoted(name), names.join(", "));
         Self::new(StatusCode::NOT_FOUND, "unknown-slot", text)
     }
 

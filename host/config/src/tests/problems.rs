@@ -59,7 +59,7 @@ fn a_byte_order_mark_is_skipped() {
 #[test]
 fn unreadable_file_is_named() {
     for (file, fault) in [
-        ("/does/not/exist.toml", "is not there; check the path given with --config"),
+        ("/does/not/exist.toml", "the file does not exist; check the path given with --config"),
         ("/", "cannot be read: "),
     ] {
         let problems = crate::ConfigFile::open(std::path::Path::new(file)).unwrap_err().to_string();

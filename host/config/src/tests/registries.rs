@@ -47,7 +47,7 @@ fn registries_are_checked_without_showing_secrets() {
         ("[registries.a]\nplain_http = true", "registries.a.host: must be given"),
         ("[registries.a]\nhost = 'https://r'", "registries.a.host: must be a host such as"),
         (&format!("{TOWN}repositories = ['../etc']"), "must be a repository such as"),
-        (&format!("{TOWN}username = 'eva'"), "registries.town.username: goes with a password"),
+        (&format!("{TOWN}username = 'eva'"), "registries.town.username: needs a password"),
         (
             &format!("{TOWN}username = 'eva'\npassword = 'file:/nowhere'"),
             "registries.town.password: cannot read /nowhere",

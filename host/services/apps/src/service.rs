@@ -176,7 +176,7 @@ async fn build(context: &ServiceContext) -> anyhow::Result<Started> {
     let settings: &AppsSettings = context.config.table()?;
     let mut running = RunningApps::new(context.clone())?;
     let is_complete = running.apply(settings).await;
-    tracing::info!(service = NAME, apps = settings.apps.len(), "service on");
+    tracing::info!(service = NAME, apps = settings.apps.len(), "the service runs");
     let (sender, receiver) = watch::channel(settings.clone());
     let reload = move |config: &Config| {
         if let Ok(apps) = config.table::<AppsSettings>() {

@@ -139,7 +139,7 @@ async fn build(context: &ServiceContext, inference: Arc<Inference>) -> anyhow::R
         tei_metrics.waiting.set(texts as f64);
     });
     let access = if state.callers.need_key() { "guarded by keys" } else { "open to everybody" };
-    tracing::info!(service = http::error::SERVICE, access, "service on");
+    tracing::info!(service = http::error::SERVICE, access, "the service runs");
     let callers = state.callers.clone();
     let reload = move |config: &Config| {
         if let Ok(embedding) = config.table::<EmbeddingSettings>() {

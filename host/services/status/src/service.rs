@@ -135,7 +135,7 @@ async fn build(context: &ServiceContext) -> anyhow::Result<Started> {
         );
     }
     let access = if settings.tokens.is_empty() { "guarded by logins" } else { "guarded by tokens" };
-    tracing::info!(service = http::SERVICE, access, "service on");
+    tracing::info!(service = http::SERVICE, access, "the service runs");
     let prefix = &config.services.get(NAME).path_prefix;
     let pow = context.extensions.get::<Pow>().context("no service of this host has proof-of-work threads")?;
     let state = StatusState::new(service, settings, prefix, pow)

@@ -211,7 +211,7 @@ async fn build(context: &ServiceContext) -> anyhow::Result<Started> {
         warn_of_open_access();
     }
     let access = if state.keys.is_empty() { "open to everybody" } else { "guarded by a key" };
-    tracing::info!(service = http::SERVICE, access, "service on");
+    tracing::info!(service = http::SERVICE, access, "the service runs");
     state.metrics.ready();
     let keys = state.keys.clone();
     let reload = move |config: &Config| {

@@ -23,19 +23,19 @@ pub enum EditError {
     #[error("the site `{0}` exists already; `bulkhead captcha site rotate-secret` gives it another secret")]
     Exists(String),
     /// The site is not in the file.
-    #[error("has no site `{0}`")]
+    #[error("the file has no site `{0}`")]
     Unknown(String),
     /// The site has no secret in the file.
-    #[error("has no secret of the site `{0}`")]
+    #[error("the file has no secret of the site `{0}`")]
     NoSecret(String),
     /// The site has two secrets: a rotation is in progress.
     #[error(
-        "has two secrets of the site `{0}`, so a rotation is in progress; end it with --finish, or replace both with \
-         --revoke"
+        "the file has two secrets of the site `{0}`, so a rotation is in progress; end it with --finish, or replace \
+         both with --revoke"
     )]
     RotationInProgress(String),
     /// The site has no former secret.
-    #[error("has one secret of the site `{0}`, so there is no rotation to finish")]
+    #[error("the file has one secret of the site `{0}`, so there is no rotation to finish")]
     NoRotation(String),
 }
 

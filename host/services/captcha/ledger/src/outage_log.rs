@@ -22,7 +22,7 @@ impl OutageLog {
     pub(super) fn log_failure<T>(&self, answer: &Result<T, StorageError>) {
         let Err(error @ StorageError::Unavailable(_)) = answer else { return };
         if let Some(calls) = self.due(Instant::now()) {
-            tracing::error!(%error, calls, "the ledger's database gives calls no answer");
+            tracing::error!(%error, calls, "the ledger's database does not answer calls");
         }
     }
 

@@ -164,7 +164,7 @@ fn read_jwt(r: &mut Reader) -> Option<Jwt> {
         (Some(url), None) => KeySetLocation::Url(url),
         (None, Some(file)) => KeySetLocation::File(file),
         (Some(_), Some(_)) => {
-            r.problem("key_set_file", "is given beside key_set_url; remove one");
+            r.problem("key_set_file", "cannot be combined with key_set_url; remove one");
             return None;
         }
         (None, None) => {
