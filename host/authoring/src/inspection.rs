@@ -164,7 +164,7 @@ impl ComponentInspection {
             (memories, "memories", limits.memories, "memories"),
             (tables, "tables", limits.tables, "tables"),
         ] {
-            writeln!(text, "  {count} {what} of {limit} (sandbox.{key})")?;
+            writeln!(text, "  {what}: {count} of {limit} (sandbox.{key})")?;
         }
         for memory in self.sizes.modules.iter().flat_map(|module| &module.memories) {
             let MemorySize { minimum_bytes, maximum_bytes } = memory;
@@ -187,7 +187,7 @@ impl ComponentInspection {
                 module.bytes, module.code_bytes, module.data_bytes, module.custom_bytes
             )?;
         }
-        writeln!(text, "  custom sections beside the core modules: {custom_bytes} bytes")?;
+        writeln!(text, "  other custom sections: {custom_bytes} bytes")?;
         writeln!(text, "  types and how the modules are joined: {rest_bytes} bytes")
     }
 }

@@ -52,6 +52,6 @@ fn instances_and_memories_are_counted() {
     );
     assert_eq!(json["size"]["modules"][0]["memories"][0]["maximum_bytes"], 3 << 16);
     let text = found.text();
-    assert!(text.contains("  2 core instances of 64 (sandbox.core_instances)"), "{text}");
+    assert!(text.contains("  core instances: 2 of 64 (sandbox.core_instances)"), "{text}");
     assert!(text.contains("  a memory of 65536 bytes, at most 196608"), "{text}");
 }
