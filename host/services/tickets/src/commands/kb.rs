@@ -38,6 +38,10 @@ pub(super) enum Command {
     /// Show the passages of the knowledge base on a question, and how relevant each is.
     Search(search::Search),
     /// Measure the search on questions whose answers are known.
+    #[command(
+        after_help = "Exit codes: 0 done; 1 failed, or a figure is lower than --fail-under-recall or --fail-under-precision; \
+                      2 wrong arguments."
+    )]
     Evaluate(evaluate::Evaluate),
     /// Remove a source with all of its documents. A host that serves from the base notices the change.
     Remove(remove::Remove),

@@ -26,11 +26,17 @@ use crate::triage::Rules;
 
 /// Train and evaluate ticket classifiers, or move to Bulkhead from zammad-ai.
 #[derive(Debug, Parser)]
-#[command(name = "triage")]
+#[command(
+    name = "triage",
+    after_help = "Exit codes: 0 done; 1 failed, or a figure is lower than demanded; 2 wrong arguments."
+)]
 pub(super) enum Command {
     /// Train a classifier on labelled tickets and on the examples and descriptions of the triage configuration.
     Train(train::Train),
     /// Measure a classifier on labelled tickets.
+    #[command(
+        after_help = "Exit codes: 0 done; 1 failed, or the accuracy is lower than --fail-under; 2 wrong arguments."
+    )]
     Evaluate(evaluate::Evaluate),
     /// Convert zammad-ai's YAML into a triage configuration on standard output. Keys that cannot be converted go to
     /// standard error.
