@@ -4,7 +4,7 @@
 pub mod answer;
 pub mod capabilities;
 mod classifiers;
-mod commands;
+mod command;
 pub mod config;
 #[cfg(test)]
 mod configured;

@@ -23,7 +23,7 @@ use crate::{
     answer::{AnswerService, AnswerWorld},
     capabilities::{guard::GuardCapability, llm::LlmCapability, search::SearchCapability},
     classifiers,
-    commands::COMMANDS,
+    command::COMMANDS,
     config::TicketSettings,
     guard::{GuardrailClient, metrics::GuardMetrics},
     http::{self, TicketState},

@@ -9,7 +9,7 @@ use super::{KnowledgeArgs, open};
 
 /// Arguments of `bulkhead kb remove`.
 #[derive(Debug, clap::Args)]
-pub(in crate::commands) struct Remove {
+pub(in crate::command) struct Remove {
     #[command(flatten)]
     args: KnowledgeArgs,
     /// The source's name, as `bulkhead kb info` lists it.

@@ -13,7 +13,7 @@ use super::{LoadedModel, TriageArgs, labels, read_tickets};
 
 /// Arguments of `bulkhead triage evaluate`.
 #[derive(Debug, clap::Args)]
-pub(in crate::commands) struct Evaluate {
+pub(in crate::command) struct Evaluate {
     #[command(flatten)]
     args: TriageArgs,
     /// Labelled tickets, a JSON object a line: `{"text": ..., "category": ...}`.

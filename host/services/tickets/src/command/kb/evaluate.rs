@@ -15,7 +15,7 @@ const MOST_SHOWN: usize = 5;
 
 /// Arguments of `bulkhead kb evaluate`.
 #[derive(Debug, clap::Args)]
-pub(in crate::commands) struct Evaluate {
+pub(in crate::command) struct Evaluate {
     #[command(flatten)]
     args: KnowledgeArgs,
     /// Questions, a JSON object a line: `{"question": ..., "answers": [ids of the documents that answer it]}`. Without

@@ -9,7 +9,7 @@ use super::{KnowledgeArgs, open};
 
 /// Arguments of `bulkhead kb info`.
 #[derive(Debug, clap::Args)]
-pub(in crate::commands) struct Info {
+pub(in crate::command) struct Info {
     #[command(flatten)]
     args: KnowledgeArgs,
 }

@@ -12,7 +12,7 @@ const SHOWN: usize = 200;
 
 /// Arguments of `bulkhead kb search`.
 #[derive(Debug, clap::Args)]
-pub(in crate::commands) struct Search {
+pub(in crate::command) struct Search {
     #[command(flatten)]
     args: KnowledgeArgs,
     /// The question.

@@ -21,7 +21,7 @@ const FEATURE_BITS: u8 = 18;
 
 /// Arguments of `bulkhead triage train`.
 #[derive(Debug, clap::Args)]
-pub(in crate::commands) struct Train {
+pub(in crate::command) struct Train {
     #[command(flatten)]
     args: TriageArgs,
     /// Labelled tickets, a JSON object a line: `{"text": ..., "category": ...}`.

@@ -17,7 +17,7 @@ const PASSAGE: RangeInclusive<usize> = 200..=10_000;
 
 /// Arguments of `bulkhead kb import`.
 #[derive(Debug, clap::Args)]
-pub(in crate::commands) struct Import {
+pub(in crate::command) struct Import {
     #[command(flatten)]
     args: KnowledgeArgs,
     /// A folder of Markdown, HTML and text files, or a file with a JSON object a line: `{id, title, text or html,
