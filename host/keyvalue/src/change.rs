@@ -1,8 +1,8 @@
 //! Changes to a store, and the quotas that are counted with them.
 
 use super::{
+    config::{KEY_BYTES, StoreSettings},
     error::StoreFailure,
-    settings::{KEY_BYTES, StoreSettings},
 };
 
 /// Most keys of a batch.

@@ -11,8 +11,8 @@ use tokio::time::timeout;
 
 use super::{
     change::Change,
+    config::{KeyValueDatabase, StoreSettings},
     error::StoreFailure,
-    settings::{KeyValueDatabase, StoreSettings},
 };
 use postgres::PostgresStores;
 use sqlite::SqliteStores;

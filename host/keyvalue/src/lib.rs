@@ -10,11 +10,11 @@
 
 mod capability;
 mod change;
+mod config;
 mod database;
 mod error;
 mod metrics;
 mod overlay;
-mod settings;
 mod slot;
 mod stores;
 
@@ -25,9 +25,9 @@ mod tests;
 pub use self::{
     capability::{KeyValueCapability, bindings},
     change::Change,
+    config::{KEY_BYTES, KeyValueDatabase, KeyValueSettings, StoreSettings},
     error::KeyValueError,
     metrics::{KeyValueMetrics, SlotKeyValueMetrics},
-    settings::{KEY_BYTES, KeyValueDatabase, KeyValueSettings, StoreSettings},
     slot::{SlotKeyValue, StoreBucket},
     stores::{KeyPage, KeyValue},
 };

@@ -12,9 +12,9 @@ use tokio::task::JoinHandle;
 
 use super::{
     change::{Change, check_key, check_keys},
+    config::{KeyValueSettings, StoreSettings},
     database::Database,
     error::{FailureLog, KeyValueError, StoreFailure},
-    settings::{KeyValueSettings, StoreSettings},
 };
 
 /// Pause between two rounds in which expired values are deleted.

@@ -11,8 +11,8 @@ use sqlx::{
 use super::{ANSWER_BYTES, EXPIRED, NumberedKeys, PAGE, count, end};
 use crate::{
     change::{Change, Rows, Usage, expire},
+    config::StoreSettings,
     error::StoreFailure,
-    settings::StoreSettings,
 };
 
 /// Advisory lock for creating the tables; that of the shared state is this number minus one.

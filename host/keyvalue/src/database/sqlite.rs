@@ -13,8 +13,8 @@ use tokio::sync::Mutex;
 use super::{ANSWER_BYTES, EXPIRED, NumberedKeys, PAGE, count, end};
 use crate::{
     change::{Change, Rows, Usage, expire},
+    config::StoreSettings,
     error::StoreFailure,
-    settings::StoreSettings,
 };
 
 /// How long a writer of another process may hold the file.

@@ -9,7 +9,7 @@ const HELD_BY_NAME: [&str; 2] = ["Slot", "Service"];
 /// Modules of the configuration's types: its own, and those of the services' tables.
 const MODULES: [&str; 10] = [
     "config/src",
-    "keyvalue/src/settings",
+    "keyvalue/src/config",
     "models/src/config",
     "services/apps/src/config",
     "services/captcha/configuration/src/config",
