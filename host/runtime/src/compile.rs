@@ -238,7 +238,12 @@ impl Compiler {
 
     /// Returns whether there is a cache without code of this component.
     pub async fn lacks(&self, digest: ComponentDigest) -> bool {
-        let Some(cache) = self.cache.clone() else { return false };
+        self.cache.is_some() && self.is_uncached(digest).await
+    }
+
+    /// Returns whether this component has to be compiled: there is no cache, or none with its code.
+    pub(crate) async fn is_uncached(&self, digest: ComponentDigest) -> bool {
+        let Some(cache) = self.cache.clone() else { return true };
         in_background(move || !cache.has(digest)).await.unwrap_or(false)
     }
 

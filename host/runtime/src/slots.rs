@@ -362,6 +362,10 @@ impl<W: World> Slot<W> {
         source: &str,
         settings: Arc<Settings>,
     ) -> Result<Arc<Version<W>>, LoadError> {
+        if self.context.compiler.is_uncached(digest).await {
+            // It may take a minute, in which nothing else is logged.
+            tracing::info!(slot = self.name().as_str(), bytes = wasm.len(), "compiling the component");
+        }
         let component = self.context.compiler.compile(wasm, digest).await?;
         let (context, chosen) = (self.context.clone(), Arc::clone(&settings));
         let linking = background::run(move || link::<W>(&context, &component, &chosen));
