@@ -22,6 +22,7 @@ use bulkhead_config::{Config, Loaded, slots::SlotId};
 use bulkhead_http::{
     heartbeat::Heartbeat,
     lifecycle::{Drain, Lifecycle},
+    listen,
 };
 use bulkhead_os::{data_folder::DataFolder, files};
 use bulkhead_rollout::{
@@ -153,6 +154,8 @@ impl Host {
         prepare_data_folder(&loaded.config.data_dir)?;
         let data_folder = data_folder::open(&loaded.config.data_dir)?;
         let damaged_files = DamagedFiles::before_start(&loaded.config.data_dir);
+        // A taken port is reported before components are compiled, which may take a minute.
+        drop(listen::bind("server.listen", loaded.config.server.listen, None)?);
         let lifecycle = Lifecycle::new();
         let cache = compiled_code::of_host(&loaded.config)?;
         let context = context(distribution, &loaded, source, lifecycle.clone(), cache)?;

@@ -16,6 +16,8 @@ async fn run_serves_one_file_and_follows_it() {
     let host = launch.ready().await;
     let text = async || host.client().get(host.url("/any")).send().await.unwrap().text().await.unwrap();
     assert_eq!(text().await, "one");
+    let compiling = host.line("compiling the component").await;
+    assert!(compiling["slot"] == "app" && compiling["bytes"].is_u64(), "{compiling}");
     let next = folder.path().join("next.wasm");
     std::fs::write(&next, HttpGuest::answering(200, "two").component()).unwrap();
     std::fs::rename(&next, &file).unwrap();
@@ -54,6 +56,20 @@ async fn runs_share_no_folder() {
     assert!(!folder.path().join("bulkhead/run/2").exists(), "a folder that is free is used again");
     second.stop().await;
     third.stop().await;
+}
+
+#[tokio::test]
+async fn taken_port_is_found_before_compiling() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("hello.wasm");
+    std::fs::write(&file, HttpGuest::answering(200, "hello").component()).unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let launch = Launch::bulkhead(&["run", file.to_str().unwrap(), "--listen", &address]);
+    let finished = launch.env("XDG_CACHE_HOME", folder.path().to_str().unwrap()).finish().await;
+    assert_eq!(finished.status.code(), Some(1));
+    assert!(finished.stderr.contains("another port"), "{}", finished.stderr);
+    assert!(!finished.stderr.contains("compiling"), "{}", finished.stderr);
 }
 
 #[tokio::test]
