@@ -17,7 +17,7 @@ use bulkhead_os::files;
 use hkdf::Hkdf;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256, Sha384, Sha512};
-use subtle::{Choice, ConstantTimeEq as _};
+use subtle::ConstantTimeEq as _;
 
 /// Bytes of a generated secret.
 const GENERATED_BYTES: usize = 32;
@@ -37,44 +37,6 @@ pub enum SecretFileError {
     /// The operating system returned no random bytes.
     #[error("the operating system gives no random bytes: {0}")]
     Random(getrandom::Error),
-}
-
-/// API keys of callers. Only their SHA-256 is kept, so that all have the same length and a comparison takes the same
-/// time. Clones share one set, which can be replaced while it is used.
-#[derive(Clone, Debug, Default)]
-pub struct ApiKeys(Arc<ArcSwap<Vec<[u8; 32]>>>);
-
-/// Returns the SHA-256 of a key, which is what is kept of it.
-pub fn token_hash(key: &str) -> [u8; 32] {
-    Sha256::digest(key).into()
-}
-
-impl ApiKeys {
-    /// Returns a set of keys.
-    pub fn new<'k>(keys: impl IntoIterator<Item = &'k str>) -> Self {
-        Self::of_hashes(keys.into_iter().map(token_hash))
-    }
-
-    /// Returns a set of keys of which only the SHA-256 is known.
-    pub fn of_hashes(hashes: impl IntoIterator<Item = [u8; 32]>) -> Self {
-        Self(Arc::new(ArcSwap::from_pointee(hashes.into_iter().collect())))
-    }
-
-    /// Replaces the keys, given by their SHA-256.
-    pub fn replace(&self, hashes: impl IntoIterator<Item = [u8; 32]>) {
-        self.0.store(Arc::new(hashes.into_iter().collect()));
-    }
-
-    /// Returns whether the set is empty.
-    pub fn is_empty(&self) -> bool {
-        self.0.load().is_empty()
-    }
-
-    /// Returns whether `token` is one of the keys. Takes the same time whichever it is.
-    pub fn holds(&self, token: &str) -> bool {
-        let token = token_hash(token);
-        self.0.load().iter().fold(Choice::from(0), |found, key| found | key.ct_eq(&token)).into()
-    }
 }
 
 /// A secret from which others are derived. Its debug output is `***`.

@@ -7,9 +7,10 @@
 //! invoke               one call
 //! slots                which version answers
 //! capabilities         what a guest may ask for
-//! sandbox, compile, engine, keys, background
+//! sandbox, compile, engine, keys, api_keys, background
 //! ```
 
+pub mod api_keys;
 pub mod background;
 pub mod capabilities;
 pub mod compile;

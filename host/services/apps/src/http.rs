@@ -23,8 +23,8 @@ use bulkhead_http::{
     unknown_length::UnknownLength,
 };
 use bulkhead_runtime::{
+    api_keys::ApiKeys,
     invoke::{self, EndedCall, Outcome},
-    keys::ApiKeys,
     slots::Slot,
 };
 use futures_util::FutureExt as _;

@@ -11,7 +11,7 @@ use bulkhead_models::{
     InferenceError, TokenBucket,
     config::{EmbeddingKey, EmbeddingSettings},
 };
-use bulkhead_runtime::keys::ApiKeys;
+use bulkhead_runtime::api_keys::ApiKeys;
 
 /// Bits of an IPv6 address behind those that name a network.
 const HOST_BITS: u32 = 64;

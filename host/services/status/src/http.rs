@@ -27,7 +27,7 @@ use bulkhead_http::{
     forwarded::{self, Client},
 };
 use bulkhead_pow::Pow;
-use bulkhead_runtime::keys::ApiKeys;
+use bulkhead_runtime::api_keys::ApiKeys;
 
 use self::{auth::Authenticator, envelope::EnvelopeWriter, error::StatusApiError};
 use crate::{StatusService, config::StatusSettings};

@@ -12,9 +12,9 @@ use bulkhead_config::{
 };
 use bulkhead_pow::Pow;
 use bulkhead_rollout::LiveKeys;
+use bulkhead_runtime::api_keys::token_hash;
 use bulkhead_runtime::capabilities::CapabilitySet;
 use bulkhead_runtime::compile::ComponentDigest;
-use bulkhead_runtime::keys::token_hash;
 use bulkhead_runtime::slots::SlotWorld;
 use bulkhead_service::{
     Close, CommandSpec, PageEntry, PageForm, PageGuide, Service, ServiceContext, ServiceFuture, Started,

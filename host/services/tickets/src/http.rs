@@ -20,7 +20,7 @@ use axum::{
 };
 use bulkhead_config::server::Server;
 use bulkhead_http::{around, body::BodyLimits, docs, forwarded};
-use bulkhead_runtime::keys::ApiKeys;
+use bulkhead_runtime::api_keys::ApiKeys;
 use serde_json::{Value, json};
 
 use self::{error::TicketApiError, observe::TicketAsked};

@@ -9,9 +9,9 @@ use bulkhead_config::{
 };
 use bulkhead_models::{Inference, LoadHooks};
 use bulkhead_rollout::LiveKeys;
+use bulkhead_runtime::api_keys::{ApiKeys, token_hash};
 use bulkhead_runtime::capabilities::{CapabilitySet, SlotResources};
 use bulkhead_runtime::compile::ComponentDigest;
-use bulkhead_runtime::keys::{ApiKeys, token_hash};
 use bulkhead_runtime::slots::SlotWorld;
 use bulkhead_service::{
     CommandSpec, MetricRegistrar, PageEntry, PageForm, PageGuide, Service, ServiceContext, ServiceFuture,

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, StatusCode};
 use bulkhead_config::secret::Secret;
 use bulkhead_http::bearer;
 use bulkhead_os::clock::HostClock;
-use bulkhead_runtime::keys::{ApiKeys, token_hash};
+use bulkhead_runtime::api_keys::{ApiKeys, token_hash};
 use thiserror::Error;
 
 use self::jwt::JwtCheck;

@@ -12,7 +12,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bulkhead_appointments::Accounts;
 use bulkhead_http::{bearer, rate_limit::RateLimiter};
 use bulkhead_pow::Pow;
-use bulkhead_runtime::keys::ApiKeys;
+use bulkhead_runtime::api_keys::ApiKeys;
 
 use self::password::WorkFactor;
 use super::error::StatusApiError;
