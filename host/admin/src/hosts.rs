@@ -26,7 +26,7 @@ const LOGGED_BYTES: usize = 100;
 /// 421: the request is for a host that is not allowed.
 const WRONG_HOST: HostError = HostError {
     status: StatusCode::MISDIRECTED_REQUEST,
-    code: "wrong_host",
+    code: "wrong-host",
     message: "the operators' listener does not answer to this host name; use localhost or an IP address, or add the \
               name to admin.hosts",
 };
