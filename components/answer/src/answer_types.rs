@@ -9,7 +9,7 @@ use bulkhead_text::words::umlauted;
 
 use crate::calendar::{MONTHS, WEEKDAYS};
 use crate::grounding::is_negated;
-use crate::sentences::{is_list, is_question, sentences};
+use crate::quotable::{is_list, is_question, sentences};
 use crate::terms::words;
 
 /// A kind of fact that a question can ask for.

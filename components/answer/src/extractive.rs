@@ -15,7 +15,7 @@ use bulkhead_text::language::Language;
 use crate::answer_types::AnswerTypes;
 use crate::grounding::{is_exception, is_variant};
 use crate::passage::{Item, Passage};
-use crate::sentences::{Sentence, is_ended, is_question, sentences};
+use crate::quotable::{Sentence, is_ended, is_question, sentences};
 use crate::statement::{Bounds, Statement};
 use crate::terms::{Stems, match_score, words};
 

@@ -29,7 +29,7 @@ use self::figures::{Figure, figures};
 use self::negation::NEGATIONS;
 use self::source::Known;
 use crate::passage::Passage;
-use crate::sentences::{is_ended, is_question};
+use crate::quotable::{is_ended, is_question};
 use crate::statement::{Grounded, Statement};
 use crate::terms::{Stems, match_score, words};
 

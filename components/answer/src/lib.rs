@@ -16,11 +16,11 @@ pub mod passage;
 pub mod places;
 pub mod prompts;
 pub mod publication;
+pub mod quotable;
 pub mod references;
 #[cfg(test)]
 mod sample;
 pub mod self_test;
-pub mod sentences;
 pub mod signs;
 pub mod statement;
 #[cfg(test)]

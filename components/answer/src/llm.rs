@@ -16,7 +16,7 @@ use bulkhead_ticket_text::llm::{Failure, Question, read};
 use bulkhead_ticket_text::redact::Redacted;
 
 use crate::passage::Passage;
-use crate::sentences::sentences;
+use crate::quotable::sentences;
 use crate::statement::Statement;
 
 pub use prompt::{VERSION, schema, system};

@@ -4,7 +4,7 @@
 mod tests;
 
 use crate::passage::Passage;
-use crate::sentences::{is_ended, is_list};
+use crate::quotable::{is_ended, is_list};
 use crate::statement::Grounded;
 
 /// Separator of quotations that are not adjacent.

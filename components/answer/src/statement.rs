@@ -1,6 +1,6 @@
 //! The sentences of an answer, before and after grounding.
 
-use crate::sentences::is_list;
+use crate::quotable::is_list;
 
 /// A sentence as written.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use bulkhead_text::language::Language;
 
 use crate::answer_types::AnswerTypes;
 use crate::guard;
-use crate::sentences::sentences;
+use crate::quotable::sentences;
 use crate::terms::Stems;
 
 /// Maximum number of characters read of a question.

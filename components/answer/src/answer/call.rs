@@ -14,8 +14,8 @@ use bulkhead_ticket_text::sentences::sentences;
 use super::{Error, Host, Outcome, Policy, Reply, Request};
 use crate::guard::{self, GuardFinding};
 use crate::publication::{Record, publish_blockers};
+use crate::quotable::is_question;
 use crate::references::Document;
-use crate::sentences::is_question;
 use crate::wording::{self, NoAnswer, PLACEHOLDER};
 
 /// Maximum number of characters read of a ticket, at its head and tail: ten pages.

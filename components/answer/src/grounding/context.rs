@@ -6,7 +6,7 @@ use super::figures::{Figure, figures};
 use super::negation::is_negated;
 use super::source::{Known, Source};
 use crate::calendar::{MONTHS, WEEKDAYS};
-use crate::sentences::{is_list, is_question};
+use crate::quotable::{is_list, is_question};
 use crate::terms::{match_score, words};
 
 /// Share of common words from which two sentences with different figures are about the same thing.

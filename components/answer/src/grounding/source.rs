@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::clauses::{Clause, clauses};
 use super::figures::{Figure, figures};
 use super::one_line;
-use crate::sentences::{Sentence, sentences};
+use crate::quotable::{Sentence, sentences};
 use crate::terms::Stems;
 
 /// A passage with lazily parsed sentences and clauses.

@@ -3,7 +3,7 @@
 use bulkhead_ticket_text::extract::{Kind, date::Date, find};
 use bulkhead_ticket_text::redact::{PiiKind, redact};
 
-use crate::sentences::sentences;
+use crate::quotable::sentences;
 use crate::terms::words;
 
 /// Kinds of values that identify a person; dates do not.

@@ -281,7 +281,7 @@ fn anaphoric_sentence_is_not_close() {
 #[test]
 fn a_passage_s_own_sentences_are_close() {
     for passage in [PASSPORT, DOGS, CARD, PARKING, DOG_TAX, LEASE] {
-        for sentence in crate::sentences::sentences(passage) {
+        for sentence in crate::quotable::sentences(passage) {
             let pointing = clauses::starts_with_anaphor(&sentence.text);
             assert_eq!(
                 close(&sentence.text, passage, Language::German),
