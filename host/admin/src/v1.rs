@@ -1,5 +1,5 @@
 //! `/v1`: the API that operates slots and their versions. Answers are JSON, errors have one shape ([`error`]), and
-//! every route but the OpenAPI description requires a bearer token.
+//! every route but the OpenAPI description and the page that shows it requires a bearer token.
 
 mod access;
 mod changes;
@@ -24,7 +24,7 @@ use axum::{
     routing::{get, post},
 };
 use bulkhead_config::tokens::Scope;
-use bulkhead_http::body::BodyLimits;
+use bulkhead_http::{body::BodyLimits, docs};
 use bulkhead_rollout::registry::Registries;
 use bulkhead_rollout::{Deploy, DeploymentRegistry, Reloader};
 use bulkhead_telemetry::Metrics;
@@ -135,6 +135,7 @@ pub(super) fn router(operators: OperatorContext, refusals: Arc<RefusalLog>) -> R
         .merge(guarded(Scope::Deploy, deploy))
         .merge(guarded(Scope::Admin, admin))
         .route("/v1/openapi.json", get(openapi::document))
+        .merge(docs::router("/v1/docs"))
         .with_state(api)
         .layer((map_response(forbid_caching), refuse_token_in_url))
 }

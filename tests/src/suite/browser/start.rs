@@ -163,7 +163,7 @@ async fn start_page_follows_prefixes_keys_and_listeners() {
     ];
     let walk = walk_well(&host, steps).await;
     assert_eq!(walk.notes["hidden"], json!([false, false]));
-    assert_eq!(walk.notes["apis"], json!(["/vectors/docs", "/town/api/docs"]));
+    assert_eq!(walk.notes["apis"], json!(["/vectors/docs", "/town/api/docs", "/v1/docs"]));
     assert_eq!(walk.notes["kept"], 0, "keys are kept in the page only");
     assert!(walk.asked.iter().all(|(_, address, _)| !address.contains('?')), "{:?}", walk.asked);
     host.stop().await;

@@ -57,6 +57,10 @@ async fn operations_take_a_token_of_their_scope() {
         let path = path.replace("captcha", "{slot}");
         assert!(description["paths"][&path][method.to_lowercase()].is_object(), "{path} is described");
     }
+    for file in ["docs", "docs/page.js", "docs/swagger-ui-bundle.js"] {
+        let page = host.client().get(host.admin_url(&format!("/v1/{file}"))).send().await.unwrap();
+        assert_eq!(page.status(), 200, "{file}");
+    }
     host.stop().await;
 }
 

@@ -61,9 +61,10 @@ const item = (href, text, note) => h("li", {}, h("a", { href }, text), note === 
 function links({ services, console: operators, guides }) {
   const isReached = (service) => service.state !== "off" && typeof place(service) === "string";
   const documented = services.filter((service) => service.docs !== null && isReached(service));
-  byId("apis").replaceChildren(...documented.map((service) => item(`${place(service)}/${service.docs}`, service.name)));
   const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(new URL(operators).hostname);
   const note = isLocal ? "Only on the host's machine; needs an operator's token." : "Needs an operator's token.";
+  const own = documented.map((service) => item(`${place(service)}/${service.docs}`, service.name));
+  byId("apis").replaceChildren(...own, item(new URL("/v1/docs", reachable(operators)).href, "operators", note));
   byId("console").replaceChildren(item(reachable(operators), "Operators' console", note));
   byId("guides").replaceChildren(...guides.map(({ path, title }) => item(path, title)));
 }
