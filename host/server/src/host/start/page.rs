@@ -49,9 +49,14 @@ type Guide = (String, &'static str, &'static str);
 const FIRST_GUIDE: (&str, &str, &str) = ("README.md", "Bulkhead", include_str!("../../../../../README.md"));
 
 /// The guides that are listed after those of services.
-const LAST_GUIDES: [(&str, &str, &str); 3] = [
+const LAST_GUIDES: [(&str, &str, &str); 8] = [
+    ("deploy.md", "Deploy a host", include_str!("../../../../deploy/README.md")),
+    ("reference.md", "Configuration reference", include_str!("../../../../config/REFERENCE.md")),
     ("rollout.md", "Operators' guide", include_str!("../../../../rollout/README.md")),
     ("components.md", "Authors' guide", include_str!("../../../../../components/README.md")),
+    ("wit.md", "Interfaces and versions", include_str!("../../../../../wit/README.md")),
+    ("keyvalue.md", "Key-value stores", include_str!("../../../../keyvalue/README.md")),
+    ("outgoing.md", "Outgoing HTTP", include_str!("../../../../outgoing/README.md")),
     ("SECURITY.md", "Security", include_str!("../../../../../SECURITY.md")),
 ];
 
@@ -217,7 +222,11 @@ mod tests {
             serde_json::from_slice(&to_bytes(what.into_body(), 1 << 20).await.unwrap()).unwrap();
         let titles: Vec<&Value> =
             what["guides"].as_array().unwrap().iter().map(|guide| &guide["title"]).collect();
-        assert_eq!(titles, ["Bulkhead", "One", "Operators' guide", "Authors' guide", "Security"]);
+        assert_eq!(titles[..2], ["Bulkhead", "One"]);
+        assert_eq!(titles[2..], LAST_GUIDES.map(|(_, title, _)| title));
+        for (file, title, text) in LAST_GUIDES {
+            assert_eq!(text.lines().next(), Some(&*format!("# {title}")), "{file}");
+        }
         assert_eq!(what["guides"][1]["path"], "demo/start/guides/services/one.md");
     }
 
