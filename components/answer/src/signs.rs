@@ -7,7 +7,7 @@ use crate::answer_types::AnswerTypes;
 use crate::extractive::Lead;
 use crate::grounding::has_several_amounts;
 use crate::passage::Passage;
-use crate::sentences::is_ended;
+use crate::quotable::is_ended;
 use crate::statement::Grounded;
 use crate::yes_no;
 

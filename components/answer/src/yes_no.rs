@@ -7,7 +7,7 @@ use bulkhead_text::words::umlauted;
 
 use crate::answer_types::AnswerTypes;
 use crate::lists::{answer, question};
-use crate::sentences::{is_question, sentences};
+use crate::quotable::{is_question, sentences};
 use crate::terms::words;
 
 /// Returns whether `text` asks for yes or no: one of its questions does. Without a question mark a modal verb before a
