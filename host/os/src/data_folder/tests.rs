@@ -93,7 +93,7 @@ fn newer_format_is_refused_unchanged() {
 #[test]
 fn damaged_format_is_written_again() {
     let whole = format!("format {FORMAT} of the data folder\n");
-    let cut = (0..whole.len()).map(|length| whole[..length].as_bytes().to_vec());
+    let cut = (0..whole.len()).map(|length| whole.as_bytes()[..length].to_vec());
     let garbled = (0..whole.len()).map(|at| {
         let mut bytes = whole.clone().into_bytes();
         bytes[at..].fill(0xff);
