@@ -35,9 +35,9 @@ pub(super) fn permit(registry: &Registry, target: &Url) -> Result<(), Fault> {
     if is_open { Ok(()) } else { refused("which is not a public address") }
 }
 
-/// A name leads to no public address.
+/// A name leads to an address that is not public.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("it leads to no public address")]
+#[error("it leads to an address that is not public")]
 pub(super) struct NotPublic;
 
 /// Resolves the registry's own names, and others as far as they lead to public addresses.
