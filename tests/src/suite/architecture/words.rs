@@ -28,6 +28,8 @@ const WORDS: &[(&str, &str)] = &[
     ("mends", "write `corrects` or `fixes`"),
     ("mended", "write `corrected` or `fixed`"),
     ("borne", "the standard terms are `entailment` and `supported by`"),
+    ("tokeniser", "write `tokenizer`"),
+    ("tokenisers", "write `tokenizers`"),
     ("by itself", "write `automatically`, or name the part that does it"),
 ];
 
