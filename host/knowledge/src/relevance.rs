@@ -53,6 +53,25 @@ pub(crate) struct Parameters {
     pub weights: [f32; FEATURES],
     /// The test for questions that nothing in the base is near to.
     pub nearness: Nearness,
+    /// The same for questions whose items are compared, too.
+    pub items: ItemNearness,
+}
+
+/// A sum of the best item's cosine and the best passage's relevance, and what it must reach for any of them to be an answer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct ItemNearness {
+    /// Weight of the relevance, as the logarithm of its odds.
+    pub relevance: f32,
+    pub least: f32,
+}
+
+impl ItemNearness {
+    /// Returns whether nothing is near to a question whose best item has this cosine and whose best passage has this
+    /// relevance.
+    pub(crate) fn is_far(&self, item: f32, relevance: f32) -> bool {
+        let odds = (relevance / (1.0 - relevance)).ln();
+        item + self.relevance * odds < self.least
+    }
 }
 
 /// A sum over the nearest passages of a question, and what it must reach for any of them to be an answer.
@@ -180,5 +199,19 @@ impl Evidence {
         }
         let norm = K1 * (1.0 - B + B * length / self.mean_length.max(1.0));
         self.weights.iter().zip(found).map(|(weight, found)| weight * found / (found + norm)).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn far_questions_lack_nearness_and_relevance() {
+        let nearness = Parameters::of(Some("intfloat/multilingual-e5-small")).items;
+        assert!(nearness.is_far(0.80, 0.03) && nearness.is_far(0.9, 0.0));
+        assert!(!nearness.is_far(0.85, 0.03) && !nearness.is_far(0.80, 0.7) && !nearness.is_far(0.7, 1.0));
+        let unknown = Parameters::of(Some("toy")).items;
+        assert!(!unknown.is_far(-1.0, 0.0) && !unknown.is_far(-1.0, 0.03));
     }
 }

@@ -119,6 +119,8 @@ pub(crate) async fn find(
         true => Vec::new(),
         false => whole.chain(sentences).map(|vector| index.direction(vector)).collect::<Result<_, _>>()?,
     };
+    let model = index.header.provenance.as_ref().map(|provenance| provenance.model.as_str());
+    let nearness = Parameters::of(model).items;
     let score = move || {
         let with_items = ranked.into_iter().map(|ScoredPassage { passage, item_vectors, .. }| {
             let items = items::score(&item_vectors, &questions);
@@ -128,6 +130,11 @@ pub(crate) async fn find(
         let best = |found: &PassageItems| found.items.iter().map(|item| item.score).fold(-1.0, f32::max);
         // A stable sort: without items the order is the passages' own.
         found.sort_by(|one, other| best(other).total_cmp(&best(one)));
+        let nearest = found.iter().flat_map(|found| &found.items).map(|item| item.score).reduce(f32::max);
+        let relevance = found.iter().map(|found| found.passage.score).fold(0.0, f32::max);
+        if nearest.is_some_and(|item| nearness.is_far(item, relevance)) {
+            found.iter_mut().for_each(|found| found.passage.score = 0.0);
+        }
         found
     };
     tokio::task::spawn_blocking(score).await.map_err(|fault| Error::Task(fault.to_string()))

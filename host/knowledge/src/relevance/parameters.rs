@@ -2,7 +2,10 @@
 //! MODEL_ID` fits them on `tests/data/knowledge/questions-dev.jsonl`. Bias and weights of words alone and of
 //! multilingual-e5-small are those of its first 167 questions, of which fewer are hard on purpose.
 
-use super::{Nearness, Parameters};
+use super::{ItemNearness, Nearness, Parameters};
+
+/// For models that it was not chosen for.
+const ANY_ITEM: ItemNearness = ItemNearness { relevance: 0.0, least: f32::NEG_INFINITY };
 
 /// For questions without a vector, and for models that are not in [`FITTED`].
 pub(super) const WORDS: Parameters = Parameters {
@@ -10,6 +13,7 @@ pub(super) const WORDS: Parameters = Parameters {
     bias: -6.688,
     weights: [0.0, 0.0, 7.582, 0.0],
     nearness: Nearness { weights: [0.0, 0.0], least: 0.0 },
+    items: ANY_ITEM,
 };
 
 /// For questions with a vector of the named model.
@@ -20,11 +24,14 @@ pub(super) const FITTED: &[Parameters] = &[
         bias: -9.467,
         weights: [2.640, 4.812, 2.981, 0.0],
         nearness: Nearness { weights: [1.0, 0.0], least: 0.767 },
+        // Chosen on other people's questions.
+        items: ItemNearness { relevance: 0.01, least: 0.8 },
     },
     Parameters {
         models: &["bulkhead/multilingual-e5-small-town-hall"],
         bias: -14.789,
         weights: [4.636, 3.688, 1.749, 9.828],
         nearness: Nearness { weights: [10.486, 12.684], least: 12.323 },
+        items: ANY_ITEM,
     },
 ];
