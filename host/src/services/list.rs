@@ -39,7 +39,7 @@ pub const BULKHEAD: Distribution = Distribution {
     about: ABOUT,
     services: SERVICES,
     deprecated: DEPRECATED,
-    command_order: &["run", "model", "demo", "captcha", "kb", "triage"],
+    command_order: &["run", "model", "demo", "captcha", "kb", "triage", "tickets"],
 };
 
 /// Returns the capabilities of this binary.

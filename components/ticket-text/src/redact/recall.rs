@@ -1,6 +1,7 @@
 //! Measures redaction on texts with known personal data.
 
 use std::collections::BTreeMap;
+use std::fmt::{self, Display};
 
 use serde_json::Value;
 
@@ -15,6 +16,16 @@ pub struct Recall {
     pub changed: usize,
     /// Texts without personal data.
     pub harmless: usize,
+}
+
+/// Prints a line a kind, and one for the texts that are changed.
+impl Display for Recall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (kind, (found, all)) in &self.kinds {
+            writeln!(f, "{kind}: {found} of {all}")?;
+        }
+        writeln!(f, "changed without need: {} of {}", self.changed, self.harmless)
+    }
 }
 
 /// Measures redaction on `set`, a JSON object a line: `{"text", "secrets": [{"value", "kind"}]}`. A value counts as
@@ -95,6 +106,7 @@ mod tests {
         let line =
             r#"{"text": "Ich bin Eva Brandt.", "secrets": [{"value": "bin Eva Brandt", "kind": "name"}]}"#;
         assert_eq!(recall(line).unwrap().kinds["name"], (0, 1));
+        assert_eq!(recall(line).unwrap().to_string(), "name: 0 of 1\nchanged without need: 0 of 0\n");
         assert_eq!(recall("\n{}").unwrap_err(), "line 2 is no text with its secrets");
     }
 }

@@ -36,10 +36,11 @@ const FOREIGN: [(&str, &[&str]); 3] = [
 
 /// Crates under `components` that the host and the components share. Every other one belongs to components alone: a change
 /// of one, such as a word in a list, does not rebuild the host.
-const SHARED: [&str; 5] = [
+const SHARED: [&str; 6] = [
     "bulkhead-answer-configuration",
     "bulkhead-status-figures",
     "bulkhead-text",
+    "bulkhead-ticket-text",
     "bulkhead-triage-configuration",
     "bulkhead-triage-features",
 ];

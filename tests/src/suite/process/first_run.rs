@@ -85,6 +85,7 @@ const COMMANDS: &[(&str, &str, Answer)] = &[
         First("`bulkhead triage train`"),
     ),
     ("triage import", "FOLDER/triage.yaml", Done),
+    ("tickets redact", "--evaluate --set FOLDER/letters.jsonl", Done),
 ];
 
 /// Commands that do not end by themselves.
@@ -108,6 +109,10 @@ fn inputs() -> TempDir {
     text("application.yml", "captcha.hmac-key: a key\n");
     text("questions.jsonl", "{\"question\": \"Where is the port?\", \"answers\": [\"mooring\"]}\n");
     text("tickets.jsonl", "{\"text\": \"ahoy mate\", \"category\": \"harbour\"}\n");
+    text(
+        "letters.jsonl",
+        "{\"text\": \"Ahoy, Mr Smith\", \"secrets\": [{\"value\": \"Smith\", \"kind\": \"name\"}]}\n",
+    );
     text("rules.toml", RULES);
     text("cases.jsonl", "{\"export\": \"self-test\", \"answer\": \"ok\"}\n");
     text("one.wit", "package a:b@0.1.0;\nworld one { export run: func(); }\n");

@@ -58,6 +58,16 @@ async fn prompts_names_labels_and_shares_are_checked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn redaction_is_measured_by_kind() {
+    let launch = Launch::bulkhead(&["tickets", "redact", "--evaluate"]).env("HOME", "/nowhere");
+    let finished = launch.finish().await;
+    assert!(finished.succeeded(), "{}", finished.stderr);
+    for kind in ["address: ", "name: ", "changed without need: "] {
+        assert!(finished.stdout.lines().any(|line| line.starts_with(kind)), "{kind}: {}", finished.stdout);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn train_writes_only_toml_to_stdout() {
     let folder = TempDir::new().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();

@@ -5,7 +5,7 @@ use bulkhead_server::cli::command;
 use crate::services::list::BULKHEAD;
 
 /// The subcommands of every binary, then those of services.
-const SUBCOMMANDS: [&str; 16] = [
+const SUBCOMMANDS: [&str; 17] = [
     "serve",
     "config",
     "component",
@@ -22,6 +22,7 @@ const SUBCOMMANDS: [&str; 16] = [
     "captcha",
     "kb",
     "triage",
+    "tickets",
 ];
 
 /// Returns whether the binary takes these arguments.
