@@ -112,7 +112,7 @@ fn is_ruled(line: &str) -> bool {
 fn old_mail_begins(lines: &[&str]) -> bool {
     let Some(first) = lines.first() else { return false };
     let head = head(lines).iter().filter(|line| !line.is_empty()).count();
-    let names_sender = quotes::SENDERS.iter().any(|name| begins(bare(first), name));
+    let names_sender = has_label(bare(first), quotes::SENDERS);
     is_separator(first)
         || is_forwarding(without_mark(first))
         || head > HEAD
@@ -127,9 +127,8 @@ fn head<'l, 't>(lines: &'l [&'t str]) -> &'l [&'t str] {
     let within = lines.get(..within).unwrap_or_default();
     let end = within.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1);
     let head = within.get(..end).filter(|head| head.first().is_some_and(|first| !first.is_empty()));
-    let is_telling = |line: &&str| {
-        line.contains('@') || has_time(line) || quotes::TELLING.iter().any(|name| begins(bare(line), name))
-    };
+    let is_telling =
+        |line: &&str| line.contains('@') || has_time(line) || has_label(bare(line), quotes::TELLING);
     let is_mail = |head: &&[&str]| {
         head.iter().filter(|line| !line.is_empty()).count() >= HEAD && head.iter().any(is_telling)
     };
@@ -188,9 +187,18 @@ fn is_marker(line: &str) -> bool {
 }
 
 fn is_header(line: &str) -> bool {
-    // Few lines have a label, so that few are compared with all of them.
-    let labelled = line.bytes().take(LONGEST_LABEL).any(|sign| sign == b':');
-    labelled && quotes::HEADERS.iter().any(|header| begins(bare(line), header))
+    has_label(bare(line), quotes::HEADERS)
+}
+
+/// Returns whether `line` begins with one of the `labels`, which end with a colon.
+fn has_label(line: &str, labels: &[&str]) -> bool {
+    label(line).is_some_and(|label| labels.iter().any(|known| known.eq_ignore_ascii_case(label)))
+}
+
+/// Returns the beginning of a line up to its first colon.
+fn label(line: &str) -> Option<&str> {
+    let end = line.bytes().take(LONGEST_LABEL).position(|sign| sign == b':')?;
+    line.get(..=end)
 }
 
 /// Returns a line without marks of bold text: "*Von:* Amt".
@@ -309,7 +317,7 @@ fn subject(line: &str) -> Option<&str> {
 
 /// Returns the subject in a header line with its prefixes.
 fn labelled(line: &str) -> Option<&str> {
-    let name = quotes::SUBJECTS.iter().find(|name| begins(line, name))?;
+    let name = label(line).filter(|_| has_label(line, quotes::SUBJECTS))?;
     line.get(name.len()..).map(str::trim)
 }
 
