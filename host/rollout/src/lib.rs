@@ -46,7 +46,7 @@ pub use self::{
     signature::Proof,
     slot_claim::{SlotClaim, SlotClaimError},
     state::{
-        ACCESS, AuditEntry, CONFIGURATION, Candidate, LocalStore, LocalStoreError, Move, SlotState, Stage,
+        ACCESS, AuditEntry, CONFIGURATION, Candidate, LocalStore, LocalStoreError, Move, SignedBytes, SlotState, Stage,
         VersionRecord,
     },
 };

@@ -7,7 +7,7 @@ mod slot_state;
 
 pub use self::{
     audit::{ACCESS, AuditEntry, CONFIGURATION},
-    local_store::{LocalStore, LocalStoreError},
+    local_store::{LocalStore, LocalStoreError, SignedBytes},
     record::{Move, Stage, VersionRecord},
     slot_state::{Candidate, SlotState},
 };

@@ -58,6 +58,9 @@ pub(crate) struct Blob {
     pub(crate) signature: Option<String>,
 }
 
+/// The bytes of a component, and the text of its signature if it has one.
+pub type SignedBytes = (Arc<[u8]>, Option<String>);
+
 /// How far a change has come when its state is written, which decides what a failed write means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WriteMode {
@@ -336,7 +339,7 @@ impl LocalStore {
         &self,
         slot: SlotId,
         cap: usize,
-    ) -> Result<Option<(Arc<[u8]>, Option<String>)>, LocalStoreError> {
+    ) -> Result<Option<SignedBytes>, LocalStoreError> {
         let state = self.state(slot)?.unwrap_or_default();
         let Some(active) = state.active().filter(|active| self.has_component(slot, &active.component)) else {
             return Ok(None);

@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context as _, anyhow, bail, ensure};
 use bulkhead_config::{Config, edit::EditedFile, reference, registries::Reference, slots::SlotId};
 use bulkhead_os::files;
-use bulkhead_rollout::{LocalStore, Proof, read_configured};
+use bulkhead_rollout::{LocalStore, Proof, SignedBytes, read_configured};
 
 use super::{
     COMPONENTS, CONFIGURATION, SIGNATURE,
@@ -165,7 +165,7 @@ fn component_of(
     slot: SlotId,
     key: &str,
     configured: Option<&str>,
-) -> anyhow::Result<Option<(Arc<[u8]>, Option<String>)>> {
+) -> anyhow::Result<Option<SignedBytes>> {
     let (store, cap) = (LocalStore::new(config.data_dir.join(SLOTS)), config.sandbox.component_bytes);
     let active = store.active_component(slot, cap)?;
     let is_built_in = |wasm: &[u8]| configured.is_none() && distribution.component(slot) == Some(wasm);
