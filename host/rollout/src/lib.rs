@@ -46,8 +46,8 @@ pub use self::{
     signature::Proof,
     slot_claim::{SlotClaim, SlotClaimError},
     state::{
-        ACCESS, AuditEntry, CONFIGURATION, Candidate, LocalStore, LocalStoreError, Move, SignedBytes, SlotState, Stage,
-        VersionRecord,
+        ACCESS, AuditEntry, CONFIGURATION, Candidate, LocalStore, LocalStoreError, Move, SignedBytes,
+        SlotState, Stage, VersionRecord,
     },
 };
 pub use bulkhead_runtime::slots::VersionId;

@@ -335,11 +335,7 @@ impl LocalStore {
     ///
     /// # Errors
     /// When it cannot be read or is damaged.
-    pub fn active_component(
-        &self,
-        slot: SlotId,
-        cap: usize,
-    ) -> Result<Option<SignedBytes>, LocalStoreError> {
+    pub fn active_component(&self, slot: SlotId, cap: usize) -> Result<Option<SignedBytes>, LocalStoreError> {
         let state = self.state(slot)?.unwrap_or_default();
         let Some(active) = state.active().filter(|active| self.has_component(slot, &active.component)) else {
             return Ok(None);
