@@ -16,7 +16,7 @@ use crate::distribution::Distribution;
 
 /// `bulkhead component compile`.
 #[derive(Debug, Args)]
-pub(super) struct CompileArgs {
+pub(in crate::cli) struct CompileArgs {
     /// The component, a file.
     file: PathBuf,
     /// The machine that it is for, x86_64-unknown-linux-gnu or aarch64-unknown-linux-gnu; without it, one like this.

@@ -157,7 +157,6 @@ mod tests {
     async fn each_claim_is_checked() {
         let key = new_key();
         let (check, _) = check(&key);
-        let now = get_current_timestamp();
         for changes in [
             json!({"exp": null}),
             json!({"exp": "soon"}),
