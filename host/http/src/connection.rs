@@ -4,21 +4,18 @@ use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{body::Body, http::StatusCode};
 use futures_util::FutureExt as _;
+use http_body::Body as _;
 use hyper::{
-    Request, Response, Version,
+    Method, Request, Response, Version,
     body::Incoming,
-    header::{CONNECTION, HeaderValue},
+    header::{CONNECTION, CONTENT_LENGTH, HeaderValue},
     service::service_fn,
 };
 use hyper_util::{
     rt::{TokioExecutor, TokioIo},
     server::conn::auto,
 };
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    net::TcpStream,
-    time::timeout,
-};
+use tokio::{net::TcpStream, time::timeout};
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
@@ -31,7 +28,7 @@ use super::{
     observer::Fault,
     peer::{OverTls, PeerAddr},
     settings::Settings,
-    stream::{RequestBody, ResponseBody, Stream},
+    stream::{RequestBody, ResponseBody, Socket, Stream},
     tls::Certificates,
 };
 
@@ -101,15 +98,12 @@ impl<F: Fn()> Drop for OnDrop<F> {
     }
 }
 
-async fn serve<S>(
+async fn serve<S: Socket>(
     shared: &Connection,
     stream: S,
     peer: SocketAddr,
     permit: &ConnectionPermit,
-) -> Result<(), Fault>
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
+) -> Result<(), Fault> {
     let Settings { header_timeout: head, keep_alive, .. } = shared.settings;
     let (limits, activity) = (IdleLimits { head, keep_alive }, permit.activity());
     let mut stopping = shared.stopping.clone();
@@ -159,7 +153,7 @@ fn answer(
 ) -> impl Future<Output = Result<Response<ResponseBody>, Infallible>> + Send + 'static {
     let (busy, in_flight) = (activity.begin_work(), shared.stopping.request());
     let activity = Arc::clone(activity);
-    let version = request.version();
+    let (version, is_head) = (request.version(), request.method() == Method::HEAD);
     if version == Version::HTTP_2 {
         activity.set_multiplexed();
     }
@@ -172,9 +166,22 @@ fn answer(
         if version < Version::HTTP_2 && abandons_body(response.status()) {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
+        if version == Version::HTTP_10 && !is_head && is_of_unknown_length(&response) {
+            activity.set_answer_ended_by_close();
+        }
         drop(busy);
         Ok(response.map(|body| ResponseBody::new(body, activity, in_flight)))
     }
+}
+
+/// Returns whether a response has a body whose length its head does not say. HTTP/1.0 has no chunks that would end it.
+fn is_of_unknown_length(response: &Response<Body>) -> bool {
+    let has_body = !matches!(response.status(), StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+    let body = response.body();
+    has_body
+        && !response.headers().contains_key(CONTENT_LENGTH)
+        && !body.is_end_stream()
+        && body.size_hint().exact().is_none()
 }
 
 /// Returns whether the rest of the request's body is useless after this status.

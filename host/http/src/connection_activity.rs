@@ -71,6 +71,8 @@ pub(super) struct ConnectionActivity {
     first_read: AtomicU64,
     /// The present request's body was not read to its end.
     unread: AtomicBool,
+    /// The end of the connection is the end of its last answer.
+    ended_by_close: AtomicBool,
 }
 
 impl ConnectionActivity {
@@ -91,6 +93,7 @@ impl ConnectionActivity {
             flushed: AtomicU64::new(0),
             first_read: AtomicU64::new(NEVER),
             unread: AtomicBool::new(false),
+            ended_by_close: AtomicBool::new(false),
         }
     }
 
@@ -178,6 +181,15 @@ impl ConnectionActivity {
 
     pub(super) fn unread(&self) -> bool {
         self.unread.load(Ordering::Acquire)
+    }
+
+    /// Records that nothing but the end of the connection ends its last answer.
+    pub(super) fn set_answer_ended_by_close(&self) {
+        self.ended_by_close.store(true, Ordering::Release);
+    }
+
+    pub(super) fn is_answer_ended_by_close(&self) -> bool {
+        self.ended_by_close.load(Ordering::Acquire)
     }
 
     /// Returns since when the connection has been without a request and without an answer that is being read; none

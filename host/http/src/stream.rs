@@ -12,7 +12,11 @@ use axum::{BoxError, body::Body};
 use bytes::{Buf as _, Bytes};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::{Version, body::Incoming};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+};
+use tokio_rustls::server::TlsStream;
 
 use super::{
     connection_activity::{BusyGuard, ConnectionActivity},
@@ -23,8 +27,25 @@ use super::{
 /// Bytes discarded at a time while a client still sends a body that is not read.
 const DISCARD_BYTES: usize = 16 * 1024;
 
-/// A socket that records progress, and that closes so that the last answer arrives.
-pub(super) struct Stream<S> {
+/// The bytes of a connection, as they are or over TLS.
+pub(super) trait Socket: AsyncRead + AsyncWrite + Unpin + Send + 'static {
+    fn tcp(&self) -> &TcpStream;
+}
+
+impl Socket for TcpStream {
+    fn tcp(&self) -> &TcpStream {
+        self
+    }
+}
+
+impl Socket for TlsStream<TcpStream> {
+    fn tcp(&self) -> &TcpStream {
+        self.get_ref().0
+    }
+}
+
+/// A socket that records progress, and that closes so that the last answer arrives, or is seen to be incomplete.
+pub(super) struct Stream<S: Socket> {
     inner: S,
     activity: Arc<ConnectionActivity>,
     /// The rest of the answer to a refused head.
@@ -32,7 +53,7 @@ pub(super) struct Stream<S> {
     write_closed: bool,
 }
 
-impl<S> Stream<S> {
+impl<S: Socket> Stream<S> {
     pub(super) fn new(inner: S, activity: Arc<ConnectionActivity>) -> Self {
         Self { inner, activity, refusal: Bytes::new(), write_closed: false }
     }
@@ -61,7 +82,7 @@ impl<S> Stream<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> Stream<S> {
+impl<S: Socket> Stream<S> {
     fn poll_refusal(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.refusal.is_empty() {
             let written = Pin::new(&mut self.inner).poll_write(cx, &self.refusal);
@@ -75,7 +96,7 @@ impl<S: AsyncWrite + Unpin> Stream<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Stream<S> {
+impl<S: Socket> AsyncRead for Stream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -90,7 +111,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Stream<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<S> {
+impl<S: Socket> AsyncWrite for Stream<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         if self.replaces(bytes) {
             return Poll::Ready(Ok(bytes.len()));
@@ -143,6 +164,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<S> {
             }
         }
         Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: Socket> Drop for Stream<S> {
+    /// Resets a connection whose end alone would say that its answer is complete, unless it is. hyper shuts the connection
+    /// down in order only then.
+    fn drop(&mut self) {
+        if self.activity.is_answer_ended_by_close() && !self.write_closed {
+            // Fails only if the connection has ended.
+            let _ = self.inner.tcp().set_zero_linger();
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use axum::{
     routing::{get, post},
 };
 use bulkhead_config::server::Tls;
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use http_body_util::BodyExt;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::{
@@ -146,6 +146,10 @@ fn router(gate: Arc<Gate>) -> Router {
         let chunk = stream::once(async move { Ok::<_, io::Error>(gate.pass().await) });
         axum::body::Body::from_stream(chunk)
     };
+    let broken = async |State(gate): State<Arc<Gate>>| {
+        let end = stream::once(async move { Err(io::Error::other(gate.pass().await)) });
+        axum::body::Body::from_stream(stream::iter([Ok("begun")]).chain(end))
+    };
     let echo = async |headers: HeaderMap, body: axum::body::Body| match body::read_json(&headers, body, BODY)
         .await
     {
@@ -157,6 +161,7 @@ fn router(gate: Arc<Gate>) -> Router {
         .route("/", get(async || "hello"))
         .route("/held", get(held))
         .route("/streamed", get(streamed))
+        .route("/broken", get(broken))
         .route("/echo", post(echo))
         .route("/whole", post(async |_: axum::body::Bytes| "whole"))
         .route("/peer", get(peer))

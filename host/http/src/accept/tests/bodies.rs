@@ -1,8 +1,12 @@
-//! Tests of request bodies on real connections.
+//! Tests of bodies on real connections.
 
-use tokio::io::AsyncWriteExt;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt},
+    net::TcpStream,
+    time::timeout,
+};
 
-use super::{Host, head, until};
+use super::{FOR_EVER, Host, IMPATIENT, PATIENT, head, rest, until};
 
 fn posted(kind: &str, body: &str) -> String {
     let length = body.len();
@@ -48,4 +52,43 @@ async fn client_waiting_for_100_is_refused() {
     assert!(until(&mut socket, "\r\n").await.starts_with("HTTP/1.1 413 "));
     drop(socket);
     host.stop().await;
+}
+
+/// A connection that has sent a request of HTTP/1.0, where the end of the connection is the end of the answer's body.
+async fn asked(host: &Host, path: &str) -> TcpStream {
+    let mut socket = host.connect().await;
+    socket.write_all(format!("GET {path} HTTP/1.0\r\n\r\n").as_bytes()).await.unwrap();
+    socket
+}
+
+/// Reads to the end of a connection, which is a reset.
+async fn assert_reset(mut socket: TcpStream) {
+    let mut bytes = Vec::new();
+    let read = timeout(PATIENT, socket.read_to_end(&mut bytes)).await.expect("the connection ends");
+    assert_eq!(read.unwrap_err().kind(), std::io::ErrorKind::ConnectionReset);
+}
+
+#[tokio::test]
+async fn broken_answer_resets_http1_0() {
+    let host = Host::patient();
+    let mut broken = asked(&host, "/broken").await;
+    until(&mut broken, "begun").await;
+    host.gate.open.notify_one();
+    assert_reset(broken).await;
+    for path in ["/", "/nowhere"] {
+        assert!(rest(&mut asked(&host, path).await).await.starts_with("HTTP/1.0 "), "{path}");
+    }
+    host.gate.open.notify_one();
+    let mut whole = asked(&host, "/streamed").await;
+    assert!(rest(&mut whole).await.ends_with("let through"));
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn cut_answer_resets_http1_0() {
+    let host = Host::start(FOR_EVER, IMPATIENT, 100);
+    let mut cut = asked(&host, "/broken").await;
+    until(&mut cut, "begun").await;
+    host.stop().await;
+    assert_reset(cut).await;
 }
