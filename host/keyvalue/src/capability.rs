@@ -123,7 +123,7 @@ fn open(resources: &SlotResources, identifier: &str) -> Result<StoreBucket, Erro
             (Error::AccessDenied, text)
         }
     };
-    if resources.diagnoses.take(text.len()) {
+    if resources.admits_warning("keyvalue", &text) {
         tracing::warn!(slot, "{text}");
     }
     Err(error)

@@ -314,7 +314,7 @@ impl<'a> CallRecord<'a> {
             _ => "the sandbox ended a call",
         };
         let diagnosis = Diagnosis::new(outcome, error, guest, &version.settings);
-        if slot.resources.diagnoses.take(diagnosis.bytes()) {
+        if slot.resources.diagnoses.take_line(diagnosis.bytes()) {
             let (name, version, outcome) = (slot.name().as_str(), &*version.id, outcome.as_str());
             let Diagnosis { reason, frames } = &diagnosis;
             if is_component_fault {

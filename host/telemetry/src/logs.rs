@@ -144,11 +144,18 @@ where
 /// Targets of our own lines, guests' among them.
 const OURS: [&str; 2] = ["bulkhead", "guest"];
 
+/// A library that warns of what guests do, without a bound. The host logs the same for the slot, within its budget.
+const OF_GUESTS: &str = "wasmtime_wasi_http";
+
 /// Returns a filter for our own lines from `level` up and those of libraries from `WARN` up, since lower ones are about
 /// their internals. `TRACE` lets everything pass.
 fn levels(level: Level) -> Targets {
-    let libraries = if level == Level::TRACE { level } else { level.min(Level::WARN) };
+    let (libraries, of_guests) = match level {
+        Level::TRACE => (level, LevelFilter::TRACE),
+        _ => (level.min(Level::WARN), LevelFilter::OFF),
+    };
     Targets::new()
+        .with_target(OF_GUESTS, of_guests)
         .with_default(LevelFilter::from_level(libraries))
         .with_targets(OURS.map(|target| (target, LevelFilter::from_level(level))))
 }
@@ -255,9 +262,10 @@ mod tests {
         let speak = || {
             tracing::info!(target: "bulkhead_http", "ours");
             tracing::info!(target: "hyper::proto", "theirs");
+            tracing::warn!(target: "wasmtime_wasi_http::p2::error", "a guest's");
         };
         let text = written(LogFormat::Human, Level::INFO, speak);
-        assert!(text.contains("ours") && !text.contains("theirs"));
+        assert!(text.contains("ours") && !text.contains("theirs") && !text.contains("a guest's"));
         assert_eq!(written(LogFormat::Human, Level::ERROR, speak), "");
         assert!(written(LogFormat::Human, Level::TRACE, speak).contains("theirs"));
     }

@@ -7,6 +7,7 @@ use super::{
     Access::Write,
     Capabilities, Capability, Interface, SlotResources,
     bindings::wasi::logging::logging::{self, Level},
+    slot_log::LINE_BYTES,
 };
 
 /// Longest message, bytes. The rest is cut.
@@ -15,8 +16,6 @@ pub(super) const MESSAGE_BYTES: usize = 4096;
 const LAST_ERROR_BYTES: usize = 1024;
 /// Longest context, bytes.
 const CONTEXT_BYTES: usize = 128;
-/// Cost of a line in addition to its text, bytes: empty lines are not free.
-const LINE_BYTES: usize = 64;
 
 /// `wasi:logging`.
 #[derive(Clone, Copy, Debug)]

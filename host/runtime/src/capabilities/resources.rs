@@ -22,7 +22,7 @@ pub struct SlotResources {
     pub clock: HostClock,
     /// The keys behind `bulkhead:host/keys`.
     pub keys: KeyRing,
-    /// The log budget of its guests.
+    /// The log budget of its guests, and of lines of the host about what a guest asks for.
     pub log: LogBudget,
     /// The log budget for the host's diagnoses of failed calls, of the same size, which no guest can use up.
     pub diagnoses: LogBudget,
@@ -52,6 +52,18 @@ impl SlotResources {
             metrics,
             extensions: BTreeMap::new(),
         }
+    }
+
+    /// Returns whether a warning of the host about what a guest has asked for is within the log budget of the guests. If so, it
+    /// is one of the last lines of the slot's log, and is to be logged; else it is counted as dropped.
+    pub fn admits_warning(&self, context: &str, text: &str) -> bool {
+        let is_within = self.log.take_line(text.len());
+        if is_within {
+            self.recent.add("warn", "", context.to_owned(), text.to_owned());
+        } else {
+            self.metrics.guest_log_dropped(self.slot.as_str(), text.len());
+        }
+        is_within
     }
 
     /// Adds a capability's value for the slot, and replaces a value of the same type.

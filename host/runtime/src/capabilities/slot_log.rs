@@ -12,6 +12,9 @@ use serde::Serialize;
 /// Lines of a slot that operators can read without the log files; a megabyte with the longest messages.
 const RECENT_LINES: usize = 200;
 
+/// Cost of a line in addition to its text, bytes: what a log format puts around it.
+pub(super) const LINE_BYTES: usize = 192;
+
 /// A budget of log text for all calls of a slot, in bytes a second.
 #[derive(Debug)]
 pub struct LogBudget {
@@ -25,8 +28,14 @@ impl LogBudget {
         Self { bytes_per_second: bytes_per_second as usize, second: Mutex::new((Instant::now(), 0)) }
     }
 
-    /// Takes `bytes` from the budget of this second and returns true, or returns false where fewer are left.
-    pub fn take(&self, bytes: usize) -> bool {
+    /// Takes a line with so many bytes of text from the budget of this second and returns true, or returns false where
+    /// fewer are left.
+    pub fn take_line(&self, text: usize) -> bool {
+        self.take(text.saturating_add(LINE_BYTES))
+    }
+
+    /// Takes `bytes`, those around each line included.
+    pub(super) fn take(&self, bytes: usize) -> bool {
         let mut second = self.second.lock().unwrap_or_else(PoisonError::into_inner);
         if second.0.elapsed().as_secs() >= 1 {
             *second = (Instant::now(), 0);

@@ -59,9 +59,8 @@ pub(crate) async fn send(
 /// Writes an error to the slot's log, within its budget, and returns what the guest gets.
 fn logged(resources: &SlotResources, error: &OutgoingError) -> Error {
     let text = format!("an outgoing request failed: {error}");
-    if resources.diagnoses.take(text.len()) {
+    if resources.admits_warning("outgoing", &text) {
         tracing::warn!(slot = resources.slot.as_str(), "{text}");
-        resources.recent.add("warn", "", "outgoing".to_owned(), text);
     }
     code(error)
 }

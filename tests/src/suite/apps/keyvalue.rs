@@ -44,6 +44,29 @@ async fn store_that_is_not_listed_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn refused_opens_keep_to_log_rate() {
+    let guest = HttpGuest::handling(
+        "(loop $again
+            (call $open-store (i32.const 1024) (i32.const 5) (i32.const 128))
+            (if (i32.eqz (i32.load8_u (i32.const 128))) (then unreachable))
+            (local.set $length (i32.add (local.get $length) (i32.const 1)))
+            (br_if $again (i32.lt_u (local.get $length) (i32.const 500))))
+         (local.set $body (call $respond (local.get $out) (i32.const 200) (call $new-fields)))
+         (call $finish (call $open (local.get $body)) (local.get $body))",
+    );
+    let guest = guest.with_imports(IMPORTS).with_data(1024, "lists");
+    let keys = format!("keyvalue = ['links']\nlog_bytes_per_second = 4096\n{STORES}");
+    let host = hosting(&guest, &keys).start().await;
+    assert_eq!(get(&host, "/hello").await.0, 200);
+    let dropped = host.metric("bulkhead_guest_log_dropped_bytes_total{slot=\"hello\"}").await;
+    assert!(dropped > 0.0, "500 lines are more than 4096 bytes a second");
+    let operator = operator::Operator::new(&host.admin_url(""), operator::READ);
+    let (_, log) = operator.get("/v1/slots/hello/logs").await;
+    assert!(log.to_string().contains("there is no key-value store"), "{log}");
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn unknown_store_is_reported() {
     let host = hosting(&keeping(), &format!("keyvalue = ['lists']\n{STORES}")).start().await;
     let (status, checks) = readiness(&host).await;
