@@ -5,7 +5,7 @@ use std::{future::Future, sync::Arc};
 use axum::http::{HeaderMap, HeaderName, Response};
 use bulkhead_runtime::{
     capabilities::StoreData,
-    invoke::{BadAnswer, CallError, ShadowDiff},
+    invoke::{BadAnswer, CallError, EndedCall, Outcome, ShadowDiff},
 };
 use sha2::{Digest as _, Sha256};
 use tokio::{sync::oneshot, task::JoinHandle};
@@ -98,6 +98,7 @@ pub(crate) async fn run(
 ) -> wasmtime::Result<Result<GuestAnswer, GuestFault>> {
     // Before the store is dropped, whose end would look like that of a complete body.
     let guard = FailGuard(Some(&*progress));
+    store.set_hostcall_fuel(handed_over_bytes(store.data()));
     let scheme = if request.uri().scheme_str() == Some("https") { Scheme::Https } else { Scheme::Http };
     let mut view = capability::view(store.data_mut());
     let request = view.new_incoming_request(scheme, request)?;
@@ -106,7 +107,9 @@ pub(crate) async fn run(
     let handler = instance.0.wasi_http_incoming_handler();
     tokio::select! {
         biased;
-        called = handler.call_handle(&mut *store, request, response) => called?,
+        called = handler.call_handle(&mut *store, request, response) => {
+            called.map_err(|error| with_limit(error, store.data()))?;
+        }
         ended = progress.exceeded(&limits) => return Err(ended.into()),
     }
     progress.set_guest(GuestState::Returned);
@@ -116,6 +119,22 @@ pub(crate) async fn run(
     };
     guard.complete();
     Ok(answered)
+}
+
+/// Returns how many bytes a guest may hand over to the host at once: what it has in its memory. Its response is counted as it
+/// passes, and a value that is too large for a store gets the error of that store.
+fn handed_over_bytes(guest: &StoreData) -> usize {
+    let limits = &guest.capabilities.settings.limits;
+    limits.memory_bytes.max(limits.response_bytes)
+}
+
+/// Names the limit that a guest has exceeded if it has handed over the same memory many times at once.
+fn with_limit(error: wasmtime::Error, guest: &StoreData) -> wasmtime::Error {
+    if Outcome::of(&error, guest) != Outcome::ResponseTooLarge {
+        return error;
+    }
+    let reason = format!("it handed over more than {} bytes at once", handed_over_bytes(guest));
+    EndedCall { outcome: Outcome::MemoryLimit, reason, key: Some("memory_bytes") }.into()
 }
 
 /// Returns how a call has ended whose response has this status and this end.

@@ -36,6 +36,34 @@ async fn app_keeps_values_in_listed_store() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn value_is_bounded_by_its_store() {
+    // The first value is larger than a response may be, the second one than the store takes.
+    let keep = |bytes| {
+        format!(
+            "(call $keep (local.get $at) (i32.const 1040) (i32.const 1) (i32.const 4096) (i32.const {bytes})
+                (i32.const 144))"
+        )
+    };
+    let (fits, is_too_large) = (keep(70_000), keep(90_000));
+    let guest = HttpGuest::handling(&format!(
+        "(call $open-store (i32.const 1024) (i32.const 5) (i32.const 128))
+         (local.set $at (i32.load (i32.const 132)))
+         {fits}
+         (if (i32.load8_u (i32.const 144)) (then unreachable))
+         {is_too_large}
+         (if (i32.eqz (i32.load8_u (i32.const 144))) (then unreachable))
+         (local.set $body (call $respond (local.get $out) (i32.const 200) (call $new-fields)))
+         (call $finish (call $open (local.get $body)) (local.get $body))"
+    ));
+    let guest = guest.with_imports(IMPORTS).with_data(1024, "links").with_data(1040, "a");
+    let keys = format!("keyvalue = ['links']\nresponse_bytes = 65536\n{STORES}value_bytes = 80000\n");
+    let host = hosting(&guest, &keys).start().await;
+    assert_eq!(get(&host, "/hello").await.0, 200);
+    assert_calls(&host, "ok", 1.0).await;
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn store_that_is_not_listed_is_refused() {
     let host = hosting(&keeping(), STORES).start().await;
     assert_eq!(get(&host, "/hello").await.0, 500);
