@@ -222,6 +222,7 @@ async fn passed_on(
         return Err(ended.and_then(Result::err).map_or(AppError::INTERNAL, Into::into));
     }
     response::remove_hop_by_hop(&mut parts.headers);
+    cors::remove_permissions(&mut parts.headers, &app.settings.cors_origins);
     // The length of a body that is left out is that of another request's.
     let known = declared.filter(|_| has_body);
     let mut body = GuestBody::new(body, progress, limit, known, call).with_digest(is_copied);

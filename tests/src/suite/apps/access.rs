@@ -35,6 +35,34 @@ async fn pages_of_listed_origins_may_call() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn host_has_last_word_on_origins() {
+    let guest = HttpGuest::handling(
+        "(local.set $at (call $new-fields))
+         (drop (call $header (local.get $at) (i32.const 1024) (i32.const 27) (i32.const 1060) (i32.const 17)))
+         (drop (call $header (local.get $at) (i32.const 1100) (i32.const 32) (i32.const 1140) (i32.const 4)))
+         (local.set $body (call $respond (local.get $out) (i32.const 200) (local.get $at)))
+         (call $finish (call $open (local.get $body)) (local.get $body))",
+    );
+    let guest = guest.with_data(1024, "access-control-allow-origin").with_data(1060, "https://b.example");
+    let guest = guest.with_data(1100, "access-control-allow-credentials").with_data(1140, "true");
+    for (keys, origin, allowed) in [
+        ("cors_origins = ['https://a.example']", "https://a.example", Some("https://a.example")),
+        ("cors_origins = ['https://a.example']", "https://b.example", None),
+        ("cors_origins = ['*']", "https://b.example", Some("*")),
+        ("", "https://a.example", Some("https://b.example")),
+    ] {
+        let host = hosting(&guest, keys).start().await;
+        let answer = host.client().get(host.url("/hello")).header("origin", origin).send().await.unwrap();
+        assert_eq!(answer.status(), 200);
+        let values = answer.headers().get_all("access-control-allow-origin").iter();
+        let values: Vec<&str> = values.map(|value| value.to_str().unwrap()).collect();
+        assert_eq!(values, allowed.into_iter().collect::<Vec<_>>(), "{keys} {origin}");
+        assert!(!answer.headers().contains_key("access-control-allow-credentials"), "{keys}");
+        host.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn options_without_page_reaches_the_app() {
     let keys = "cors_origins = ['https://a.example']";
     let host = hosting(&HttpGuest::answering(200, "hello"), keys).start().await;

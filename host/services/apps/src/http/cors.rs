@@ -6,8 +6,11 @@ use axum::{
     Router,
     extract::Request,
     http::{
-        HeaderMap, HeaderValue, Method,
-        header::{ACCESS_CONTROL_REQUEST_METHOD, ORIGIN},
+        HeaderMap, HeaderName, HeaderValue, Method,
+        header::{
+            ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
+            ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, ORIGIN,
+        },
     },
     middleware::map_request,
 };
@@ -15,6 +18,25 @@ use tower_http::cors::{AllowHeaders, AllowMethods, AllowOrigin, CorsLayer};
 
 /// How long a browser may cache the response to a preflight.
 const PREFLIGHT: Duration = Duration::from_mins(10);
+/// Fields of responses that say which pages may call, and how.
+const OF_HOST: [HeaderName; 5] = [
+    ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_ALLOW_METHODS,
+    ACCESS_CONTROL_ALLOW_HEADERS,
+    ACCESS_CONTROL_MAX_AGE,
+    HeaderName::from_static("access-control-allow-private-network"),
+];
+
+/// Removes the fields of a guest's response by which it would allow pages more than the host does: credentials of the browser,
+/// and where the configuration lists origins, everything but the fields that a page may read.
+pub(super) fn remove_permissions(headers: &mut HeaderMap, origins: &[HeaderValue]) {
+    headers.remove(ACCESS_CONTROL_ALLOW_CREDENTIALS);
+    if !origins.is_empty() {
+        for name in OF_HOST {
+            headers.remove(name);
+        }
+    }
+}
 
 /// Allows pages of `origins` to call the app, all pages where one is `*`, with any method and any field. Credentials of the
 /// browser are never allowed. Without origins, the app answers preflights itself.
