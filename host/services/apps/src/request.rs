@@ -10,7 +10,7 @@ use axum::{
     body::{Body, Bytes},
     http::{
         HeaderMap, HeaderName, HeaderValue, Request, Uri,
-        header::{CONNECTION, FORWARDED, HOST, TE},
+        header::{CONNECTION, COOKIE, FORWARDED, HOST, TE},
         request::Parts,
     },
 };
@@ -57,6 +57,7 @@ pub(crate) fn for_guest(
     let uri = Uri::builder().scheme(client.scheme).authority(authority).path_and_query(target);
     parts.uri = uri.build().ok()?;
     remove_hop_by_hop(&mut parts.headers);
+    join_cookies(&mut parts.headers);
     set_forwarded(&mut parts.headers, client, authority, stripped);
     let mut request = Request::new(body);
     (*request.method_mut(), *request.uri_mut()) = (parts.method, parts.uri);
@@ -79,9 +80,27 @@ fn remove_hop_by_hop(headers: &mut HeaderMap) {
     }
 }
 
+/// Joins the cookies that a client has sent as a field each, which HTTP/2 allows (RFC 9113, section 8.2.3).
+fn join_cookies(headers: &mut HeaderMap) {
+    let cookies: Vec<&[u8]> = headers.get_all(COOKIE).iter().map(HeaderValue::as_bytes).collect();
+    if cookies.len() > 1
+        && let Ok(joined) = HeaderValue::from_bytes(&cookies.join(&b"; "[..]))
+    {
+        headers.insert(COOKIE, joined);
+    }
+}
+
+/// Returns whether a field says who the client is, which the host knows better.
+fn is_of_client(name: &HeaderName) -> bool {
+    *name == FORWARDED || name.as_str() == "x-real-ip" || name.as_str().starts_with("x-forwarded-")
+}
+
 /// Sets the fields that say who the client is, as the host knows it after trusted proxies.
 fn set_forwarded(headers: &mut HeaderMap, client: &Client, authority: &str, stripped: Option<&str>) {
-    headers.remove(FORWARDED);
+    let sent: Vec<HeaderName> = headers.keys().filter(|name| is_of_client(name)).cloned().collect();
+    for name in sent {
+        headers.remove(name);
+    }
     let address = client.address.to_string();
     for (name, value) in [
         (X_FORWARDED_FOR, Some(address.as_str())),
@@ -89,9 +108,8 @@ fn set_forwarded(headers: &mut HeaderMap, client: &Client, authority: &str, stri
         (X_FORWARDED_PROTO, Some(client.scheme)),
         (X_FORWARDED_PREFIX, stripped.filter(|prefix| !prefix.is_empty())),
     ] {
-        match value.map(HeaderValue::from_str) {
-            Some(Ok(value)) => drop(headers.insert(name, value)),
-            Some(Err(_)) | None => drop(headers.remove(name)),
+        if let Some(Ok(value)) = value.map(HeaderValue::from_str) {
+            headers.insert(name, value);
         }
     }
 }
@@ -196,12 +214,29 @@ mod tests {
 
     #[test]
     fn guest_sees_scheme_and_host_of_client() {
-        let request = asked("/shop/a?b=c", &[("host", "10.0.0.1"), ("forwarded", "for=10.0.0.1")], None);
+        let spoofed = [
+            ("host", "10.0.0.1"),
+            ("forwarded", "for=10.0.0.1"),
+            ("x-forwarded-for", "10.0.0.1"),
+            ("x-forwarded-port", "1"),
+            ("x-real-ip", "10.0.0.1"),
+        ];
+        let request = asked("/shop/a?b=c", &spoofed, None);
         assert_eq!(request.uri(), "https://www.example.org:8443/shop/a?b=c");
         let headers = request.headers();
         assert_eq!(headers["x-forwarded-for"], "192.0.2.7");
         assert_eq!(headers["x-forwarded-proto"], "https");
-        assert!(!headers.contains_key("forwarded") && !headers.contains_key("x-forwarded-prefix"));
+        for name in ["forwarded", "x-forwarded-prefix", "x-forwarded-port", "x-real-ip"] {
+            assert!(!headers.contains_key(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn cookies_are_joined_into_one_field() {
+        let request = asked("/", &[("cookie", "a=1"), ("x-other", "2"), ("cookie", "b=2; c=3")], None);
+        let cookies: Vec<_> = request.headers().get_all(COOKIE).iter().collect();
+        assert_eq!(cookies, ["a=1; b=2; c=3"]);
+        assert_eq!(asked("/", &[("cookie", "a=1")], None).headers()[COOKIE], "a=1");
     }
 
     #[test]
