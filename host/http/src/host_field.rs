@@ -1,26 +1,31 @@
-//! Checks the Host field, of which HTTP/1.1 requires exactly one (RFC 9112, section 3.2): of two, a proxy may use one
-//! and a service here the other.
+//! Checks the host that a request is for: the Host field, of which HTTP/1.1 requires exactly one (RFC 9112, section 3.2), since
+//! of two, a proxy may use one and a service here the other; and the authority of its target, such as `:authority` in HTTP/2.
 
 use axum::{
     extract::Request,
-    http::{HeaderMap, Version, header::HOST},
+    http::{HeaderMap, Uri, Version, header::HOST},
     middleware::Next,
     response::{IntoResponse, Response},
 };
 
 use super::{error::HostError, forwarded};
 
-/// Answers 400 when the field is missing, doubled, empty or malformed (middleware).
+/// Answers 400 when the field is missing, doubled, empty or malformed, or the authority is malformed (middleware).
 pub async fn check(request: Request, next: Next) -> Response {
-    if is_sound(request.version(), request.headers()) {
-        next.run(request).await
-    } else {
-        HostError::BAD_HOST.into_response()
-    }
+    if is_sound(&request) { next.run(request).await } else { HostError::BAD_HOST.into_response() }
 }
 
 /// Returns whether a request names one host.
-pub(super) fn is_sound(version: Version, headers: &HeaderMap) -> bool {
+pub(super) fn is_sound(request: &Request) -> bool {
+    is_target_sound(request.uri()) && is_field_sound(request.version(), request.headers())
+}
+
+/// Returns whether the authority of a target is a host, without the user that only a URI may name (RFC 9110, section 4.2.4).
+fn is_target_sound(target: &Uri) -> bool {
+    target.authority().is_none_or(|authority| forwarded::is_authority(authority.as_str()))
+}
+
+fn is_field_sound(version: Version, headers: &HeaderMap) -> bool {
     let mut fields = headers.get_all(HOST).iter();
     match (fields.next(), fields.next()) {
         // HTTP/2 has an authority instead, HTTP/1.0 nothing.
@@ -41,7 +46,7 @@ mod tests {
 
     fn sound(version: Version, fields: &[&'static str]) -> bool {
         let fields = fields.iter().map(|field| (HOST, HeaderValue::from_static(field)));
-        is_sound(version, &fields.collect())
+        is_field_sound(version, &fields.collect())
     }
 
     #[test]
@@ -55,6 +60,20 @@ mod tests {
         assert!(!sound(Version::HTTP_11, &[]));
         assert!(!sound(Version::HTTP_11, &["one", "two"]));
         assert!(!sound(Version::HTTP_11, &["same", "same"]));
+    }
+
+    #[test]
+    fn target_names_a_host_without_user() {
+        for (target, is_sound) in [
+            ("/a", true),
+            ("*", true),
+            ("http://example.org:8080/a", true),
+            ("http://[2001:db8::1]/", true),
+            ("http://user@example.org/", false),
+            ("http://user:password@example.org/", false),
+        ] {
+            assert_eq!(is_target_sound(&target.parse().unwrap()), is_sound, "{target}");
+        }
     }
 
     #[test]
@@ -80,6 +99,6 @@ mod tests {
             ("brackets", &|bytes| with("[", bytes)),
         ];
         let test = concat!(module_path!(), "::host_steps_grow_with_its_length");
-        assert_linear(test, 65_534, &shapes, |headers| is_sound(Version::HTTP_11, headers));
+        assert_linear(test, 65_534, &shapes, |headers| is_field_sound(Version::HTTP_11, headers));
     }
 }

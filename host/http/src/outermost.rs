@@ -113,8 +113,7 @@ fn refusal(request: &Request) -> Option<HostError> {
     if head_fields::are_too_many(request.version(), request.headers()) {
         return Some(HostError::HEAD_TOO_LARGE);
     }
-    let is_sound = host_field::is_sound(request.version(), request.headers());
-    (!is_sound).then_some(HostError::BAD_HOST)
+    (!host_field::is_sound(request)).then_some(HostError::BAD_HOST)
 }
 
 /// Returns the service's answer, or that to its panic.
