@@ -10,7 +10,10 @@ use axum::{
     body::Bytes,
     http::{
         HeaderMap,
-        header::{CONTENT_LENGTH, TE},
+        header::{
+            AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE,
+            HOST, MAX_FORWARDS, SET_COOKIE, TE, TRAILER, TRANSFER_ENCODING,
+        },
     },
 };
 use bulkhead_runtime::invoke::{EndedCall, Outcome};
@@ -37,6 +40,32 @@ pub(crate) fn declared_length(headers: &HeaderMap) -> Option<u64> {
 /// Removes fields that concern one connection only. A guest cannot set the others of RFC 9110, section 7.6.1.
 pub(crate) fn remove_hop_by_hop(headers: &mut HeaderMap) {
     headers.remove(TE);
+}
+
+/// Returns a frame without the trailers that may not be any (RFC 9110, section 6.5.1): those that hyper leaves out in HTTP/1.1.
+fn with_sound_trailers(frame: Frame<Bytes>) -> Frame<Bytes> {
+    match frame.into_trailers() {
+        Ok(mut trailers) => {
+            for name in [
+                AUTHORIZATION,
+                CACHE_CONTROL,
+                CONTENT_ENCODING,
+                CONTENT_LENGTH,
+                CONTENT_RANGE,
+                CONTENT_TYPE,
+                HOST,
+                MAX_FORWARDS,
+                SET_COOKIE,
+                TE,
+                TRAILER,
+                TRANSFER_ENCODING,
+            ] {
+                trailers.remove(name);
+            }
+            Frame::trailers(trailers)
+        }
+        Err(frame) => frame,
+    }
 }
 
 /// Returns how a call ends whose response is larger than `limit` bytes.
@@ -134,7 +163,7 @@ impl GuestBody {
                 if frame.is_trailers() {
                     self.end(BodyEnd::Complete);
                 }
-                Some(Ok(frame))
+                Some(Ok(with_sound_trailers(frame)))
             }
         }
     }
@@ -188,6 +217,7 @@ impl Drop for GuestBody {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic)]
 
+    use axum::http::{HeaderName, HeaderValue};
     use futures_util::FutureExt as _;
     use wasmtime_wasi_http::p2::body::{HostOutgoingBody, StreamContext};
 
@@ -259,6 +289,15 @@ mod tests {
         guest.finish(None).unwrap();
         assert!(!body.has_begun().await);
         assert_eq!(end_of(&progress), Some(BodyEnd::Complete));
+    }
+
+    #[tokio::test]
+    async fn trailers_have_no_fields_of_heads() {
+        let fields = [(CONTENT_LENGTH, "7"), (SET_COOKIE, "a=b"), (HeaderName::from_static("x-sum"), "7")];
+        let fields = fields.map(|(name, value)| (name, HeaderValue::from_static(value)));
+        let frame = with_sound_trailers(Frame::trailers(HeaderMap::from_iter(fields)));
+        let trailers = frame.into_trailers().unwrap();
+        assert_eq!(trailers.keys().collect::<Vec<_>>(), ["x-sum"]);
     }
 
     #[tokio::test]
