@@ -77,7 +77,9 @@ async fn configured_component<W: World>(
 ) -> anyhow::Result<(Arc<[u8]>, String, Proof)> {
     match &slot.settings().component {
         ComponentSource::Embedded => {
-            let wasm = slot.settings().spec.component.context("this binary carries no component for it")?;
+            let settings = slot.settings();
+            let key = || format!("it has no component; set {}, or push one", settings.key("component"));
+            let wasm = settings.spec.component.with_context(key)?;
             Ok((wasm.into(), EMBEDDED.into(), Proof::BuiltIn))
         }
         ComponentSource::File(path) => {

@@ -130,6 +130,16 @@ async fn app_without_component_is_reported_only() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn missing_component_is_named_by_key() {
+    let config = format!("{ALONE}[apps.hello]\npath_prefix = '/hello'\n");
+    let host = TestHost::builder().config(&config).start().await;
+    let (_, checks) = readiness(&host).await;
+    let [(_, reason)] = &checks[..] else { panic!("{checks:?}") };
+    assert!(reason.contains("set apps.hello.component, or push one"), "{reason}");
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn app_is_label_and_slot() {
     let host = hosting(&HttpGuest::answering(200, "hello"), "").start().await;
     get(&host, "/hello").await;
