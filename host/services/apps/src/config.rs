@@ -16,6 +16,7 @@ use bulkhead_config::{
     slots::{Limits, Slot, SlotId},
     tables::{Context, ServiceTable},
 };
+use bulkhead_http::access_log::HOST;
 use bulkhead_outgoing::{OutgoingLimits, OutgoingOrigin, read_origins};
 
 pub use self::{mount::Mount, probe::Probe, sticky::Sticky};
@@ -132,7 +133,7 @@ impl AppSettings {
     }
 
     fn read(r: &mut Reader, name: &str, context: &mut Context<'_>) -> Self {
-        let id = context.slot_id(NAME, name).unwrap_or_else(|text| {
+        let id = app_id(name, context).unwrap_or_else(|text| {
             r.problem("", text);
             // All other problems of the app are reported, too.
             SlotId::new(NAME)
@@ -181,6 +182,14 @@ impl AppSettings {
             secrets,
         }
     }
+}
+
+/// Returns the id of an app. Its name is the service of its requests in the log and in metrics, where these two have a meaning.
+fn app_id(name: &str, context: &Context<'_>) -> Result<SlotId, String> {
+    if [NAME, HOST].contains(&name) {
+        return Err("is a name that the log and metrics of the host use; choose another one".to_owned());
+    }
+    context.slot_id(NAME, name)
 }
 
 fn header_name(text: &str) -> Result<HeaderName, String> {

@@ -93,6 +93,15 @@ fn values_of_wrong_form_are_refused() {
 }
 
 #[test]
+fn names_of_labels_are_refused() {
+    for name in ["apps", "host"] {
+        let toml = format!("[apps.{name}]\npath_prefix = '/a'");
+        let said = format!("apps.{name}: is a name that the log and metrics of the host use");
+        each_refused(&host(), &[(toml.as_str(), said.as_str())]);
+    }
+}
+
+#[test]
 fn every_problem_of_an_app_is_reported() {
     let toml = "[apps.Wrong]\ncpu_ms = 0\nprobe = 'x'\npath_prefix = 'y'";
     let problems = bulkhead_configured::refused(&host(), toml, &[]);
