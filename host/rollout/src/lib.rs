@@ -40,7 +40,8 @@ pub use self::{
     deployment::{Deployment, read_configured},
     deployment_registry::DeploymentRegistry,
     reload::{
-        ConfigSource, ConfigurationView, LiveKeys, ReloadError, Reloaded, Reloader, Reversioned, Tokens,
+        Ceiling, ConfigSource, ConfigurationView, LiveKeys, ReloadError, Reloaded, Reloader, Reversioned,
+        Tokens,
     },
     shared::{SharedState, SharedStoreError, SharedView},
     signature::Proof,

@@ -16,7 +16,7 @@ use bulkhead_runtime::background;
 use bulkhead_telemetry::logs;
 use tokio::sync::Mutex;
 
-use self::keys::{KeyDigests, changes, live_settings, partition};
+use self::keys::{KeyDigests, behind_ceilings, changes, live_settings, partition};
 use super::{
     AuditEntry, DeployError, DeploymentRegistry, Expected, HOST, LocalStoreError, Move, PreparedChange,
     Stage, VersionId,
@@ -67,6 +67,10 @@ pub enum ReloadError {
 /// Applies the keys that a service can change while it runs.
 pub type Subscriber = Box<dyn Fn(&Config) + Send + Sync>;
 
+/// Returns the keys of a configuration that go beyond what the host was started with. The other keys of their tables wait with
+/// them for a restart.
+pub type Ceiling = Box<dyn Fn(&Config) -> Vec<String> + Send + Sync>;
+
 /// A configuration and the digests of all its keys.
 struct ConfigVersion {
     revision: VersionId,
@@ -94,6 +98,7 @@ struct ReloadState {
     previous: Option<Arc<ConfigVersion>>,
     /// Services that apply changes of these keys.
     subscribers: Vec<(LiveKeys, Subscriber)>,
+    ceilings: Vec<Ceiling>,
 }
 
 /// What another configuration changes, prepared to be applied.
@@ -153,6 +158,7 @@ impl Reloader {
                 current,
                 previous: None,
                 subscribers: Vec::new(),
+                ceilings: Vec::new(),
             }),
             view: ArcSwap::from_pointee(view),
         }
@@ -169,6 +175,11 @@ impl Reloader {
         let mut state = self.state.lock().await;
         subscriber(&state.current.config);
         state.subscribers.push((live_keys, subscriber));
+    }
+
+    /// Adds a ceiling on keys that can else change while the host runs.
+    pub async fn add_ceiling(&self, ceiling: Ceiling) {
+        self.state.lock().await.ceilings.push(ceiling);
     }
 
     /// Returns the current configuration.
@@ -261,7 +272,9 @@ impl Reloader {
         let slots = self.deployments.all();
         let is_used = |id: &str| slots.iter().any(|slot| slot.slot().as_str() == id);
         let live_keys = state.subscribers.iter().map(|(live_keys, _)| *live_keys).collect::<Vec<_>>();
-        partition(changes(&state.running, &next.set), is_used, &live_keys)
+        let keys = partition(changes(&state.running, &next.set), is_used, &live_keys);
+        let beyond = state.ceilings.iter().flat_map(|ceiling| ceiling(&next.config));
+        behind_ceilings(keys, &beyond.collect::<Vec<_>>())
     }
 
     /// Applies a configuration, in place of an `undone` one that the file may still contain.

@@ -57,6 +57,23 @@ pub(super) fn partition(
     keys.into_iter().partition(is_live)
 }
 
+/// Has live keys wait for a restart, too: those of each table that has a key beyond what the host was started with. That key
+/// waits even if it has not changed.
+pub(super) fn behind_ceilings(
+    (live, restart): (Vec<String>, Vec<String>),
+    beyond: &[String],
+) -> (Vec<String>, Vec<String>) {
+    let tables: Vec<&str> = beyond.iter().filter_map(|key| Some(key.rsplit_once('.')?.0)).collect();
+    let waits = |key: &String| {
+        let mut below = tables.iter().filter_map(|table| key.strip_prefix(table));
+        below.any(|rest| rest.starts_with('.'))
+    };
+    let (waiting, live): (Vec<String>, Vec<String>) = live.into_iter().partition(waits);
+    let restart: BTreeSet<String> =
+        restart.into_iter().chain(waiting).chain(beyond.iter().cloned()).collect();
+    (live, restart.into_iter().collect())
+}
+
 /// Returns the settings of a running slot with the live keys of `wanted`, and the component that it names.
 pub(super) fn live_settings(running: &Settings, wanted: &Settings) -> Settings {
     let Limits { cpu_ms, deadline, response_bytes, .. } = wanted.limits;
@@ -138,6 +155,17 @@ mod tests {
         assert_eq!(live(&["captcha.api_keys", "captcha.auth"], &every), [""; 0]);
         assert_eq!(live(&["embedding.api_keys", "services.embedding.enabled"], &every), [""; 0]);
         assert_eq!(live(&["tickets.llm.api_key"], &every), [""; 0]);
+    }
+
+    #[test]
+    fn tables_beyond_ceilings_wait() {
+        let owned = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>();
+        let live = owned(&["apps.a.cpu_ms", "apps.b.component", "apps.b.memory_bytes", "apps.bc.cpu_ms"]);
+        let beyond = owned(&["apps.b.memory_bytes", "apps.c.max_concurrent"]);
+        let (live, restart) = behind_ceilings((live, owned(&["server.listen"])), &beyond);
+        assert_eq!(live, ["apps.a.cpu_ms", "apps.bc.cpu_ms"]);
+        let waiting = ["apps.b.component", "apps.b.memory_bytes", "apps.c.max_concurrent", "server.listen"];
+        assert_eq!(restart, waiting);
     }
 
     #[test]

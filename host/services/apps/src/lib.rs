@@ -21,6 +21,7 @@
 mod alone;
 mod call;
 mod capability;
+mod ceiling;
 mod command;
 pub mod config;
 mod http;

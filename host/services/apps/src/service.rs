@@ -9,10 +9,11 @@ use bulkhead_config::{
 };
 use bulkhead_keyvalue::{KeyValue, KeyValueCapability, KeyValueMetrics, KeyValueSettings};
 use bulkhead_outgoing::OutgoingMetrics;
-use bulkhead_rollout::LiveKeys;
+use bulkhead_rollout::{Ceiling, LiveKeys};
 use bulkhead_runtime::{
     capabilities::{CapabilitySet, SlotResources},
     compile::ComponentDigest,
+    engine::PoolSize,
     slots::{ServedWorld, Slot},
 };
 use bulkhead_service::{
@@ -24,6 +25,7 @@ use tokio::{sync::watch, task::JoinHandle, time::timeout};
 
 use crate::{
     capability::HttpCapability,
+    ceiling,
     command::Command,
     config::AppsSettings,
     instance::AppInstance,
@@ -146,13 +148,13 @@ impl Service for AppsPlugin {
 /// slot's.
 fn room(config: &Config, apps: &AppsSettings) -> Limits {
     let used = config.slots.each().filter(|slot| config.services.uses(&slot.spec));
-    let fixed = calls(used.map(|slot| &slot.limits));
+    let fixed = all_calls(used.map(|slot| &slot.limits));
     let limits = || apps.apps.iter().map(|app| &app.slot.limits);
     let sandbox = &config.sandbox;
     let more = Limits { max_concurrent: MORE_CALLS, ..Limits::DEFAULT };
     let max_concurrent = match sandbox.calls {
         Some(calls) => calls.saturating_sub(fixed),
-        None => calls(limits()).saturating_add(more.concurrent_within(sandbox.memory)),
+        None => all_calls(limits()).saturating_add(more.concurrent_within(sandbox.memory)),
     };
     let memory_bytes = || limits().map(|limits| limits.memory_bytes).fold(LARGEST_MEMORY, usize::max);
     let table_elements = || limits().map(|limits| limits.table_elements).fold(LARGEST_TABLE, usize::max);
@@ -166,9 +168,21 @@ fn room(config: &Config, apps: &AppsSettings) -> Limits {
 }
 
 /// Returns how many calls slots with these limits run at once.
-fn calls<'l>(limits: impl Iterator<Item = &'l Limits>) -> usize {
-    let calls = limits.map(|limits| limits.max_concurrent.saturating_add(limits.shadow_calls));
-    calls.fold(0, usize::saturating_add)
+fn all_calls<'l>(limits: impl Iterator<Item = &'l Limits>) -> usize {
+    limits.map(ceiling::calls).fold(0, usize::saturating_add)
+}
+
+/// Returns what the apps of a reload have to fit into.
+fn reload_ceiling(context: &ServiceContext, settings: &AppsSettings) -> Ceiling {
+    let calls = room(&context.config, settings).max_concurrent;
+    let pool = PoolSize { calls, ..context.slot_context.engine.pool_size() };
+    let deployments = Arc::clone(&context.deployments);
+    Box::new(move |config: &Config| {
+        let running = |id: SlotId| Some(deployments.get(id.as_str())?.settings().limits.clone());
+        config
+            .table::<AppsSettings>()
+            .map_or_else(|_| Vec::new(), |apps| ceiling::exceeded(pool, apps, running))
+    })
 }
 
 /// Starts the apps of the configuration, and follows reloads.
@@ -184,6 +198,7 @@ async fn build(context: &ServiceContext) -> anyhow::Result<Started> {
         }
     };
     context.reloader.subscribe(LiveKeys::always(&[NAME]), Box::new(reload)).await;
+    context.reloader.add_ceiling(reload_ceiling(context, settings)).await;
     let follower = tokio::spawn(follow(running, receiver, is_complete));
     let mut open: Vec<Box<dyn Close>> = vec![Box::new(Follower(follower))];
     if let Some(stores) = context.extensions.get::<KeyValue>() {

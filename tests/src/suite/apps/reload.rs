@@ -189,19 +189,26 @@ async fn app_without_its_listener_stays() {
 async fn app_over_ceiling_names_key_and_restart() {
     let host = start("[sandbox]\ncalls = 4\nmemory_bytes = 1048576\n").await;
     let component = written(&host, "one.wasm", &HttpGuest::answering(200, "one"));
-    for (keys, key) in [
-        ("max_concurrent = 4\nmemory_bytes = 1048576", "raise sandbox.calls and restart"),
+    for (keys, waits, key) in [
+        (
+            "max_concurrent = 4\nmemory_bytes = 1048576",
+            "apps.one.max_concurrent",
+            "raise sandbox.calls and restart",
+        ),
         (
             "max_concurrent = 1\nshadow_calls = 1\nmemory_bytes = 2097152",
+            "apps.one.memory_bytes",
             "raise sandbox.memory_bytes and restart",
         ),
     ] {
         let sandbox = "[sandbox]\ncalls = 4\nmemory_bytes = 1048576\n";
-        reload(
+        let answer = reload(
             &host,
             &format!("{sandbox}[apps.one]\npath_prefix = '/one'\ncomponent = {component}\n{keys}\n"),
         )
         .await;
+        assert_eq!(answer["live"], json!([]), "{answer}");
+        assert!(answer["restart"].as_array().unwrap().contains(&json!(waits)), "{answer}");
         eventually("readiness names the key", async || {
             let (status, checks) = readiness(&host).await;
             status == 200 && checks.iter().any(|(check, reason)| check == "app one" && reason.contains(key))
