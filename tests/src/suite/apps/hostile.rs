@@ -3,6 +3,10 @@
 mod egress;
 mod neighbours;
 
+use std::io::ErrorKind;
+
+use tokio::io::AsyncReadExt as _;
+
 use super::*;
 
 /// Limits that are soon met.
@@ -176,6 +180,18 @@ async fn body_that_drips() {
 #[tokio::test(flavor = "multi_thread")]
 async fn trap_after_the_head() {
     assert_reset(begun("unreachable"), "trap").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn trap_after_head_resets_http1_0() {
+    // Nothing but the end of the connection would end the body.
+    let host = tight(&begun("unreachable")).await;
+    let mut socket = connected(&host, "GET /hello HTTP/1.0\n\n").await;
+    let mut bytes = Vec::new();
+    let read = tokio::time::timeout(Duration::from_secs(10), socket.read_to_end(&mut bytes)).await.unwrap();
+    assert_eq!(read.unwrap_err().kind(), ErrorKind::ConnectionReset);
+    assert_calls(&host, "trap", 1.0).await;
+    host.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
