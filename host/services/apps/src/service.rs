@@ -27,7 +27,7 @@ use crate::{
     capability::HttpCapability,
     ceiling,
     command::Command,
-    config::AppsSettings,
+    config::{AppSettings, AppsSettings},
     instance::AppInstance,
     keyvalue::{self, OpenStores},
     outgoing::AppClients,
@@ -172,16 +172,19 @@ fn all_calls<'l>(limits: impl Iterator<Item = &'l Limits>) -> usize {
     limits.map(ceiling::calls).fold(0, usize::saturating_add)
 }
 
-/// Returns what the apps of a reload have to fit into.
+/// Returns what the apps of a reload have to fit into: the instance pool, and the stores that the host has opened.
 fn reload_ceiling(context: &ServiceContext, settings: &AppsSettings) -> Ceiling {
     let calls = room(&context.config, settings).max_concurrent;
     let pool = PoolSize { calls, ..context.slot_context.engine.pool_size() };
-    let deployments = Arc::clone(&context.deployments);
+    let (deployments, started) = (Arc::clone(&context.deployments), context.config.clone());
     Box::new(move |config: &Config| {
+        let Ok(apps) = config.table::<AppsSettings>() else { return Vec::new() };
         let running = |id: SlotId| Some(deployments.get(id.as_str())?.settings().limits.clone());
-        config
-            .table::<AppsSettings>()
-            .map_or_else(|_| Vec::new(), |apps| ceiling::exceeded(pool, apps, running))
+        let waits_for_store = |app: &&Arc<AppSettings>| {
+            keyvalue::check(config, &app.slot).is_ok() && keyvalue::check(&started, &app.slot).is_err()
+        };
+        let waiting = apps.apps.iter().filter(waits_for_store).map(|app| app.slot.key("keyvalue"));
+        ceiling::exceeded(pool, apps, running).into_iter().chain(waiting).collect()
     })
 }
 

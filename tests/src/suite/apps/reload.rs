@@ -225,6 +225,17 @@ async fn app_over_ceiling_names_key_and_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn app_with_new_store_waits_for_restart() {
+    let host = start("").await;
+    let component = written(&host, "one.wasm", &HttpGuest::answering(200, "one"));
+    let app = format!("[apps.one]\npath_prefix = '/one'\ncomponent = {component}\nkeyvalue = ['links']\n");
+    let answer = reload(&host, &format!("{app}{}", super::keyvalue::STORES)).await;
+    assert_eq!(answer["live"], json!([]), "{answer}");
+    assert!(answer["restart"].as_array().unwrap().contains(&json!("apps.one.keyvalue")), "{answer}");
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn replaced_app_answers_without_a_gap() {
     let host = start("").await;
     let ask = "(call $setting (i32.const 1024) (i32.const 5) (i32.const 28))";
