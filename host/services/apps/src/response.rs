@@ -291,8 +291,8 @@ mod tests {
         assert_eq!(end_of(&progress), Some(BodyEnd::Complete));
     }
 
-    #[tokio::test]
-    async fn trailers_have_no_fields_of_heads() {
+    #[test]
+    fn trailers_have_no_fields_of_heads() {
         let fields = [(CONTENT_LENGTH, "7"), (SET_COOKIE, "a=b"), (HeaderName::from_static("x-sum"), "7")];
         let fields = fields.map(|(name, value)| (name, HeaderValue::from_static(value)));
         let frame = with_sound_trailers(Frame::trailers(HeaderMap::from_iter(fields)));
