@@ -143,7 +143,7 @@ impl Serve {
 }
 
 /// Reloads the configuration at every SIGHUP once the host has started, until a signal ends the process, and returns that
-/// signal's name. It waits for the end of a reload.
+/// signal's name. A reload that runs then is given up: it may compile for minutes, and the next start reads the configuration.
 async fn until_signal(
     signals: &mut Signals,
     hang_ups: &mut HangUps,
@@ -160,8 +160,13 @@ async fn until_signal(
             () = hang_ups.next() => {}
         }
         unit.reloading();
-        reload(host).await;
-        unit.ready(host);
+        tokio::select! {
+            signal = signals.next() => {
+                tracing::warn!("the reload is given up, because the host stops");
+                return signal;
+            }
+            () = reload(host) => unit.ready(host),
+        }
     }
 }
 

@@ -116,6 +116,30 @@ async fn a_compilation_dies_with_its_host() {
     push.abort();
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_gives_up_the_compiling_reload() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("captcha.wasm");
+    fs::write(&file, Guest::default().component()).unwrap();
+    let sandbox = format!("[sandbox]\ncompile_cpu_seconds = {CPU_SECONDS}\n");
+    let slot = format!("[slots.captcha]\ncomponent = '{}'\n", file.display());
+    let host = Launch::serve_with(folder.path(), &format!("{sandbox}{SITE}{slot}")).ready().await;
+    fs::write(&file, large()).unwrap();
+    host.signal(Signal::HUP);
+    let limited = |id: &u32| limit(*id, "Max cpu time").0 == CPU_SECONDS;
+    let mut compiling = None;
+    eventually("a process compiles", async || {
+        compiling = children(host.id()).into_iter().find(limited);
+        compiling.is_some()
+    })
+    .await;
+    let log = host.stop().await;
+    let said = |message: &str| log.iter().any(|line| line["message"] == message);
+    assert!(said("the reload is given up, because the host stops"), "{log:?}");
+    assert!(!said("the configuration has been reloaded"), "{log:?}");
+    eventually("the compilation has ended", async || !is_alive(compiling.unwrap())).await;
+}
+
 #[tokio::test]
 async fn a_cancelled_compilation_ends_its_process() {
     let parts = Parts::new("");
