@@ -192,6 +192,13 @@ impl fmt::Display for PreflightError {
 }
 
 impl Contract<'_> {
+    /// Returns whether a component exports an interface of the package of the world's exports, of whatever release, so that
+    /// it is meant for this world.
+    pub fn is_meant(&self, outline: &Outline) -> bool {
+        let is_own = |export: &String| self.exports.iter().any(|own| package(own) == package(export));
+        outline.exports.iter().any(|export| package(export).is_some() && is_own(export))
+    }
+
     /// Checks the size, format, exports and imports of a component.
     ///
     /// # Errors
@@ -226,7 +233,7 @@ impl Contract<'_> {
     fn other_kind(&self, outline: &Outline) -> Option<Finding> {
         let wanted = self.missing(outline).next()?;
         let release = outline.exports.iter().find_map(|export| other_release(export, wanted));
-        release.or_else(|| other_kind(&outline.exports))
+        release.or_else(|| other_kind(&outline.exports, wanted))
     }
 
     /// Returns the exports of the world that the component lacks.
@@ -316,9 +323,10 @@ const OTHER_KINDS: [(&str, &str); 4] = [
     ("wasi:cli/run", "wasi:cli"),
 ];
 
-/// Returns the kind of a component for another kind of host.
-fn other_kind(exports: &[String]) -> Option<Finding> {
-    OTHER_KINDS.iter().find_map(|(name, kind)| {
+/// Returns the kind of a component for another kind of host than one that takes the export `wanted`.
+fn other_kind(exports: &[String], wanted: &str) -> Option<Finding> {
+    let mut others = OTHER_KINDS.iter().filter(|(_, kind)| package(wanted) != Some(*kind));
+    others.find_map(|(name, kind)| {
         let export = exports.iter().find(|export| split(export).0 == *name)?.clone();
         Some(Finding::OtherKind { kind, export })
     })
@@ -345,6 +353,11 @@ fn release(version: &str) -> Option<String> {
         ("0", minor) => Some(format!("0.{}", minor?)),
         (major, _) => Some(major.to_owned()),
     }
+}
+
+/// Returns the package of an interface, without its version.
+fn package(name: &str) -> Option<&str> {
+    split(name).0.split_once('/').map(|(package, _)| package)
 }
 
 /// Splits a name into interface and version.

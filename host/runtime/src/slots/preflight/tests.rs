@@ -330,6 +330,11 @@ fn component_of_another_release_is_named() {
         findings("wasi:http/handler@0.3.0"),
         ["built for wasi:http 0.3; this host serves 0.2 (it exports wasi:http/handler@0.3.0)"]
     );
+    assert_eq!(
+        findings("wasi:http/incoming-handler@0.3.10"),
+        ["it exports wasi:http/incoming-handler@0.3.10, this slot takes wasi:http/incoming-handler@0.2.12; \
+          build it against that version"]
+    );
     assert_eq!(findings("wasi:cli/run@0.2.3").len(), 1);
     for (version, is) in [("0.2.12", "0.2"), ("0.3.0-rc-2025-09-16", "0.3"), ("1.4.0", "1")] {
         assert_eq!(release(version).as_deref(), Some(is), "{version}");
