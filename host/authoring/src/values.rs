@@ -20,6 +20,13 @@ pub(crate) fn arguments(
     texts: &[String],
 ) -> Result<Vec<Val>, AuthoringFailure> {
     let parameters: Vec<(&str, Type)> = function.ty.params().collect();
+    if parameters.iter().any(|(_, ty)| matches!(ty, Type::Own(_) | Type::Borrow(_))) {
+        return Err(AuthoringFailure::Usage(format!(
+            "{} takes handles, which no text can give; `component check` says how such a component is served, and \
+             `run` serves one of wasi:http",
+            function.full_name()
+        )));
+    }
     if parameters.len() != texts.len() {
         let (takes, given) = (parameters.len(), texts.len());
         return Err(AuthoringFailure::Usage(format!(

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use bulkhead_tests::guests::Guest;
+use bulkhead_tests::guests::{Guest, HttpGuest};
 use tempfile::TempDir;
 
 use super::{done, fails, folder};
@@ -60,6 +60,17 @@ async fn wrong_export_and_argument_are_explained() {
     );
     let said = fails(folder, &["component", "call", "status.wasm", "status"], 2).await;
     assert!(said.contains("takes 1 arguments, 0 given"), "{said}");
+}
+
+#[tokio::test]
+async fn call_of_handler_names_run() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("http.wasm"), HttpGuest::answering(200, "hello").component()).unwrap();
+    let said = fails(folder.path(), &["component", "call", "http.wasm", "handle"], 2).await;
+    assert!(
+        said.contains("#handle takes handles") && said.contains("`run` serves one of wasi:http"),
+        "{said}"
+    );
 }
 
 #[tokio::test]
