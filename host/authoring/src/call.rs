@@ -18,7 +18,7 @@ use crate::{
 pub(crate) fn slot(platform: &AuthorPlatform, wasm: &[u8], outline: &Outline) -> Option<SlotSpec> {
     match Fit::find(platform, wasm, outline) {
         Fit::Slot { slot, .. } => Some(slot),
-        Fit::Served(_) | Fit::None(_) => None,
+        Fit::Served { .. } | Fit::Refused(..) | Fit::None(_) => None,
     }
 }
 

@@ -28,7 +28,14 @@ pub(crate) enum Fit {
         grants: Vec<String>,
     },
     /// A world whose components need no slot.
-    Served(ServedWorld),
+    Served {
+        /// The world.
+        served: ServedWorld,
+        /// The configuration lines that grant imports which such a component does not have.
+        grants: Vec<String>,
+    },
+    /// A world whose components need no slot, for which the component is meant and which refuses it.
+    Refused(ServedWorld, PreflightError),
     /// No world; with the refusal of the slot that has the fewest objections, if there are slots.
     None(Option<PreflightError>),
 }
@@ -36,9 +43,18 @@ pub(crate) enum Fit {
 impl Fit {
     /// Finds the world that `wasm` fits.
     pub(crate) fn find(platform: &AuthorPlatform, wasm: &[u8], outline: &Outline) -> Self {
-        let exports = |name: &str| outline.exports.iter().any(|export| bare(export) == name);
-        if let Some(served) = platform.served.iter().find(|served| exports(served.export)) {
-            return Self::Served(*served);
+        let mut refused = None;
+        for served in &platform.served {
+            let contract = served.contract(&platform.capabilities);
+            let refusal = match contract.check(wasm, FILE_BYTES) {
+                Ok(()) => return Self::Served { served: *served, grants: Vec::new() },
+                Err(refusal) if contract.is_meant(outline) => refusal,
+                Err(_) => continue,
+            };
+            if let Some(grants) = grants(&refusal) {
+                return Self::Served { served: *served, grants };
+            }
+            refused = Some(Self::Refused(*served, refusal));
         }
         let mut nearest: Option<PreflightError> = None;
         for world in &platform.worlds {
@@ -57,7 +73,7 @@ impl Fit {
                 }
             }
         }
-        Self::None(nearest)
+        refused.unwrap_or(Self::None(nearest))
     }
 }
 
@@ -106,10 +122,20 @@ pub fn check(platform: &AuthorPlatform, file: &Path) -> anyhow::Result<CommandRe
             );
             CommandReport::done(text)
         }
-        Fit::Served(served) => CommandReport::done(format!(
-            "{name} fits {}, which needs no slot; {}\n",
-            served.name, served.advice
-        )),
+        Fit::Served { served, grants } => {
+            let mut text = format!("{name} fits {}, which needs no slot; {}\n", served.name, served.advice);
+            for grant in grants {
+                text += &format!("it needs a grant: {grant}\n");
+            }
+            CommandReport::done(text)
+        }
+        Fit::Refused(served, refusal) => {
+            let mut text = format!("{name} is meant for {}, and this host refuses it:", served.name);
+            for finding in &refusal.findings {
+                text += &format!("\n  - {finding}");
+            }
+            CommandReport::failed(String::new(), AuthoringFailure::NoWorld(text))
+        }
         Fit::None(nearest) => {
             let worlds = platform.worlds.iter().map(|world| world.name);
             let worlds: Vec<&str> = worlds.chain(platform.served.iter().map(|served| served.name)).collect();

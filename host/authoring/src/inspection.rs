@@ -80,6 +80,8 @@ impl ImportStatus {
 pub(crate) struct ComponentInspection {
     world: Option<&'static str>,
     slot: Option<SlotId>,
+    /// Why the host refuses it for the world that it is meant for.
+    refusal: Vec<String>,
     imports: Vec<(String, ImportStatus)>,
     exports: Vec<String>,
     usage: Usage,
@@ -96,22 +98,26 @@ impl ComponentInspection {
         wasm: &[u8],
         outline: Outline,
     ) -> Result<Self, wasmparser::BinaryReaderError> {
-        let (world, slot, spec) = match Fit::find(platform, wasm, &outline) {
-            Fit::Slot { slot, world, .. } => (Some(world.name), Some(slot.id), slot),
-            Fit::Served(served) => {
-                (Some(served.name), None, SlotSpec { grants: served.grants, ..NOTHING_GRANTED })
+        let no_world = SlotWorld { slot: NOTHING_GRANTED.id, name: "", exports: &[] };
+        let mut refusal = Vec::new();
+        let (world, slot, contract) = match Fit::find(platform, wasm, &outline) {
+            Fit::Slot { slot, world, .. } => {
+                (Some(world.name), Some(slot.id), platform.contract(slot, &no_world))
             }
-            Fit::None(_) => (None, None, NOTHING_GRANTED),
+            Fit::Served { served, .. } => (Some(served.name), None, served.contract(&platform.capabilities)),
+            Fit::Refused(served, refused) => {
+                refusal.extend(refused.findings.iter().map(ToString::to_string));
+                (None, None, served.contract(&platform.capabilities))
+            }
+            Fit::None(_) => (None, None, platform.contract(NOTHING_GRANTED, &no_world)),
         };
-        let no_world = SlotWorld { slot: spec.id, name: "", exports: &[] };
-        let contract = platform.contract(spec, &no_world);
         let status = |import: String| {
             let status = ImportStatus::of(&contract, &import);
             (import, status)
         };
         let imports = outline.imports.into_iter().map(status).collect();
         let (exports, usage) = (outline.exports, outline.usage);
-        Ok(Self { world, slot, imports, exports, usage, sizes: Sizes::read(wasm)? })
+        Ok(Self { world, slot, refusal, imports, exports, usage, sizes: Sizes::read(wasm)? })
     }
 
     /// Returns it for programs.
@@ -121,6 +127,7 @@ impl ComponentInspection {
         json!({
             "world": self.world,
             "slot": self.slot,
+            "refusal": self.refusal,
             "imports": self.imports.iter().map(import).collect::<Vec<_>>(),
             "exports": self.exports,
             "core_instances": core_instances,
@@ -142,7 +149,10 @@ impl ComponentInspection {
         match (self.world, self.slot) {
             (Some(world), Some(slot)) => writeln!(text, "world: {world}, of slot {slot}")?,
             (Some(world), None) => writeln!(text, "world: {world}, which needs no slot")?,
-            (None, _) => writeln!(text, "world: none of this host; `component check` says why")?,
+            (None, _) if self.refusal.is_empty() => {
+                writeln!(text, "world: none of this host; `component check` says why")?;
+            }
+            (None, _) => writeln!(text, "world: none of this host: {}", self.refusal.join("; "))?,
         }
         writeln!(text, "imports:")?;
         for (name, status) in &self.imports {

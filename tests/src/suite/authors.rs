@@ -78,6 +78,28 @@ async fn inspect_shows_world_imports_and_sizes() {
     assert!(said.contains("  a memory of 262144 bytes, without a maximum\n"), "{said}");
 }
 
+#[tokio::test]
+async fn world_says_what_host_refuses() {
+    let folder = folder();
+    let of = |import: &str, export: &str| {
+        format!("(component {import} (instance $empty) (export \"{export}\" (instance $empty)))")
+    };
+    let store = r#"(import "wasi:keyvalue/store@0.2.0-draft2" (instance))"#;
+    let offers =
+        "imports wasi:keyvalue/store@0.2.0-draft2, this host offers wasi:keyvalue/store@0.2.0-draft;";
+    for (component, why) in [
+        (of(store, "wasi:http/incoming-handler@0.2.3"), offers),
+        (of("", "wasi:http/handler@0.3.0"), "built for wasi:http 0.3; this host serves 0.2"),
+        (of("", "wasi:http/incoming-handler@0.3.10"), "it exports wasi:http/incoming-handler@0.3.10"),
+    ] {
+        fs::write(folder.path().join("http.wasm"), wat::parse_str(component).unwrap()).unwrap();
+        let said = fails(folder.path(), &["component", "check", "http.wasm"], 3).await;
+        assert!(said.contains("http.wasm is meant for wasi:http/proxy") && said.contains(why), "{said}");
+        let said = done(folder.path(), &["component", "inspect", "http.wasm"]).await;
+        assert!(said.starts_with("world: none of this host: ") && said.contains(why), "{said}");
+    }
+}
+
 /// Bodies are read and written through them.
 #[tokio::test]
 async fn http_component_has_streams_granted() {

@@ -18,7 +18,8 @@ const SLOT: SlotSpec = SlotSpec {
 fn platform() -> AuthorPlatform {
     let served = ServedWorld {
         name: "wasi:http/proxy",
-        export: "wasi:http/incoming-handler",
+        exports: &["wasi:http/incoming-handler@0.2.12"],
+        table: "apps",
         grants: &[],
         advice: "run it",
     };
@@ -66,6 +67,27 @@ fn needed_grant_is_named() {
 fn served_world_needs_no_slot() {
     let text = text_of(&component("", &["wasi:http/incoming-handler@0.2.3"]));
     assert!(text.contains("fits wasi:http/proxy, which needs no slot; run it"), "{text}");
+}
+
+#[test]
+fn served_world_needs_named_grant() {
+    let import = r#"(import "bulkhead:host/keys@0.1.0" (instance))"#;
+    let text = text_of(&component(import, &["wasi:http/incoming-handler@0.2.3"]));
+    assert!(text.contains("it needs a grant: apps.name.grants = [\"bulkhead:host/keys\"]"), "{text}");
+}
+
+#[test]
+fn served_world_refuses_what_hosts_refuse() {
+    let import = r#"(import "wasi:clocks/wall-clock@0.3.0" (instance))"#;
+    for (import, export, why) in [
+        (import, "wasi:http/incoming-handler@0.2.3", "this host offers wasi:clocks/wall-clock@0.2.12"),
+        ("", "wasi:http/incoming-handler@0.3.10", "this slot takes wasi:http/incoming-handler@0.2.12"),
+        ("", "wasi:http/handler@0.3.0", "built for wasi:http 0.3; this host serves 0.2"),
+    ] {
+        let text = text_of(&component(import, &[export]));
+        assert!(text.contains("is meant for wasi:http/proxy, and this host refuses it"), "{text}");
+        assert!(text.contains(why), "{text}");
+    }
 }
 
 #[test]

@@ -2,10 +2,24 @@
 
 use std::future::Future;
 
-use bulkhead_config::slots::SlotId;
+use bulkhead_config::slots::{Limits, SlotId, SlotSpec};
 use wasmtime::{Store, component::InstancePre};
 
-use crate::capabilities::StoreData;
+use super::preflight::Contract;
+use crate::{
+    capabilities::{CapabilitySet, StoreData},
+    engine::ComponentLimits,
+};
+
+/// The slot of a component that no configuration names.
+const UNNAMED: SlotSpec = SlotSpec {
+    id: SlotId::new("name"),
+    service: "name",
+    limits: &Limits::DEFAULT,
+    grants: &[],
+    uses_models: false,
+    component: None,
+};
 
 /// A WIT world that the components of a slot implement, through its generated bindings.
 pub trait World: Sized + Send + Sync + 'static {
@@ -40,12 +54,24 @@ pub trait World: Sized + Send + Sync + 'static {
 pub struct ServedWorld {
     /// Its name, such as `wasi:http/proxy`.
     pub name: &'static str,
-    /// The export, without its version, that its components have.
-    pub export: &'static str,
+    /// The names that a component must export, with versions.
+    pub exports: &'static [&'static str],
+    /// The table of the configuration that its components are named in.
+    pub table: &'static str,
     /// Interfaces beyond the general ones that its components may import.
     pub grants: &'static [&'static str],
     /// How its components are served, for people.
     pub advice: &'static str,
+}
+
+impl ServedWorld {
+    /// Returns what it requires of its components where no configuration names them.
+    pub fn contract<'c>(&self, capabilities: &'c CapabilitySet) -> Contract<'c> {
+        let Self { name, exports, table, grants, .. } = *self;
+        let slot = SlotSpec { service: table, grants, ..UNNAMED };
+        let limits = ComponentLimits::DEFAULT;
+        Contract { slot, table, world: name, exports, grants: &[], limits, capabilities }
+    }
 }
 
 /// The world of a slot as data, for those who compare a component with the worlds of all slots.

@@ -73,7 +73,7 @@ impl ServiceCommand for Command {
         // A host without an app waits for one, which comes only where the file is watched.
         match self.watched_by {
             Some(parent) => end_with(parent)?,
-            None => fit::check(&file)?,
+            None => fit::check(&file, spec)?,
         }
         let services = spec.services.iter().map(|service| service.name);
         let folder = RunFolder::take()?;

@@ -7,7 +7,7 @@ use bulkhead_config::{
     slots::{Limits, Slot as SlotSettings, SlotId},
     tables::TableSpec,
 };
-use bulkhead_keyvalue::{KeyValue, KeyValueCapability, KeyValueMetrics, KeyValueSettings};
+use bulkhead_keyvalue::{KeyValue, KeyValueMetrics, KeyValueSettings};
 use bulkhead_outgoing::OutgoingMetrics;
 use bulkhead_rollout::{Ceiling, LiveKeys};
 use bulkhead_runtime::{
@@ -24,7 +24,6 @@ use futures_util::future::LocalBoxFuture;
 use tokio::{sync::watch, task::JoinHandle, time::timeout};
 
 use crate::{
-    capability::HttpCapability,
     ceiling,
     command::Command,
     config::{AppSettings, AppsSettings},
@@ -32,7 +31,8 @@ use crate::{
     keyvalue::{self, OpenStores},
     outgoing::AppClients,
     running::{self, RunningApps},
-    spec::{GRANTS, NAME, SPEC},
+    spec::{NAME, SPEC},
+    world::{self, SERVED},
 };
 
 /// Calls that the instance pool has for apps, beyond those of apps that the host starts with. With little memory there are
@@ -66,12 +66,7 @@ impl Service for AppsPlugin {
     }
 
     fn served_worlds(&self) -> &'static [ServedWorld] {
-        &[ServedWorld {
-            name: "wasi:http/proxy",
-            export: "wasi:http/incoming-handler",
-            grants: GRANTS,
-            advice: "serve it with `run`, or as an app: [apps.NAME]",
-        }]
+        const { &[SERVED] }
     }
 
     fn commands(&self) -> &'static [CommandSpec] {
@@ -79,7 +74,7 @@ impl Service for AppsPlugin {
     }
 
     fn add_capabilities(&self, capabilities: CapabilitySet) -> CapabilitySet {
-        capabilities.with(HttpCapability).with(KeyValueCapability)
+        world::add_capabilities(capabilities)
     }
 
     fn check_files(&self, config: &Config, services: ServiceList) -> anyhow::Result<Vec<String>> {

@@ -1,10 +1,33 @@
 //! The world of apps.
 
-use bulkhead_runtime::{capabilities::StoreData, slots::World};
+use bulkhead_keyvalue::KeyValueCapability;
+use bulkhead_runtime::{
+    capabilities::{CapabilitySet, StoreData},
+    slots::{ServedWorld, World},
+};
 use wasmtime::{Store, component::InstancePre};
 use wasmtime_wasi_http::p2::bindings::ProxyPre;
 
-use crate::{instance::AppInstance, probe};
+use crate::{
+    capability::HttpCapability,
+    instance::AppInstance,
+    probe,
+    spec::{GRANTS, NAME},
+};
+
+/// The world as data.
+pub(crate) const SERVED: ServedWorld = ServedWorld {
+    name: "wasi:http/proxy",
+    exports: AppInstance::EXPORTS,
+    table: NAME,
+    grants: GRANTS,
+    advice: "serve it with `run`, or as an app: [apps.NAME]",
+};
+
+/// Adds what this service implements of the interfaces that components import.
+pub(crate) fn add_capabilities(capabilities: CapabilitySet) -> CapabilitySet {
+    capabilities.with(HttpCapability).with(KeyValueCapability)
+}
 
 impl World for AppInstance {
     const NAME: &'static str = "wasi:http/proxy@0.2.12";

@@ -93,6 +93,19 @@ async fn wrong_argument_of_run_is_named() {
     }
 }
 
+/// A component without code that imports and exports empty interfaces of these names.
+fn handler(import: &str, export: &str) -> Vec<u8> {
+    let import = if import.is_empty() { String::new() } else { format!(r#"(import "{import}" (instance))"#) };
+    let text = format!(
+        r#"(component
+            {import}
+            (component $empty)
+            (instance $none (instantiate $empty))
+            (export "{export}" (instance $none)))"#
+    );
+    wat::parse_str(text).unwrap()
+}
+
 #[tokio::test]
 async fn run_refuses_what_is_no_app() {
     let folder = TempDir::new().unwrap();
@@ -101,6 +114,19 @@ async fn run_refuses_what_is_no_app() {
         (Vec::new(), "is not a WebAssembly component: the file is empty"),
         (b"garbage".to_vec(), "is not a WebAssembly component"),
         (wat::parse_str("(component)").unwrap(), "is not a wasi:http/proxy 0.2 component"),
+        (handler("", "wasi:http/handler@0.3.0"), "built for wasi:http 0.3; this host serves 0.2"),
+        (
+            handler("", "wasi:http/incoming-handler@0.3.10"),
+            "this slot takes wasi:http/incoming-handler@0.2.12",
+        ),
+        (
+            handler("wasi:keyvalue/store@0.2.0-draft2", "wasi:http/incoming-handler@0.2.3"),
+            "this host offers wasi:keyvalue/store@0.2.0-draft;",
+        ),
+        (
+            handler("bulkhead:captcha/ledger@0.1.0", "wasi:http/incoming-handler@0.2.3"),
+            "it imports bulkhead:captcha/ledger@0.1.0, which needs apps.NAME.grants",
+        ),
     ] {
         std::fs::write(&file, bytes).unwrap();
         let finished = Launch::bulkhead(&["run", file.to_str().unwrap()]).env("HOME", "/").finish().await;
