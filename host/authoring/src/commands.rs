@@ -156,7 +156,8 @@ impl AuthorCommand {
 #[derive(Debug, Subcommand)]
 pub enum WitCommand {
     /// Write the WIT that this binary speaks, as binding generators take it: the package of a world, and those that it
-    /// uses under `deps`. Without a world, each package for components in a folder of its own.
+    /// uses, or that its components may import as well, under `deps`. Without a world, each package for components in a
+    /// folder of its own.
     Export {
         /// The folder, which must be empty or not there.
         dir: PathBuf,
@@ -186,9 +187,9 @@ impl WitCommand {
     ///
     /// # Errors
     /// When a file cannot be read or written, or an argument is wrong.
-    pub fn run(self) -> anyhow::Result<CommandReport> {
+    pub fn run(self, platform: &AuthorPlatform) -> anyhow::Result<CommandReport> {
         match self {
-            Self::Export { dir, world, force } => export(dir, world.as_deref(), force),
+            Self::Export { dir, world, force } => export(platform, dir, world.as_deref(), force),
             Self::Diff { old, new } => {
                 let found = wit_diff::compare(&old, &new)?;
                 let added: String = found.additions.iter().map(|line| format!("new: {line}\n")).collect();
@@ -205,15 +206,21 @@ impl WitCommand {
     }
 }
 
-fn export(folder: PathBuf, world: Option<&str>, replaces: bool) -> anyhow::Result<CommandReport> {
+fn export(
+    platform: &AuthorPlatform,
+    folder: PathBuf,
+    world: Option<&str>,
+    replaces: bool,
+) -> anyhow::Result<CommandReport> {
     let wit = Packages::embedded()?;
     let (files, what) = match world {
         Some(world) => {
             let world = wit.world(world).map_err(|error| AuthoringFailure::Usage(error.to_string()))?;
-            let (package, used) = wit.names(world);
-            (wit.files(world), format!("{package}, with {}", used.join(", ")))
+            let offered = wit.offered(platform, world);
+            let (package, used) = wit.names(world, &offered);
+            (wit.files(world, &offered), format!("{package}, with {}", used.join(", ")))
         }
-        None => (wit.all_files(), wit.own_names().join(", ")),
+        None => (wit.all_files(platform), wit.all_names(platform).join(", ")),
     };
     let count = packages::write(&folder, files, replaces)?;
     Ok(CommandReport::done(format!("wrote {count} files to {}: {what}\n", folder.display())))

@@ -13,7 +13,11 @@ use std::{
 use anyhow::{Context as _, anyhow, bail};
 use wit_parser::{PackageId, PackageName, Resolve, SourceMap, UnresolvedPackageGroup, World, WorldId};
 
-use crate::embedded::{EmbeddedFile, WIT};
+use crate::{
+    embedded::{EmbeddedFile, WIT},
+    fit::bare,
+    platform::AuthorPlatform,
+};
 
 /// Folder of the packages that others use.
 const DEPENDENCIES: &str = "deps";
@@ -126,19 +130,74 @@ impl Packages {
         found
     }
 
-    /// Returns the files of the package of a world and, under `deps`, of those that it uses.
-    pub(crate) fn files(&self, world: WorldId) -> Vec<(PathBuf, &'static [u8])> {
-        let package = self.resolve.worlds.get(world).and_then(|world| world.package);
-        package.map(|package| self.layout(package, Path::new(""))).unwrap_or_default()
+    /// Returns the packages that components of a world may import although the world does not name them: those of a world
+    /// whose components need no slot, such as `wasi:keyvalue` for apps.
+    pub(crate) fn offered(&self, platform: &AuthorPlatform, world: WorldId) -> BTreeSet<PackageId> {
+        let name = self.implemented().find(|(id, ..)| *id == world);
+        let name = name.map(|(_, world, package)| package.interface_id(&world.name)).unwrap_or_default();
+        let Some(served) = platform.served.iter().find(|served| served.name == bare(&name)) else {
+            return BTreeSet::new();
+        };
+        let capabilities = &platform.capabilities;
+        let slot = served.contract(capabilities).slot;
+        let mut found = BTreeSet::new();
+        for interface in capabilities.interfaces().filter(|one| capabilities.is_granted(one, &slot, &[])) {
+            let is_of = |package: &PackageId| {
+                let name = self.name(*package);
+                interface.name.split_once('/').is_some_and(|(package, _)| package == bare(&name))
+            };
+            for package in self.folders.iter().map(|folder| folder.package).filter(is_of) {
+                found.insert(package);
+                found.extend(self.dependencies(package));
+            }
+        }
+        found
+    }
+
+    /// Returns the files of the package of a world and, under `deps`, of those that it uses, and of `offered` ones.
+    pub(crate) fn files(
+        &self,
+        world: WorldId,
+        offered: &BTreeSet<PackageId>,
+    ) -> Vec<(PathBuf, &'static [u8])> {
+        let package = self.package(world);
+        package.map(|package| self.layout(package, offered, Path::new(""))).unwrap_or_default()
     }
 
     /// Returns the same for every package that brings a world for components, each in a folder of its own.
-    pub(crate) fn all_files(&self) -> Vec<(PathBuf, &'static [u8])> {
-        self.own().flat_map(|folder| self.layout(folder.package, Path::new(folder.name()))).collect()
+    pub(crate) fn all_files(&self, platform: &AuthorPlatform) -> Vec<(PathBuf, &'static [u8])> {
+        let written = self.written(platform);
+        written
+            .flat_map(|(folder, offered)| self.layout(folder.package, &offered, Path::new(folder.name())))
+            .collect()
     }
 
-    fn layout(&self, package: PackageId, base: &Path) -> Vec<(PathBuf, &'static [u8])> {
-        let (used, mut files) = (self.dependencies(package), Vec::new());
+    /// Returns each package that brings a world for components, with those that it offers to them.
+    fn written(
+        &self,
+        platform: &AuthorPlatform,
+    ) -> impl Iterator<Item = (&PackageFolder, BTreeSet<PackageId>)> {
+        let served = platform.served.iter().filter_map(move |served| {
+            let world = self.world(served.name).ok()?;
+            let folder = self.folders.iter().find(|folder| Some(folder.package) == self.package(world))?;
+            Some((folder, self.offered(platform, world)))
+        });
+        self.own().map(|folder| (folder, BTreeSet::new())).chain(served)
+    }
+
+    /// Returns the package of a world.
+    fn package(&self, world: WorldId) -> Option<PackageId> {
+        self.resolve.worlds.get(world).and_then(|world| world.package)
+    }
+
+    fn layout(
+        &self,
+        package: PackageId,
+        offered: &BTreeSet<PackageId>,
+        base: &Path,
+    ) -> Vec<(PathBuf, &'static [u8])> {
+        let (mut used, mut files) = (self.dependencies(package), Vec::new());
+        used.extend(offered);
         for folder in &self.folders {
             if folder.package == package {
                 folder.add_files(base, &mut files);
@@ -149,18 +208,18 @@ impl Packages {
         files
     }
 
-    /// Returns the name of the package of a world, and of those that it uses.
-    pub(crate) fn names(&self, world: WorldId) -> (String, Vec<String>) {
-        let Some(package) = self.resolve.worlds.get(world).and_then(|world| world.package) else {
-            return Default::default();
-        };
-        let used = self.dependencies(package).into_iter().map(|used| self.name(used));
-        (self.name(package), used.collect())
+    /// Returns the name of the package of a world, and of those that it uses or that are `offered`.
+    pub(crate) fn names(&self, world: WorldId, offered: &BTreeSet<PackageId>) -> (String, Vec<String>) {
+        let Some(package) = self.package(world) else { return Default::default() };
+        let mut used = self.dependencies(package);
+        used.extend(offered);
+        used.remove(&package);
+        (self.name(package), used.into_iter().map(|used| self.name(used)).collect())
     }
 
     /// Returns the names of the packages that [`all_files`](Self::all_files) writes.
-    pub(crate) fn own_names(&self) -> Vec<String> {
-        self.own().map(|folder| self.name(folder.package)).collect()
+    pub(crate) fn all_names(&self, platform: &AuthorPlatform) -> Vec<String> {
+        self.written(platform).map(|(folder, _)| self.name(folder.package)).collect()
     }
 }
 

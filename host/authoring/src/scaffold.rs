@@ -138,7 +138,7 @@ pub(crate) fn create(
         }
     }
     let wit = Packages::embedded()?;
-    for (path, bytes) in wit.files(wit.world(&manifest.world)?) {
+    for (path, bytes) in wit.files(wit.world(&manifest.world)?, &BTreeSet::new()) {
         files.push((Path::new("wit").join(path), bytes.to_vec()));
     }
     let count = packages::write(folder, files, false)?;

@@ -136,7 +136,7 @@ fn perform(distribution: &Distribution) -> anyhow::Result<()> {
         Command::Serve(serve) => serve.run(distribution, arguments::serve_flags(distribution, &given)?),
         Command::Config(command) => command.run(distribution),
         Command::Component(command) => command.run(distribution),
-        Command::Wit(command) => author::finish(command.run()),
+        Command::Wit(command) => author::finish(command.run(&distribution.for_authors())),
         Command::Bundle(command) => command.run(distribution),
         Command::Admin(command) => command.run(),
         Command::Health(health) => health.run(),

@@ -17,8 +17,15 @@ async fn exported_wit_is_complete() {
     resolve.select_world(&[package], Some("captcha")).unwrap();
     assert!(folder.path().join("one/deps/host/host.wit").is_file());
     done(folder.path(), &["wit", "export", "all"]).await;
-    for name in ["answer", "captcha", "host", "status", "triage"] {
+    for name in ["answer", "captcha", "host", "status", "triage", "http"] {
         Resolve::default().push_dir(folder.path().join("all").join(name)).unwrap();
+    }
+    let said = done(folder.path(), &["wit", "export", "http", "--world", "http"]).await;
+    assert!(said.contains("wasi:keyvalue@0.2.0-draft"), "{said}");
+    for name in ["config", "keyvalue", "logging"] {
+        let file = format!("deps/{name}/{name}.wit");
+        assert!(folder.path().join("http").join(&file).is_file(), "{file}");
+        assert!(folder.path().join("all/http").join(&file).is_file(), "{file}");
     }
     let said = fails(folder.path(), &["wit", "export", "all"], 1).await;
     assert!(said.contains("all has files already"), "{said}");
