@@ -9,6 +9,7 @@ use wasmtime::Store;
 
 use crate::{
     call::{self, CallTask, GuestAnswer, GuestFault, Head},
+    compared::BodyRecord,
     instance::AppInstance,
     progress::{CallProgress, TimeLimits},
     request::GuestRequest,
@@ -41,7 +42,8 @@ async fn read(responded: oneshot::Receiver<Head>, progress: Arc<CallProgress>, l
     let Ok(Ok(response)) = responded.await else { return };
     // The call is the one that this is part of.
     let call = CallTask::spawn(std::future::pending());
+    let record = BodyRecord::of(response.headers());
     let body = GuestBody::new(response.into_body(), progress, limit, None, call);
-    let mut body = body.with_digest(true);
+    let mut body = body.recorded(Some(record));
     while let Some(Ok(_)) = body.frame().await {}
 }

@@ -18,6 +18,7 @@ use wasmtime_wasi_http::p2::{
 
 use crate::{
     capability,
+    compared::ComparedBody,
     instance::AppInstance,
     progress::{BodyEnd, CallProgress, GuestState, TimeLimits},
     request::GuestRequest,
@@ -48,18 +49,18 @@ pub(crate) struct SeenResponse {
     status: u16,
     /// The header fields that are compared with another version's.
     fields: Vec<(String, String)>,
-    /// The digest of the body, where it is compared with another version's.
-    digest: Option<String>,
+    /// The body, where it is compared with another version's.
+    body: Option<ComparedBody>,
 }
 
 impl ShadowDiff for GuestAnswer {
     fn fields(&self) -> Vec<(String, String)> {
-        let Self::Complete(SeenResponse { status, fields, digest }) = self else {
+        let Self::Complete(SeenResponse { status, fields, body }) = self else {
             return vec![("response".to_owned(), "none".to_owned())];
         };
-        let digest = digest.as_ref().map(|digest| ("body sha256".to_owned(), digest.clone()));
+        let body = body.as_ref().map(ComparedBody::fields).unwrap_or_default();
         let status = ("status".to_owned(), status.to_string());
-        [status].into_iter().chain(fields.iter().cloned()).chain(digest).collect()
+        [status].into_iter().chain(fields.iter().cloned()).chain(body).collect()
     }
 }
 
@@ -141,8 +142,8 @@ fn with_limit(error: wasmtime::Error, guest: &StoreData) -> wasmtime::Error {
 fn ended(end: BodyEnd, status: Option<u16>, progress: &CallProgress) -> Result<GuestAnswer, GuestFault> {
     match (end, status) {
         (BodyEnd::Complete, Some(status)) if status < SERVER_ERROR => {
-            let (fields, digest) = (progress.fields(), progress.digest());
-            Ok(GuestAnswer::Complete(SeenResponse { status, fields, digest }))
+            let (fields, body) = (progress.fields(), progress.compared_body());
+            Ok(GuestAnswer::Complete(SeenResponse { status, fields, body }))
         }
         (BodyEnd::Complete | BodyEnd::Aborted, status) => Err(GuestFault { status }),
         (BodyEnd::Unfinished, _) => Ok(GuestAnswer::Unfinished),

@@ -36,6 +36,7 @@ use wasmtime_wasi_http::p2::body::HyperOutgoingBody;
 use self::error::AppError;
 use crate::{
     call::{self, CallTask, Head},
+    compared::BodyRecord,
     config::AppSettings,
     instance::AppInstance,
     progress::{CallProgress, TimeLimits},
@@ -225,7 +226,8 @@ async fn passed_on(
     cors::remove_permissions(&mut parts.headers, &app.settings.cors_origins);
     // The length of a body that is left out is that of another request's.
     let known = declared.filter(|_| has_body);
-    let mut body = GuestBody::new(body, progress, limit, known, call).with_digest(is_copied);
+    let record = is_copied.then(|| BodyRecord::of(&parts.headers));
+    let mut body = GuestBody::new(body, progress, limit, known, call).recorded(record);
     if has_body {
         // What runs a guest may answer so for a fault of the guest's own, and say nothing.
         if parts.status == StatusCode::INTERNAL_SERVER_ERROR && !body.has_begun().await {

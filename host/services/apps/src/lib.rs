@@ -13,6 +13,7 @@
 //! response, call       one call of a guest; the body of its response
 //! request              what a guest gets
 //! progress             what the parts of a call know of each other
+//! compared             a body as it is compared with another version's
 //! capability, instance
 //! journal, outgoing, keyvalue
 //! config, spec
@@ -23,6 +24,7 @@ mod call;
 mod capability;
 mod ceiling;
 mod command;
+mod compared;
 pub mod config;
 mod http;
 mod instance;

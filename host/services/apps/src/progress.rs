@@ -13,6 +13,8 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
+use crate::compared::ComparedBody;
+
 /// The limits of a call in time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimeLimits {
@@ -70,8 +72,8 @@ struct ProgressState {
     status: Option<u16>,
     /// The compared fields of the response, each with its name.
     fields: Vec<(String, String)>,
-    /// The digest of the complete body, where it is compared with another version's.
-    digest: Option<String>,
+    /// The complete body, where it is compared with another version's.
+    compared_body: Option<ComparedBody>,
     /// Why the host ends the call.
     refused: Option<EndedCall>,
     /// Wakes what passes the body on.
@@ -127,14 +129,14 @@ impl CallProgress {
         self.lock().status
     }
 
-    /// Records the digest of the body.
-    pub(crate) fn set_digest(&self, digest: String) {
-        self.lock().digest = Some(digest);
+    /// Records the body, which is compared.
+    pub(crate) fn set_compared_body(&self, body: ComparedBody) {
+        self.lock().compared_body = Some(body);
     }
 
-    /// Returns the digest of the body, if there is one.
-    pub(crate) fn digest(&self) -> Option<String> {
-        self.lock().digest.clone()
+    /// Returns the body, if it is compared.
+    pub(crate) fn compared_body(&self) -> Option<ComparedBody> {
+        self.lock().compared_body.clone()
     }
 
     /// Records that a piece of a body came through.

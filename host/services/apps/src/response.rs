@@ -19,11 +19,11 @@ use axum::{
 use bulkhead_runtime::invoke::{EndedCall, Outcome};
 use http_body::{Body as HttpBody, Frame};
 use http_body_util::BodyExt as _;
-use sha2::{Digest as _, Sha256};
 use wasmtime_wasi_http::{Error, p2::body::HyperOutgoingBody};
 
 use crate::{
     call::CallTask,
+    compared::BodyRecord,
     progress::{BodyEnd, CallProgress, GuestState},
 };
 
@@ -82,8 +82,8 @@ pub(crate) struct GuestBody {
     limit: usize,
     sent: u64,
     declared: Option<u64>,
-    /// The digest of what has been sent, where it is compared with another version's.
-    digest: Option<Sha256>,
+    /// What has been sent, where it is compared with another version's.
+    record: Option<BodyRecord>,
     /// The first piece, where it has been awaited before the client gets the head.
     first: Option<Frame<Bytes>>,
     /// Ends the call when dropped; `None` once the body has ended.
@@ -99,12 +99,12 @@ impl GuestBody {
         declared: Option<u64>,
         call: CallTask,
     ) -> Self {
-        Self { inner, progress, limit, sent: 0, declared, digest: None, first: None, call: Some(call) }
+        Self { inner, progress, limit, sent: 0, declared, record: None, first: None, call: Some(call) }
     }
 
-    /// Has the digest of the body computed, if it is compared with another version's.
-    pub(crate) fn with_digest(mut self, is_compared: bool) -> Self {
-        self.digest = is_compared.then(Sha256::new);
+    /// Has the body recorded, if it is compared with another version's.
+    pub(crate) fn recorded(mut self, record: Option<BodyRecord>) -> Self {
+        self.record = record;
         self
     }
 
@@ -122,8 +122,8 @@ impl GuestBody {
 
     /// Records the end of the body. The call ends with it, or goes on alone.
     fn end(&mut self, end: BodyEnd) {
-        if let Some(digest) = self.digest.take() {
-            self.progress.set_digest(hex::encode(digest.finalize()));
+        if let Some(record) = self.record.take() {
+            self.progress.set_compared_body(record.finish());
         }
         self.progress.set_body_end(end);
         if let Some(call) = self.call.take() {
@@ -152,8 +152,8 @@ impl GuestBody {
             Some(Ok(frame)) => {
                 let data = frame.data_ref().map_or::<&[u8], _>(&[], |data| data.as_ref());
                 self.sent = self.sent.saturating_add(data.len() as u64);
-                if let Some(digest) = &mut self.digest {
-                    digest.update(data);
+                if let Some(record) = &mut self.record {
+                    record.add(data);
                 }
                 if self.sent > self.limit as u64 {
                     self.progress.refuse(too_large(self.limit));

@@ -137,6 +137,35 @@ async fn shadow_compares_listed_headers() {
     host.stop().await;
 }
 
+/// Answers 200 with a JSON document.
+fn with_json(document: &str) -> HttpGuest {
+    let length = document.len();
+    let guest = HttpGuest::handling(&format!(
+        "(local.set $at (call $new-fields))
+         (drop (call $header (local.get $at) (i32.const 1024) (i32.const 12) (i32.const 1040) (i32.const 16)))
+         (local.set $body (call $respond (local.get $out) (i32.const 200) (local.get $at)))
+         (local.set $stream (call $open (local.get $body)))
+         (drop (call $write (local.get $stream) (i32.const 1060) (i32.const {length})))
+         (call $finish (local.get $stream) (local.get $body))"
+    ));
+    guest.with_data(1024, "content-type").with_data(1040, "application/json").with_data(1060, document)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn shadow_compares_json_by_member() {
+    let host = hosting(&with_json(r#"{"a": 1, "b": [true, "x"]}"#), "").start().await;
+    let operator = operator(&host);
+    let two = operator.push(with_json(r#"{"b":[true,"y"],"a":1}"#).component()).await;
+    operator.change("shadow", json!({ "version": two })).await;
+    let report = async || operator.get("/v1/slots/hello/shadow").await.1;
+    assert_eq!(get(&host, "/hello").await.0, 200);
+    eventually("the copy is compared", async || report().await["different"] == 1).await;
+    let members = report().await["differences"][0]["members"].clone();
+    let names: Vec<_> = members.as_array().unwrap().iter().map(|member| &member["name"]).collect();
+    assert_eq!(names, ["body.b.1"], "{members}");
+    host.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn copy_gets_responses_of_the_live_call() {
     let (authority, served) =
