@@ -23,7 +23,7 @@ use rustix::process::{Pid, RawPid, Signal, getppid, kill_process, set_parent_pro
 use tokio::process::Child;
 
 use self::folder::RunFolder;
-use crate::spec::NAME;
+use crate::spec::{IS_RUN, NAME};
 
 /// The name of the app and of its slot.
 const APP: &str = "APP";
@@ -109,6 +109,7 @@ impl Command {
         for name in services.filter(|name| *name != NAME) {
             serve.env(format!("BULKHEAD_SERVICES__{}__ENABLED", name.to_uppercase()), "false");
         }
+        serve.env(IS_RUN, "1");
         let key = |name: &str| format!("BULKHEAD_APPS__{APP}__{name}");
         serve.env(key("COMPONENT"), file).env(key("PATH_PREFIX"), "/");
         // The configuration takes each once.

@@ -1,6 +1,6 @@
 //! Outgoing requests of apps, which go to the origins of `apps.NAME.outgoing` and nowhere else.
 
-use std::sync::Arc;
+use std::{env, sync::Arc};
 
 use axum::http::{Request, Response};
 use bulkhead_outgoing::{OutgoingClient, OutgoingError, OutgoingMetrics, OutgoingNetwork, RequestTimeouts};
@@ -9,18 +9,25 @@ use bulkhead_service::ServiceContext;
 use http_body_util::BodyExt as _;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
-use crate::config::AppSettings;
+use crate::{config::AppSettings, spec::IS_RUN};
 
 /// What the clients of all apps share.
 #[derive(Debug)]
 pub(crate) struct AppClients {
     network: OutgoingNetwork,
     metrics: Arc<OutgoingMetrics>,
+    /// Whether flags of `run` allow requests, and no configuration.
+    has_flags: bool,
 }
+
+/// That flags of `run` allow an app's requests: a value in its slot's resources.
+#[derive(Clone, Copy, Debug)]
+struct AllowedByFlags;
 
 impl AppClients {
     pub(crate) fn new(context: &ServiceContext) -> anyhow::Result<Self> {
-        Ok(Self { network: OutgoingNetwork::default(), metrics: context.metrics.set()? })
+        let (network, has_flags) = (OutgoingNetwork::default(), env::var_os(IS_RUN).is_some());
+        Ok(Self { network, metrics: context.metrics.set()?, has_flags })
     }
 
     /// Adds the client of an app to its slot's resources. Without origins it refuses every request.
@@ -29,6 +36,9 @@ impl AppClients {
         let (network, metrics) = (self.network.clone(), self.metrics.slot(app.id()));
         let client = OutgoingClient::new(app.slot.key("outgoing"), origins, limits, network, metrics);
         resources.insert(Arc::new(client));
+        if self.has_flags {
+            resources.insert(Arc::new(AllowedByFlags));
+        }
     }
 }
 
@@ -58,11 +68,26 @@ pub(crate) async fn send(
 
 /// Writes an error to the slot's log, within its budget, and returns what the guest gets.
 fn logged(resources: &SlotResources, error: &OutgoingError) -> Error {
-    let text = format!("an outgoing request failed: {error}");
+    let why = explained(error, resources.get::<AllowedByFlags>().is_some());
+    let text = format!("an outgoing request failed: {why}");
     if resources.admits_warning("outgoing", &text) {
         tracing::warn!(slot = resources.slot.as_str(), "{text}");
     }
     code(error)
+}
+
+/// Returns the text of an error. Where flags allow requests, it names the flag in place of a key.
+fn explained(error: &OutgoingError, has_flags: bool) -> String {
+    match error {
+        OutgoingError::HttpRequestDenied { origin, .. } if has_flags => {
+            format!("{origin} may not be called; allow it with --allow {origin}")
+        }
+        OutgoingError::DestinationIpProhibited { host, address, .. } if has_flags => format!(
+            "{host} leads to {address}, which may not be called; only --allow with the address in place of the name \
+             allows it"
+        ),
+        error => error.to_string(),
+    }
 }
 
 /// Returns the code of an error; its text is for the log.

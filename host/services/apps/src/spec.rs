@@ -8,6 +8,10 @@ use bulkhead_config::{
 /// Name of the service in `[services.NAME]`, and of its table.
 pub const NAME: &str = "apps";
 
+/// A variable of the environment by which `run` says to the host that it becomes that there is no configuration. It sets no key:
+/// variables that do begin with `BULKHEAD_`.
+pub(crate) const IS_RUN: &str = "RUN_BY_BULKHEAD";
+
 /// Limits of an app.
 static APP_LIMITS: Limits = Limits {
     // Pages and their assets; a body is passed on in pieces of 64 KiB.

@@ -27,6 +27,21 @@ async fn run_serves_one_file_and_follows_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn refused_origin_names_flag_of_run() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("asks.wasm");
+    std::fs::write(&file, outgoing::asking("127.0.0.1:9", outgoing::IS_DENIED).component()).unwrap();
+    let arguments = ["run", file.to_str().unwrap(), "--listen", "127.0.0.1:0", "--log-format", "json"];
+    let launch = Launch::bulkhead(&arguments).env("XDG_CACHE_HOME", folder.path().to_str().unwrap());
+    let host = launch.ready().await;
+    assert_eq!(host.status(&host.url("/")).await, 200);
+    let refused = "an outgoing request failed: http://127.0.0.1:9 may not be called; allow it with --allow \
+                   http://127.0.0.1:9";
+    assert_eq!(host.line(refused).await["slot"], "app");
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn host_ends_with_process_that_watches() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("hello.wasm");
