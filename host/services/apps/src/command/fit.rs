@@ -42,7 +42,7 @@ pub(super) fn check(file: &Path, spec: &HostSpec) -> anyhow::Result<()> {
 fn explained(finding: &Finding, spec: &HostSpec) -> String {
     let is_offered = |wanted: &str| {
         let name = wanted.split_once('@').map_or(wanted, |(name, _)| name);
-        spec.interfaces.iter().any(|known| *known == name)
+        spec.interfaces.contains(&name)
     };
     match finding {
         Finding::Ungranted { wanted, .. } => ungranted(wanted),
