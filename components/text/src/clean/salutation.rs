@@ -8,13 +8,16 @@ const LONGEST: usize = 60;
 /// Characters that end a salutation.
 const ENDS: [char; 6] = [',', '!', '.', ':', ';', '\n'];
 
-/// Returns `text` without its leading salutations.
+/// Returns `text` without its leading salutations, which are lines of their own: one in the line of the request stays.
 pub(super) fn remove(text: &str) -> &str {
-    let mut rest = text.trim_start();
+    let text = text.trim_start();
+    let mut rest = text;
     while let Some(shorter) = without_first(rest) {
         rest = shorter;
     }
-    rest
+    let removed = text.get(..text.len() - rest.len()).unwrap_or_default();
+    let between = removed.get(removed.trim_end().len()..).unwrap_or_default();
+    if between.contains('\n') { rest } else { text }
 }
 
 /// Removes one salutation, which must end soon after its first words: "Hallo, …" and "Dear team, …", not "Liebe Grüße
