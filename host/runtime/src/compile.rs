@@ -241,8 +241,14 @@ impl Compiler {
         self.cache.is_some() && self.is_uncached(digest).await
     }
 
-    /// Returns whether this component has to be compiled: there is no cache, or none with its code.
-    pub(crate) async fn is_uncached(&self, digest: ComponentDigest) -> bool {
+    /// Returns whether `wasm`, which has this digest, has to be compiled: it is not a pack, and no cache has its code.
+    pub(crate) async fn has_to_compile(&self, wasm: &[u8], digest: ComponentDigest) -> bool {
+        let is_compiled = Pack::find(wasm).is_some();
+        cfg!(feature = "compiler") && !is_compiled && self.is_uncached(digest).await
+    }
+
+    /// Returns whether there is no cache, or none with code of this component.
+    async fn is_uncached(&self, digest: ComponentDigest) -> bool {
         let Some(cache) = self.cache.clone() else { return true };
         in_background(move || !cache.has(digest)).await.unwrap_or(false)
     }

@@ -362,7 +362,7 @@ impl<W: World> Slot<W> {
         source: &str,
         settings: Arc<Settings>,
     ) -> Result<Arc<Version<W>>, LoadError> {
-        if self.context.compiler.is_uncached(digest).await {
+        if self.context.compiler.has_to_compile(&wasm, digest).await {
             // It may take a minute, in which nothing else is logged.
             tracing::info!(slot = self.name().as_str(), bytes = wasm.len(), "compiling the component");
         }
