@@ -11,7 +11,7 @@ const COMPONENT_BYTES: usize = 32 << 20;
 /// The largest value that can be set.
 pub const LARGEST_COMPONENT_BYTES: usize = 1 << 30;
 /// With less memory, bytes, components are compiled one after the other, each on one thread.
-const PARALLEL_MEMORY: u64 = 1 << 30;
+pub const PARALLEL_MEMORY: u64 = 1 << 30;
 /// The least address space of a compilation that can be set, bytes; ample for embedded components.
 const LEAST_COMPILE_MEMORY_BYTES: u64 = 512 << 20;
 /// One compilation uses every idle core most of the time, and a second one the rest; more only add memory.
@@ -116,7 +116,7 @@ impl Sandbox {
             compile_workers: r
                 .key(
                     "compile_workers",
-                    "Components compiled at once, and as many of at most 512 KiB beside them; 1 with less than 1 GiB of memory",
+                    "Components compiled at once, and as many of at most 512 KiB beside them; 1, and none beside it, with less than 1 GiB of memory",
                 )
                 .integer(1..=64, compile_workers),
             compile_cpu_seconds: r

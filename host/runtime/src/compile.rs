@@ -17,7 +17,10 @@ use std::{
     time::Instant,
 };
 
-use bulkhead_config::{sandbox::Sandbox, slots::SlotId};
+use bulkhead_config::{
+    sandbox::{PARALLEL_MEMORY, Sandbox},
+    slots::SlotId,
+};
 use bulkhead_telemetry::Metrics;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
@@ -121,9 +124,9 @@ type Flight = tokio::sync::Mutex<Option<Result<Component, CompileError>>>;
 pub struct Compiler {
     engine: Arc<Engine>,
     backend: CompileBackend,
-    permits: Semaphore,
-    /// Permits of small components.
-    small_permits: Semaphore,
+    permits: Arc<Semaphore>,
+    /// Permits of small components; with little memory the same.
+    small_permits: Arc<Semaphore>,
     cache: Option<Arc<Cache>>,
     /// Public keys that sign packs.
     pack_keys: Arc<[String]>,
@@ -145,8 +148,8 @@ pub struct CacheSettings {
 }
 
 impl Compiler {
-    /// Returns a compiler with `sandbox.compile_workers` permits for small components and as many for others, and with a
-    /// cache where `cache` is set and its folder is usable.
+    /// Returns a compiler with `sandbox.compile_workers` permits for small components and as many for others, with little
+    /// memory for both together, and with a cache where `cache` is set and its folder is usable.
     pub fn new(
         engine: Arc<Engine>,
         sandbox: &Sandbox,
@@ -175,7 +178,11 @@ impl Compiler {
                 }
             }
         });
-        let [permits, small_permits] = [(); 2].map(|()| Semaphore::new(sandbox.compile_workers));
+        let permits = Arc::new(Semaphore::new(sandbox.compile_workers));
+        let small_permits = match sandbox.memory {
+            Some(memory) if memory < PARALLEL_MEMORY => Arc::clone(&permits),
+            _ => Arc::new(Semaphore::new(sandbox.compile_workers)),
+        };
         let (pack_keys, built_in) = (sandbox.pack_keys.as_slice().into(), HashSet::new());
         let in_flight = Mutex::default();
         Self { engine, backend, permits, small_permits, cache, pack_keys, built_in, metrics, in_flight }

@@ -59,6 +59,10 @@ struct Gated {
 
 impl Gated {
     fn new(compile_workers: usize) -> Self {
+        Self::under(&Sandbox { compile_workers, ..sandbox() })
+    }
+
+    fn under(sandbox: &Sandbox) -> Self {
         let (folder, engine) = (TempDir::new().unwrap(), engine());
         let metrics = Arc::new(Metrics::new(folder.path().to_owned(), []).unwrap());
         let gate = Arc::new(Gate { begun: AtomicUsize::new(0), open: Semaphore::new(0) });
@@ -68,8 +72,7 @@ impl Gated {
             key: MasterKey::new("key"),
             bytes: 1 << 30,
         };
-        let sandbox = Sandbox { compile_workers, ..sandbox() };
-        let compiler = Compiler::with_backend(engine, &sandbox, Some(cache), Arc::clone(&metrics), backend);
+        let compiler = Compiler::with_backend(engine, sandbox, Some(cache), Arc::clone(&metrics), backend);
         Self { compiler: Arc::new(compiler), gate, metrics, folder }
     }
 
@@ -133,6 +136,18 @@ async fn small_component_waits_for_no_large_one() {
     gated.gate.open.add_permits(2);
     for compiled in [large, small] {
         compiled.await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn small_component_waits_with_little_memory() {
+    for (memory, free) in [(None, 1), (Some(256 << 20), 0)] {
+        let gated = Gated::under(&Sandbox { compile_workers: 1, memory, ..sandbox() });
+        let large = gated.compile(large());
+        gated.begun(1).await;
+        assert_eq!(gated.compiler.small_permits.available_permits(), free, "{memory:?}");
+        gated.gate.open.add_permits(1);
+        large.await.unwrap().unwrap();
     }
 }
 
