@@ -116,6 +116,21 @@ async fn imported_bundle_is_served() {
     host.stop().await;
 }
 
+#[tokio::test]
+async fn interrupted_import_is_put_back() {
+    let (site, signer) = (TempDir::new().unwrap(), Signer::new());
+    let data = site.path().join("data");
+    let replaced = data.join(".bundle.old/bundle");
+    fs::create_dir_all(&replaced).unwrap();
+    fs::write(replaced.join("configuration.toml"), "").unwrap();
+    let bundle = site.path().join("any.bundle");
+    fs::write(&bundle, "any").unwrap();
+    fs::write(site.path().join("any.bundle.minisig"), signer.sign(b"any", 1_800_000_000)).unwrap();
+    let refused = import(site.path(), &bundle, &signer.key()).await;
+    assert!(refused.stderr.contains("ends too early"), "{}", refused.stderr);
+    assert!(data.join("bundle/configuration.toml").exists() && !data.join(".bundle.old").exists());
+}
+
 /// Where the header of a file of a bundle begins.
 fn header(bundle: &[u8], name: &str) -> usize {
     let blocks = bundle.chunks(BLOCK);

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeSet,
     ffi::OsStr,
     fs::{self, File},
-    io::{BufReader, Read},
+    io::{self, BufReader, Read},
     path::{Path, PathBuf},
 };
 
@@ -114,13 +114,14 @@ impl Drop for Places {
 }
 
 impl Places {
-    /// Removes what an interrupted import has left.
+    /// Puts back what an interrupted import has moved away, and removes what else it has left.
     fn new(data: &Path, folders: Folders) -> anyhow::Result<Self> {
         let places = Self { data: data.to_owned(), folders };
         for folder in places.roots() {
+            put_back(folder).with_context(|| format!("cannot write to {}", folder.display()))?;
             for left in [UNPACKED, REPLACED] {
                 match fs::remove_dir_all(folder.join(left)) {
-                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
                         return Err(error).with_context(|| format!("cannot write to {}", folder.display()));
                     }
                     _ => {}
@@ -200,6 +201,22 @@ fn is_installed(manifest: &Manifest, name: &str, folder: &Path, entry: &OsStr) -
         let found = path.ok().and_then(|path| digest(&mut File::open(path).ok()?).ok());
         found == Some((record.sha256.clone(), record.bytes))
     })
+}
+
+/// Moves entries of a folder back that were moved away and have not been replaced.
+fn put_back(folder: &Path) -> io::Result<()> {
+    let entries = match fs::read_dir(folder.join(REPLACED)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        let target = folder.join(entry.file_name());
+        if !target.exists() {
+            fs::rename(entry.path(), target)?;
+        }
+    }
+    Ok(())
 }
 
 /// Moves `new` to an entry of a folder; one that is there is moved away.
