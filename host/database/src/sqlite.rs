@@ -9,7 +9,10 @@ use std::{
 };
 
 use bulkhead_os::files;
-use sqlx::{ConnectOptions as _, Connection as _, sqlite::SqliteConnectOptions};
+use sqlx::{
+    ConnectOptions as _, Connection as _,
+    sqlite::{SqliteConnectOptions, SqliteConnection},
+};
 
 /// What follows the name of a database in the name of its write-ahead log.
 const LOG: &str = "-wal";
@@ -35,6 +38,7 @@ pub async fn set_damaged_aside(options: &SqliteConnectOptions) -> Result<Option<
     let path = options.get_filename();
     let log = beside(path, LOG);
     let has_log = fs::metadata(&log).is_ok_and(|log| log.len() > 0);
+    let written = last_written(path);
     if fs::metadata(path).map_or(0, |file| file.len()) == 0 {
         if has_log {
             // SQLite would take it for a new file and delete the log.
@@ -47,20 +51,30 @@ pub async fn set_damaged_aside(options: &SqliteConnectOptions) -> Result<Option<
         set_aside(path, &[LOG, INDEX], "its write-ahead log is damaged")?;
     }
     let reason = match inspect(options, has_log).await {
-        Ok(reason) if reason == "ok" => return Ok(lost_until(path).filter(|_| is_log_damaged)),
-        Ok(reason) => reason,
+        // An earlier start was interrupted, or the disk was full, before it had made the tables.
+        Ok(Contents::Empty) => return Ok(lost_until(path)),
+        Ok(Contents::Tables) => return Ok(lost_until(path).filter(|_| is_log_damaged)),
+        Ok(Contents::Damaged(reason)) => reason,
         Err(error) if has_code(&error, &DAMAGED) => error.to_string(),
         Err(error) => return Err(error),
     };
+    if let Some(written) = written {
+        // The inspection may have written to it, by a clock that may be wrong.
+        let _ = File::open(path).and_then(|file| file.set_modified(written));
+    }
     set_aside(path, &["", LOG, INDEX], &reason)?;
-    Ok(lost_until(path))
+    Ok(lost_until(path).max(written))
 }
 
 /// Returns when a damaged database or its log was last written, if there is one.
 fn lost_until(path: &Path) -> Option<SystemTime> {
-    let aside = files::damaged_path(path);
+    last_written(&files::damaged_path(path))
+}
+
+/// Returns when a database or its log was last written, if there is one.
+fn last_written(path: &Path) -> Option<SystemTime> {
     let written = |file: PathBuf| fs::metadata(file).ok()?.modified().ok();
-    ["", LOG].into_iter().filter_map(|suffix| written(beside(&aside, suffix))).max()
+    ["", LOG].into_iter().filter_map(|suffix| written(beside(path, suffix))).max()
 }
 
 /// Returns whether the file at `path` cannot be opened because its disk takes nothing, as one that is read-only, full or
@@ -87,23 +101,45 @@ fn beside(path: &Path, suffix: impl AsRef<OsStr>) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// Returns whether a log has the header of one. Another host with this file may have removed or emptied it meanwhile.
 fn begins_as_log(log: &Path) -> io::Result<bool> {
     let mut header = Vec::new();
-    File::open(log)?.take(LOG_HEADER as u64).read_to_end(&mut header)?;
-    Ok(header.len() == LOG_HEADER && header.starts_with(&LOG_MAGIC))
+    let file = match File::open(log) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+        file => file?,
+    };
+    file.take(LOG_HEADER as u64).read_to_end(&mut header)?;
+    Ok(header.is_empty() || header.len() == LOG_HEADER && header.starts_with(&LOG_MAGIC))
 }
 
-/// Returns `ok`, or what is wrong with the file; of all pages where it is not known that they were written.
-async fn inspect(options: &SqliteConnectOptions, all: bool) -> Result<String, sqlx::Error> {
+/// What a file holds.
+enum Contents {
+    /// No table.
+    Empty,
+    /// Tables, and nothing is wrong with them.
+    Tables,
+    /// What is wrong with it.
+    Damaged(String),
+}
+
+/// Inspects a file, and all of its pages where it is not known that they were written.
+async fn inspect(options: &SqliteConnectOptions, all: bool) -> Result<Contents, sqlx::Error> {
     let mut connection = options.connect().await?;
-    let query = match all {
-        true => "PRAGMA quick_check(1)",
-        false => "SELECT CASE WHEN count(*) >= 0 THEN 'ok' END FROM sqlite_master",
-    };
-    let found = sqlx::query_scalar(query).fetch_one(&mut connection).await;
+    let found = contents(&mut connection, all).await;
     // What is wrong with it is known.
     let _ = connection.close().await;
     found
+}
+
+async fn contents(connection: &mut SqliteConnection, all: bool) -> Result<Contents, sqlx::Error> {
+    if all {
+        let found: String = sqlx::query_scalar("PRAGMA quick_check(1)").fetch_one(&mut *connection).await?;
+        if found != "ok" {
+            return Ok(Contents::Damaged(found));
+        }
+    }
+    let tables: i64 = sqlx::query_scalar("SELECT count(*) FROM sqlite_master").fetch_one(connection).await?;
+    Ok(if tables == 0 { Contents::Empty } else { Contents::Tables })
 }
 
 /// Renames a file or its companions. Those of an earlier damaged file do not stay beside this one.
@@ -132,6 +168,8 @@ fn set_aside(path: &Path, suffixes: &[&str], reason: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+
+    use std::time::{Duration, UNIX_EPOCH};
 
     use sqlx::sqlite::SqliteJournalMode;
     use tempfile::TempDir;
@@ -223,9 +261,29 @@ mod tests {
         let folder = TempDir::new().unwrap();
         fs::write(file(&folder, ".damaged"), "no database").unwrap();
         files::create(&file(&folder, "")).unwrap();
-        assert!(set_damaged_aside(&options(&folder)).await.unwrap().is_some());
+        for _ in 0..2 {
+            assert!(set_damaged_aside(&options(&folder)).await.unwrap().is_some());
+            // A file that has a header and no tables.
+            options(&folder).connect().await.unwrap().close().await.unwrap();
+        }
         killed(&folder).await;
         assert_eq!(set_damaged_aside(&options(&folder)).await.unwrap(), None, "there is a new file");
+    }
+
+    #[tokio::test]
+    async fn loss_has_time_of_damaged_file() {
+        let folder = TempDir::new().unwrap();
+        killed(&folder).await;
+        let path = file(&folder, "");
+        cut(&path, fs::metadata(&path).unwrap().len() - 4096);
+        // The clock is behind it.
+        let later = UNIX_EPOCH + Duration::from_secs(2_100_000_000);
+        for suffix in ["", LOG] {
+            File::open(file(&folder, suffix)).unwrap().set_modified(later).unwrap();
+        }
+        for _ in 0..2 {
+            assert_eq!(set_damaged_aside(&options(&folder)).await.unwrap(), Some(later));
+        }
     }
 
     #[tokio::test]
