@@ -5,7 +5,7 @@ use toml_edit::{Array, Item, Table, TableLike, Value, value};
 use super::EditedFile;
 use crate::KeyDoc;
 
-/// What a value begins with that names a secret and is none.
+/// What a value begins with that names a secret elsewhere.
 const REFERENCES: [&str; 2] = ["file:", "credential:"];
 
 impl EditedFile {
@@ -102,14 +102,14 @@ fn tables_of(item: &mut Item) -> Vec<&mut dyn TableLike> {
 }
 
 /// Returns whether a value is, or lists, a text that is a secret: every text of a secret key that names no other place,
-/// and a URL with a password of any key.
+/// and a URL with a password of any key. A list may be a text with commas, or a table with the keys `0`, `1` and so on.
 fn holds_secret(item: &Item, is_secret: bool) -> bool {
-    let is_one = |text: &str| {
-        let is_reference = REFERENCES.iter().any(|reference| text.starts_with(reference));
-        is_secret && !is_reference || has_password(text)
-    };
+    let is_reference = |text: &str| REFERENCES.iter().any(|reference| text.trim().starts_with(reference));
+    let is_one = |text: &str| is_secret && !text.split(',').all(is_reference) || has_password(text);
     let texts = item.as_array().into_iter().flat_map(Array::iter).filter_map(Value::as_str);
-    item.as_str().into_iter().chain(texts).any(is_one)
+    let table = item.as_table_like().filter(|_| is_secret);
+    let numbered = table.into_iter().flat_map(|table| table.iter()).filter_map(|(_, item)| item.as_str());
+    item.as_str().into_iter().chain(texts).chain(numbered).any(is_one)
 }
 
 /// Returns whether a text is a URL with a user's password.
@@ -166,6 +166,18 @@ cpu_ms = 5
         assert_eq!(removed, ["keys", "rows.secret", "sites.shop.api-key", "urls"]);
         let text = file.text();
         assert!(!text.contains("hidden") && text.matches("kept").count() == 2, "{text}");
+    }
+
+    #[test]
+    fn each_form_of_list_is_searched() {
+        let secrets = [segments("a.NAME")];
+        let text = "[a]\none = 'file:/one, hidden'\ntwo = { 0 = 'hidden' }\n\
+                    three = 'file:/three, credential:kept'\n";
+        let mut file = EditedFile::parse(text).unwrap();
+        let mut removed = Vec::new();
+        remove(file.document.as_table_mut(), &mut Vec::new(), &secrets, &mut removed);
+        assert_eq!(removed, ["a.one", "a.two"]);
+        assert!(file.text().contains("credential:kept") && !file.text().contains("hidden"));
     }
 
     #[test]
