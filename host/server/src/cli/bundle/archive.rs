@@ -175,7 +175,7 @@ impl<R: Read> ArchiveReader<R> {
             bail!("the bundle has {name:?}, which is a link, a folder or a device");
         }
         ensure!(is_plain(&name), "the bundle has {name:?}, which is not below its own folder");
-        let bytes = number(SIZE, 12).context("the bundle has a length that is no number")?;
+        let bytes = number(SIZE, 12).context("the bundle has a length that is not a number")?;
         Ok(Some(Member { name, bytes }))
     }
 
@@ -274,7 +274,7 @@ mod tests {
         let mut other = whole.clone();
         other[3] = b'x';
         refused(&other, "a header that is damaged");
-        refused(&changed(whole.clone(), |header| header[SIZE] = b'9'), "no number");
+        refused(&changed(whole.clone(), |header| header[SIZE] = b'9'), "not a number");
         refused(&[whole, archive(&[("c", b"x")])].concat(), "follows the end");
     }
 }

@@ -81,7 +81,7 @@ impl Manifest {
         for (key, file) in &manifest.components {
             ensure!(
                 component_slot(key).is_some(),
-                "the manifest names {key:?}, which is no key of a component"
+                "the manifest names {key:?}, which is not a key of a component"
             );
             ensure!(
                 manifest.files.contains_key(file),
@@ -137,7 +137,7 @@ mod tests {
             ("\"secrets\": [", "\"secrets\": [7,", "malformed"),
             ("\"configuration.toml\"", "\"../configuration.toml\"", "not below its own folder"),
             ("\"configuration.toml\"", "\"manifest.json\"", "not below its own folder"),
-            ("\"slots.captcha.component\"", "\"slots.captcha.grants\"", "no key of a component"),
+            ("\"slots.captcha.component\"", "\"slots.captcha.grants\"", "not a key of a component"),
             (": \"components/captcha.wasm\"", ": \"components/other.wasm\"", "is not in the manifest"),
         ] {
             let changed = text.replacen(from, to, 1);
