@@ -276,9 +276,9 @@ async fn taken_port_fails_unless_own() {
     let user = format!("process id {}", host.id());
     assert!(found.iter().any(|[check, _, text]| check == "data folder" && text.contains(&user)), "{found:?}");
 
-    // The ports are those of another folder's host.
+    // The port is that of another folder's host.
     let other = TempDir::new().unwrap();
-    let finished = doctor(other.path(), &config).finish().await;
+    let finished = doctor(other.path(), &server(host.address(), "127.0.0.1:0")).finish().await;
     assert_found(&finished, "failure", "ports", "choose another port");
     host.stop().await;
 }
