@@ -138,7 +138,7 @@ fn follows_determiner(before: &str) -> bool {
             || last.ends_with(|sign: char| sign.is_ascii_digit()))
 }
 
-/// Returns `name` without the first word of a sentence that is no name: "Gestern hat", "Neue Anschrift".
+/// Returns `name` without the first word of a sentence that is not a name: "Gestern hat", "Neue Anschrift".
 fn without_beginning<'w, 't>(before: &str, name: &'w [Word<'t>]) -> &'w [Word<'t>] {
     let before = before.trim_end_matches([' ', '\u{a0}']);
     let begins = before.is_empty() || before.ends_with(['.', '!', '?', ':', '\n', '"', '„', '-', '–', '(']);
