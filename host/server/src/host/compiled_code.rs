@@ -7,7 +7,7 @@ use std::{
 };
 
 use bulkhead_config::Config;
-use bulkhead_os::files;
+use bulkhead_os::{data_folder, files};
 use bulkhead_runtime::{
     compile::CacheSettings,
     keys::{MasterKey, SecretFileError},
@@ -49,14 +49,16 @@ pub(super) fn of_host(config: &Config) -> Result<Option<CacheSettings>, SecretFi
     }
 }
 
-/// Returns the cache for a check of a component: the host's if its data folder belongs to the user and has a key, else one
-/// in the user's cache folder. `None` where the configuration turns it off, or neither folder can be used.
+/// Returns the cache for a check of a component: the host's if its data folder belongs to the user, has a key and is not of a
+/// newer version, else one in the user's cache folder. `None` where the configuration turns it off, or neither folder can be
+/// used.
 pub(super) fn of_check(config: &Config) -> Option<CheckCache> {
     if !config.sandbox.cache {
         return None;
     }
     let data = &config.data_dir;
     if is_own(data)
+        && data_folder::check(data).is_ok()
         && let Ok(Some(key)) = MasterKey::load(&key_file(data))
     {
         return Some(CheckCache { settings: settings(config, data, key), is_of_host: true });

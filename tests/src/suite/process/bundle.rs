@@ -161,6 +161,13 @@ async fn altered_bundle_changes_nothing() {
     let bundle = exported.signed(whole);
     exported.assert_refused(&bundle, &Signer::new().key(), "by any of the keys").await;
     exported.assert_refused(&bundle, "nonsense", "no minisign key").await;
+    let newer = TempDir::new().unwrap();
+    let data = newer.path().join("data");
+    fs::create_dir(&data).unwrap();
+    fs::write(data.join("format"), "format 3 of the data folder\n").unwrap();
+    let refused = import(newer.path(), &bundle, &key).await;
+    assert!(!refused.succeeded() && refused.stderr.contains("has format 3"), "{}", refused.stderr);
+    assert_eq!(fs::read_dir(&data).unwrap().count(), 1);
     for at in [0, BLOCK + 10, whole.len() / 2, whole.len() - 1] {
         let mut altered = whole.clone();
         altered[at] ^= 1;

@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context as _, anyhow, bail, ensure};
 use bulkhead_config::{Config, edit::EditedFile};
-use bulkhead_os::files;
+use bulkhead_os::{data_folder, files};
 use bulkhead_rollout::signature::FileSignature;
 use bulkhead_runtime::slots::{self, read_component};
 
@@ -54,6 +54,7 @@ pub(super) fn import(
     let signed = FileSignature::parse(signature, keys).map_err(refused)?;
     let file = File::open(bundle).with_context(|| format!("cannot read {}", bundle.display()))?;
     let mut reader = signed.reader(BufReader::new(file)).map_err(refused)?;
+    data_folder::check(&config.data_dir)?;
     files::make_data_folder(&config.data_dir)?;
     let places = Places::new(&config.data_dir, folders)?;
     let unpacked = unpack(&mut reader, &places).with_context(|| format!("{} is refused", bundle.display()));
