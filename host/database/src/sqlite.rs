@@ -36,6 +36,8 @@ const DISK: [i32; 3] = [8, 10, 13];
 /// When the file cannot be read for another reason, or not be renamed.
 pub async fn set_damaged_aside(options: &SqliteConnectOptions) -> Result<Option<SystemTime>, sqlx::Error> {
     let path = options.get_filename();
+    // Of two hosts that start at once, the second does not set aside what the first one has made.
+    let _lock = lock(path).await;
     let log = beside(path, LOG);
     let has_log = fs::metadata(&log).is_ok_and(|log| log.len() > 0);
     let written = last_written(path);
@@ -64,6 +66,13 @@ pub async fn set_damaged_aside(options: &SqliteConnectOptions) -> Result<Option<
     }
     set_aside(path, &["", LOG, INDEX], &reason)?;
     Ok(lost_until(path).max(written))
+}
+
+/// Locks the folder of a file, where it has one that can be locked.
+async fn lock(path: &Path) -> Option<File> {
+    let folder = File::open(path.parent()?).ok()?;
+    let locked = tokio::task::spawn_blocking(move || folder.lock().map(|()| folder));
+    locked.await.ok()?.ok()
 }
 
 /// Returns when a damaged database or its log was last written, if there is one.
