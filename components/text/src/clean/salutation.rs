@@ -10,14 +10,17 @@ const ENDS: [char; 6] = [',', '!', '.', ':', ';', '\n'];
 
 /// Returns `text` without its leading salutations, which are lines of their own: one in the line of the request stays.
 pub(super) fn remove(text: &str) -> &str {
-    let text = text.trim_start();
-    let mut rest = text;
+    let mut kept = text.trim_start();
+    let mut rest = kept;
     while let Some(shorter) = without_first(rest) {
+        let removed = rest.get(..rest.len() - shorter.len()).unwrap_or_default();
+        let between = removed.get(removed.trim_end().len()..).unwrap_or_default();
+        if between.contains('\n') {
+            kept = shorter;
+        }
         rest = shorter;
     }
-    let removed = text.get(..text.len() - rest.len()).unwrap_or_default();
-    let between = removed.get(removed.trim_end().len()..).unwrap_or_default();
-    if between.contains('\n') { rest } else { text }
+    kept
 }
 
 /// Removes one salutation, which must end soon after its first words: "Hallo, …" and "Dear team, …", not "Liebe Grüße

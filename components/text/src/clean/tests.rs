@@ -61,6 +61,10 @@ fn a_title_does_not_end_a_salutation() {
         assert_eq!(clean(&format!("{greeting}\nmy permit is missing")), "my permit is missing", "{greeting}");
     }
     assert_eq!(clean("Hallo. Die Tonne ist voll."), "Hallo. Die Tonne ist voll.");
+    assert_eq!(
+        clean("Guten Tag,\n\nliebe Kollegin, die Tonne ist voll."),
+        "liebe Kollegin, die Tonne ist voll."
+    );
 }
 
 #[test]
