@@ -107,10 +107,9 @@ pub fn inspect(folder: &Path, progress: &mut dyn Progress) -> Result<Inspection,
         pooling: model.pooling.name(),
         normalize: model.normalize.unwrap_or(true),
         max_length: model.max_length,
-        layers: model
-            .config
-            .get("num_hidden_layers")
-            .or(model.config.get("n_layers"))
+        layers: ["num_hidden_layers", "n_layers", "n_layer"]
+            .into_iter()
+            .find_map(|name| model.config.get(name))
             .and_then(Value::as_u64),
         prompts,
         default_prompt,
