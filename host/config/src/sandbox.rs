@@ -116,7 +116,7 @@ impl Sandbox {
             compile_workers: r
                 .key(
                     "compile_workers",
-                    "Components compiled at once, and as many of at most 512 KiB beside them; 1, and none beside it, with less than 1 GiB of memory",
+                    "Components compiled at once, small ones beside them; one at a time with less than 1 GiB",
                 )
                 .integer(1..=64, compile_workers),
             compile_cpu_seconds: r

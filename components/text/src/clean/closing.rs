@@ -131,6 +131,10 @@ fn ends_phrase(line: &str, at: usize) -> bool {
 fn greeting(line: &str) -> Option<usize> {
     let mut end = 0;
     for word in line.split(' ').take(LONGEST_GREETING + 1) {
+        // Nothing as long describes a greeting, and each sentence of a long line comes here with everything after it.
+        if word.len() > LONGEST_NAME {
+            return None;
+        }
         let bare = word.trim_end_matches([',', '.', '!']);
         if closing::GREETINGS.contains(&bare) {
             return (end > 0).then_some(end + bare.len());

@@ -232,9 +232,8 @@ impl LocalStore {
         let _lock = self.lock()?;
         let stored = self.state(slot)?.unwrap_or_default();
         self.check_revision(slot, &stored, revision)?;
-        let path = self.state_path(slot);
         let mut text = serde_json::to_vec_pretty(after)
-            .map_err(|error| LocalStoreError::Damaged(path.clone(), error.to_string()))?;
+            .map_err(|error| LocalStoreError::Damaged(self.state_path(slot), error.to_string()))?;
         text.push(b'\n');
         let takes_room = match mode {
             WriteMode::Proposed => true,
@@ -249,8 +248,7 @@ impl LocalStore {
             self.write_blob(slot, blob)?;
         }
         let logged = self.append_entries(&self.unlogged(slot, after.audit_entries(slot, &stored)))?;
-        self.keep_previous(slot);
-        let written = self.write(path, &[&text]);
+        let written = self.replace_state(slot, |path| self.write(path, &[&text]));
         let mut attempted = self.attempted.lock().unwrap_or_else(PoisonError::into_inner);
         match written {
             Ok(()) => attempted.remove(&slot),

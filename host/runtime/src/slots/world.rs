@@ -11,10 +11,13 @@ use crate::{
     engine::ComponentLimits,
 };
 
+/// What texts say in place of a name.
+const NAME: &str = "name";
+
 /// The slot of a component that no configuration names.
 const UNNAMED: SlotSpec = SlotSpec {
-    id: SlotId::new("name"),
-    service: "name",
+    id: SlotId::new(NAME),
+    service: NAME,
     limits: &Limits::DEFAULT,
     grants: &[],
     uses_models: false,

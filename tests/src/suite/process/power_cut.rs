@@ -130,13 +130,15 @@ async fn damaged_captcha_files_accept_nothing_twice() {
 async fn damaged_slot_files_leave_a_version() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("a.wasm");
-    let components = ['A', 'B', 'C'].map(|letter| answering(letter, "").component());
+    let components = ['A', 'B', 'C', 'D'].map(|letter| answering(letter, "").component());
     fs::write(&file, &components[0]).unwrap();
     let config = format!("{}[slots.captcha]\ncomponent = {file:?}\n{SITE}", operator::tokens());
     let deploy = |host: &Bulkhead| Operator::new(&host.admin_url(""), operator::DEPLOY);
     let host = Launch::serve_with(folder.path(), &config).ready().await;
-    let version = deploy(&host).push(components[1].clone()).await;
-    deploy(&host).swap(&version).await;
+    for component in [&components[3], &components[1]] {
+        let version = deploy(&host).push(component.clone()).await;
+        deploy(&host).swap(&version).await;
+    }
     let active = deploy(&host).slot().await["active"]["component"].as_str().unwrap().to_owned();
     let active = format!("slots/captcha/{}.wasm", active.trim_start_matches("sha256:"));
     killed(host).await;
@@ -153,8 +155,8 @@ async fn damaged_slot_files_leave_a_version() {
         async |host: &Bulkhead, name: &str, damage: Damage| {
             let expected: &[&str] = match name {
                 // The state before the last one may be that before the swap.
-                "slots/captcha/book.json" => &["A", "B"],
-                name if name == active => &["A"],
+                "slots/captcha/book.json" => &["D", "B"],
+                name if name == active => &["D"],
                 _ => &["B"],
             };
             let letter_now = letter(host).await;

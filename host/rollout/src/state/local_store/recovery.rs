@@ -26,11 +26,24 @@ impl LocalStore {
         self.state_path(slot).with_extension("previous.json")
     }
 
-    /// Keeps the state that is about to be replaced. Without it, a slot whose state is damaged starts as it was configured.
-    pub(super) fn keep_previous(&self, slot: SlotId) {
-        let previous = self.previous_path(slot);
-        let _ = fs::remove_file(&previous);
-        let _ = fs::hard_link(self.state_path(slot), previous);
+    /// Replaces the state, by `write`, and keeps the one before. Without that, a slot whose state is damaged starts as it was
+    /// configured. What an earlier change has kept goes only once the state is written: its room is no room for a change.
+    pub(super) fn replace_state(
+        &self,
+        slot: SlotId,
+        write: impl FnOnce(PathBuf) -> Result<(), LocalStoreError>,
+    ) -> Result<(), LocalStoreError> {
+        let path = self.state_path(slot);
+        let kept = path.with_extension("previous.tmp");
+        let _ = fs::remove_file(&kept);
+        let _ = fs::hard_link(&path, &kept);
+        let written = write(path);
+        let _ = if written.is_ok() {
+            fs::rename(&kept, self.previous_path(slot))
+        } else {
+            fs::remove_file(&kept)
+        };
+        written
     }
 
     /// Returns a slot's state as [`LocalStore::state`] does. A damaged one is set aside, and the one before the last

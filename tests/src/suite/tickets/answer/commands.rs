@@ -143,13 +143,13 @@ async fn what_is_missing_is_told() {
     let (code, _, stderr) = kb(folder.path(), &["info"]).await;
     assert_eq!(code, Some(1));
     assert!(stderr.contains("bulkhead kb import"), "{stderr}");
+    let (code, _, stderr) = kb(folder.path(), &["import", "--reembed"]).await;
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stderr.contains("make one with `bulkhead kb import`"), "{stderr}");
+    assert!(!folder.path().join("knowledge.sqlite").exists());
     let (code, _, stderr) = kb(folder.path(), &["import", "/nowhere.jsonl"]).await;
     assert_eq!(code, Some(1));
     assert!(stderr.contains("/nowhere.jsonl"), "{stderr}");
     assert_eq!(kb(folder.path(), &["import"]).await.0, Some(2));
     assert_eq!(kb(folder.path(), &["import", "--reembed", "--name", "port"]).await.0, Some(2));
-    let (code, _, stderr) = kb(folder.path(), &["import", "--reembed"]).await;
-    assert_eq!(code, Some(1), "{stderr}");
-    assert!(stderr.contains("make one with `bulkhead kb import`"), "{stderr}");
-    assert!(!folder.path().join("knowledge.sqlite").exists());
 }
