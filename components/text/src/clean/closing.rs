@@ -129,12 +129,11 @@ fn ends_phrase(line: &str, at: usize) -> bool {
 
 /// Returns where a greeting of the sender's own words ends: "Sonnige Grüße", "Mit summenden Grüßen".
 fn greeting(line: &str) -> Option<usize> {
+    // Each sentence of a long line comes here with everything after it.
+    let most = (LONGEST_GREETING + 1) * LONGEST_NAME;
+    let line = line.char_indices().nth(most).and_then(|(at, _)| line.get(..at)).unwrap_or(line);
     let mut end = 0;
     for word in line.split(' ').take(LONGEST_GREETING + 1) {
-        // Nothing as long describes a greeting, and each sentence of a long line comes here with everything after it.
-        if word.len() > LONGEST_NAME {
-            return None;
-        }
         let bare = word.trim_end_matches([',', '.', '!']);
         if closing::GREETINGS.contains(&bare) {
             return (end > 0).then_some(end + bare.len());
