@@ -137,7 +137,10 @@ impl Sandbox {
                 .unit("bytes")
                 .integer(0..=1 << 50, CACHE_BYTES),
             pack_keys: r
-                .key("pack_keys", "Public keys that sign components which are compiled already (packs); without one such are refused")
+                .key(
+                    "pack_keys",
+                    "Public keys whose packs, components that are compiled already, are taken; none without",
+                )
                 .list("minisign public keys", signatures::key)
                 .unwrap_or_default(),
             handles: r

@@ -72,7 +72,7 @@ impl KnowledgeSettings {
             reranker: r
                 .key(
                     "reranker",
-                    "The cross-encoder of embedding.models that orders what a search finds; none: the search alone",
+                    "Cross-encoder of embedding.models that orders what a search finds; none: the search alone",
                 )
                 .text(),
         }

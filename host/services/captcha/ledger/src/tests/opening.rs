@@ -66,6 +66,8 @@ async fn damaged_ledger_grants_no_earlier_challenge() {
             std::fs::write(file(&folder), "").unwrap();
         } else {
             std::fs::write(file(&folder), "no database").unwrap();
+            // It has every page, so that SQLite would read the database from it.
+            std::fs::remove_file(folder.path().join("ledger.sqlite-wal")).unwrap();
         }
         for _ in 0..2 {
             let ledger = sqlite(&folder).await;
