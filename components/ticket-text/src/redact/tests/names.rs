@@ -86,8 +86,8 @@ fn names_in_running_text_are_redacted() {
             "Rufen Sie meine Nichte an ([NAME_1], [PHONE_1]).",
         ),
         (
-            "My neighbour Ciara told me, and Finn O'Dea saw it.",
-            "My neighbour [NAME_1] told me, and [NAME_2] saw it.",
+            "My neighbour Ciara called me, and Finn O'Dea saw it.",
+            "My neighbour [NAME_1] called me, and [NAME_2] saw it.",
         ),
         ("meine oma frieda lenz braucht hilfe", "meine oma [NAME_1] braucht hilfe"),
         ("ich bin die tochter von trude ahlers", "ich bin die tochter von [NAME_1]"),
