@@ -154,7 +154,7 @@ impl Host {
         prepare_data_folder(&loaded.config.data_dir)?;
         let data_folder = data_folder::open(&loaded.config.data_dir)?;
         let damaged_files = DamagedFiles::before_start(&loaded.config.data_dir);
-        // A taken port is reported before components are compiled, which may take a minute.
+        // A taken port is reported before models are loaded and services start, which may take a minute.
         drop(listen::bind("server.listen", loaded.config.server.listen, None)?);
         let lifecycle = Lifecycle::new();
         let cache = compiled_code::of_host(&loaded.config)?;
