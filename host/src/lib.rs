@@ -34,7 +34,7 @@ pub use bulkhead_os::clock;
 pub use bulkhead_os::files;
 pub use bulkhead_pow as pow;
 pub use bulkhead_rollout as deploy;
-pub use bulkhead_rollout::registry;
+pub use bulkhead_registry as registry;
 pub use bulkhead_runtime::background;
 pub use bulkhead_runtime::capabilities;
 pub use bulkhead_runtime::compile;

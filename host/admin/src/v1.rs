@@ -25,7 +25,7 @@ use axum::{
 };
 use bulkhead_config::tokens::Scope;
 use bulkhead_http::{body::BodyLimits, docs};
-use bulkhead_rollout::registry::Registries;
+use bulkhead_registry::Registries;
 use bulkhead_rollout::{Deploy, DeploymentRegistry, Reloader};
 use bulkhead_telemetry::Metrics;
 use tokio::{runtime::Handle, sync::Semaphore};

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use bulkhead_config::Problems;
-use bulkhead_rollout::registry::{Fault, PullError};
+use bulkhead_registry::{Fault, PullError};
 use bulkhead_service::ComponentCheckError;
 
 use super::remote_error::RemoteError;

@@ -16,13 +16,11 @@
 //! deploy                what operators ask of a slot, the answers and the errors
 //! shared, signature     the state that several hosts share; signatures of components
 //! state                 versions, their moves, and the data folder
-//! registry              components from OCI registries
 //! ```
 
 mod deploy;
 mod deployment;
 mod deployment_registry;
-pub mod registry;
 mod reload;
 mod shared;
 pub mod signature;

@@ -25,9 +25,8 @@ use bulkhead_http::{
     listen,
 };
 use bulkhead_os::{data_folder::DataFolder, files};
-use bulkhead_rollout::{
-    ConfigSource, DeploymentRegistry, LocalStore, ReloadError, Reloaded, Reloader, registry::Registries,
-};
+use bulkhead_registry::Registries;
+use bulkhead_rollout::{ConfigSource, DeploymentRegistry, LocalStore, ReloadError, Reloaded, Reloader};
 use bulkhead_runtime::{
     compile::{CacheSettings, ComponentDigest},
     engine::Engine,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use bulkhead_config::slots::ComponentSource;
-use bulkhead_rollout::registry::{Pulled, Registries};
+use bulkhead_registry::{Pulled, Registries};
 use bulkhead_rollout::{Deployment, DeploymentRegistry, EMBEDDED, Proof, read_configured};
 use bulkhead_runtime::invoke;
 use bulkhead_runtime::slots::{LoadError, Slot, Version, World};

@@ -7,7 +7,7 @@ use bulkhead_config::{
     Config,
     slots::{Slot as SlotSettings, SlotId},
 };
-use bulkhead_rollout::registry::Registries;
+use bulkhead_registry::Registries;
 use bulkhead_rollout::{DeploymentRegistry, Reloader};
 use bulkhead_runtime::capabilities::SlotResources;
 use bulkhead_runtime::slots::SlotContext;

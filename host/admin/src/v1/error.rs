@@ -11,7 +11,7 @@ use axum::{
 };
 use bulkhead_config::tokens::Scope;
 use bulkhead_http::body::BodyError;
-use bulkhead_rollout::registry::{Fault, PullError};
+use bulkhead_registry::{Fault, PullError};
 use bulkhead_rollout::{DeployError, DeploymentRegistry, LocalStoreError, ReloadError, SlotView};
 use bulkhead_telemetry::quoted;
 use serde_json::{Value, json};

@@ -15,7 +15,7 @@ use axum::{
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bulkhead_config::registries::Reference;
 use bulkhead_http::{body, json::object};
-use bulkhead_rollout::registry::{Pulled, Registries};
+use bulkhead_registry::{Pulled, Registries};
 use bulkhead_rollout::{Deploy, Proof, Pushed, StageReporter};
 use bulkhead_telemetry::escape_guest;
 use serde::Deserialize;

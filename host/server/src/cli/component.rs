@@ -20,7 +20,7 @@ use bulkhead_config::{
     registries::Reference,
     slots::{Slot, SlotId},
 };
-use bulkhead_rollout::registry::{Pulled, Registries};
+use bulkhead_registry::{Pulled, Registries};
 use bulkhead_runtime::{capabilities::CapabilitySet, slots};
 use clap::{
     Subcommand,

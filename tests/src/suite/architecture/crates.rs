@@ -8,7 +8,7 @@ use std::{
 use super::{names, root};
 
 /// Each crate of the platform, and the crates of this repository that it may use.
-pub const PLATFORM: [(&str, &[&str]); 14] = [
+pub const PLATFORM: [(&str, &[&str]); 15] = [
     ("os", &[]),
     ("database", &["os"]),
     ("config", &["os"]),
@@ -18,19 +18,33 @@ pub const PLATFORM: [(&str, &[&str]); 14] = [
     ("runtime", &["config", "os", "telemetry"]),
     ("authoring", &["config", "runtime", "telemetry"]),
     ("keyvalue", &["config", "database", "os", "runtime", "telemetry"]),
-    ("rollout", &["config", "database", "os", "outgoing", "runtime", "telemetry"]),
-    ("service", &["config", "http", "os", "rollout", "runtime", "telemetry"]),
-    ("cli", &["config", "os", "rollout", "service"]),
-    ("admin", &["config", "http", "os", "rollout", "runtime", "service", "telemetry"]),
+    ("registry", &["config", "os", "outgoing", "telemetry"]),
+    ("rollout", &["config", "database", "os", "runtime", "telemetry"]),
+    ("service", &["config", "http", "os", "registry", "rollout", "runtime", "telemetry"]),
+    ("cli", &["config", "os", "registry", "rollout", "service"]),
+    ("admin", &["config", "http", "os", "registry", "rollout", "runtime", "service", "telemetry"]),
     (
         "server",
-        &["admin", "authoring", "cli", "config", "http", "os", "rollout", "runtime", "service", "telemetry"],
+        &[
+            "admin",
+            "authoring",
+            "cli",
+            "config",
+            "http",
+            "os",
+            "registry",
+            "rollout",
+            "runtime",
+            "service",
+            "telemetry",
+        ],
     ),
 ];
 /// Crates of others that a crate must not know.
-const FOREIGN: [(&str, &[&str]); 3] = [
+const FOREIGN: [(&str, &[&str]); 4] = [
     ("http", &["wasmtime", "wasmtime-wasi"]),
     ("outgoing", &["wasmtime", "wasmtime-wasi"]),
+    ("registry", &["wasmtime", "wasmtime-wasi"]),
     ("runtime", &["axum", "hyper", "tower", "tower-http"]),
 ];
 

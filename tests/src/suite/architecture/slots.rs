@@ -10,13 +10,14 @@ use super::{
 /// Folder of the services below `host`, each in a folder of its name.
 const SERVICES: &str = "services";
 /// Folders and files of the platform below `host`, in which no slot is named.
-const PLATFORM: [&str; 11] = [
+const PLATFORM: [&str; 12] = [
     "admin",
     "cli",
     "config",
     "database",
     "http",
     "os",
+    "registry",
     "rollout",
     "runtime",
     "server",

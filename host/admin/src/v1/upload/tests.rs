@@ -10,7 +10,7 @@ use bulkhead_config::{
     slots::{Slot, SlotId},
     tokens::Scope,
 };
-use bulkhead_rollout::registry::Registries;
+use bulkhead_registry::Registries;
 use bulkhead_rollout::{
     Change, Deploy, DeployError, DeploymentRegistry, Expected, Exported, LocalStore, PreparedChange, Pushed,
     Reloader, ShadowView, SharedView, SlotView, StageReporter, VersionDiff, VersionRecord,

@@ -1,6 +1,6 @@
-//! Components from OCI registries (OCI distribution specification): a manifest, the one layer that it names, and nothing
-//! that has not the digest that was asked for. A registry is not trusted: it has a time, a size, and may send nowhere
-//! but where it is allowed to.
+//! Pulls components from OCI registries (OCI distribution specification): a manifest and the one layer that it names,
+//! both checked against their digests. A registry is not trusted: each pull has limits of time and size, and a redirect
+//! is followed only to addresses that the configuration allows.
 
 mod address;
 mod challenge;
