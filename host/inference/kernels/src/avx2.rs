@@ -140,7 +140,7 @@ impl Lanes for Avx2 {
     }
     #[inline(always)]
     unsafe fn sum(x: Self::V) -> f32 {
-        unsafe { Portable::sum(lanes(x)) }
+        unsafe { sum_of_eight(_mm256_add_ps(x[0], x[1])) }
     }
     #[inline(always)]
     unsafe fn highest(x: Self::V) -> f32 {
@@ -162,6 +162,17 @@ unsafe fn lanes(x: [__m256; 2]) -> [f32; LANES] {
     // SAFETY: sixteen lanes have room.
     unsafe { Avx2::store(x, out.as_mut_ptr()) };
     out
+}
+
+/// Adds eight lanes up in the order of `Lanes::sum`.
+#[inline(always)]
+pub(super) unsafe fn sum_of_eight(x: __m256) -> f32 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let four = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps::<1>(x));
+        let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+        _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps::<1>(two, two)))
+    }
 }
 
 /// Calls a tile function compiled for the tile's rows.

@@ -3,6 +3,7 @@
 
 use std::arch::x86_64::*;
 
+use super::avx2::sum_of_eight;
 use super::isa::LANES;
 use super::isa::{Isa, Lanes, TileF32, TileI8};
 use super::operations::operations;
@@ -100,7 +101,7 @@ impl Lanes for Avx512 {
     }
     #[inline(always)]
     unsafe fn sum(x: __m512) -> f32 {
-        unsafe { _mm512_reduce_add_ps(x) }
+        unsafe { sum_of_eight(_mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps::<1>(x))) }
     }
     #[inline(always)]
     unsafe fn highest(x: __m512) -> f32 {

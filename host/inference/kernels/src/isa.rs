@@ -63,7 +63,7 @@ pub(super) trait Lanes {
     unsafe fn sub(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn mul(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn div(a: Self::V, b: Self::V) -> Self::V;
-    /// Returns `a * b + c`, fused where the instruction set can.
+    /// Returns `a * b + c`, rounded once; the portable kernel rounds the product, too.
     unsafe fn fma(a: Self::V, b: Self::V, c: Self::V) -> Self::V;
     unsafe fn max(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn min(a: Self::V, b: Self::V) -> Self::V;
@@ -80,6 +80,8 @@ pub(super) trait Lanes {
     unsafe fn to_i8(x: Self::V, to: *mut i8);
     /// Writes `[16][4]` signed bytes: lane l of the four vectors side by side; as `to_i8`.
     unsafe fn quads(x: [Self::V; 4], to: *mut i8);
+    /// Adds the halves of the lanes, the halves of the result, and so on: in one order for all, as the order decides how
+    /// the sum is rounded.
     unsafe fn sum(x: Self::V) -> f32;
     unsafe fn highest(x: Self::V) -> f32;
     unsafe fn lowest(x: Self::V) -> f32;

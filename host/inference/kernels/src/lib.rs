@@ -1,7 +1,8 @@
 //! Matrix products and row operations for each instruction set, chosen at run time.
 //!
 //! All kernels share one weight layout (`panels`), so a packed file serves every processor, and one arithmetic:
-//! int8 products are exact integers in each of them.
+//! int8 products are exact integers, and floats are added in one order. All but the portable one, which rounds a product
+//! before it is added, give the same bits.
 
 #[cfg(target_arch = "x86_64")]
 mod amx;

@@ -134,7 +134,11 @@ impl Lanes for Neon {
     }
     #[inline(always)]
     unsafe fn sum(x: Self::V) -> f32 {
-        unsafe { vaddvq_f32(vaddq_f32(vaddq_f32(x[0], x[1]), vaddq_f32(x[2], x[3]))) }
+        unsafe {
+            let four = vaddq_f32(vaddq_f32(x[0], x[2]), vaddq_f32(x[1], x[3]));
+            let two = vadd_f32(vget_low_f32(four), vget_high_f32(four));
+            vget_lane_f32::<0>(two) + vget_lane_f32::<1>(two)
+        }
     }
     #[inline(always)]
     unsafe fn highest(x: Self::V) -> f32 {

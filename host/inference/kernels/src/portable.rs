@@ -6,11 +6,16 @@ use super::isa::{Isa, Lanes, TileF32, TileI8};
 use super::operations::operations;
 
 operations!(OPERATIONS, Portable);
+#[cfg(test)]
+operations!(FUSED_OPERATIONS, PlainLanes<true>);
 
 /// Adding and taking away 1.5 * 2^23 leaves the nearest integer, ties to even, where SSE2 has no instruction.
 const ROUND: f32 = 12_582_912.0;
 
-pub(super) struct Portable;
+/// Rounds each product before it is added. With `FUSED` it does not, as the instruction sets do not: too slow without
+/// the instruction, but what the others are held to, bit by bit.
+pub(super) struct PlainLanes<const FUSED: bool>;
+pub(super) type Portable = PlainLanes<false>;
 
 /// One array operation, lane by lane.
 macro_rules! lanes {
@@ -28,7 +33,7 @@ macro_rules! lanes {
 }
 
 // SAFETY, for the whole: plain arrays; pointers are good for sixteen lanes by the trait's promise.
-impl Lanes for Portable {
+impl<const FUSED: bool> Lanes for PlainLanes<FUSED> {
     type V = [f32; LANES];
 
     #[inline(always)]
@@ -61,8 +66,7 @@ impl Lanes for Portable {
     }
     #[inline(always)]
     unsafe fn fma(a: Self::V, b: Self::V, c: Self::V) -> Self::V {
-        // Not `mul_add`: without the instruction it is a slow library call.
-        lanes!(a, b, c => a * b + c)
+        if FUSED { lanes!(a, b, c => a.mul_add(b, c)) } else { lanes!(a, b, c => a * b + c) }
     }
     #[inline(always)]
     unsafe fn max(a: Self::V, b: Self::V) -> Self::V {
@@ -109,8 +113,14 @@ impl Lanes for Portable {
         }
     }
     #[inline(always)]
-    unsafe fn sum(x: Self::V) -> f32 {
-        x.into_iter().sum()
+    unsafe fn sum(mut x: Self::V) -> f32 {
+        let mut half = LANES / 2;
+        while half > 0 {
+            let (low, high) = x.split_at_mut(half);
+            low.iter_mut().zip(high).for_each(|(low, high)| *low += *high);
+            half /= 2;
+        }
+        x[0]
     }
     #[inline(always)]
     unsafe fn highest(x: Self::V) -> f32 {
@@ -131,7 +141,7 @@ impl Lanes for Portable {
     }
 }
 
-impl Isa for Portable {
+impl<const FUSED: bool> Isa for PlainLanes<FUSED> {
     type L = Self;
     const I8_ROWS: usize = 4;
     const I8_PANELS: usize = 1;
@@ -168,7 +178,7 @@ impl Isa for Portable {
                 for (r, sums) in sums.iter_mut().enumerate().take(tile.rows) {
                     let a = tile.a.add(r * tile.a_stride + k).read();
                     for (sum, b) in sums.iter_mut().zip(b) {
-                        *sum += a * b;
+                        *sum = if FUSED { a.mul_add(b, *sum) } else { a * b + *sum };
                     }
                 }
             }

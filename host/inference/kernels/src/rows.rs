@@ -24,6 +24,8 @@ const PHI_COARSE: [f32; 8] = [
     -9.017_152e-10,
 ];
 const PHI_END: f32 = 4.2;
+/// `log2(255)`.
+const LOG2_255: f32 = 7.994_353_3;
 
 /// The activation function of the feed-forward block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,8 +171,8 @@ pub(super) unsafe fn softmax_f32<L: Lanes>(row: *mut f32, keys: usize) {
 pub(super) unsafe fn softmax_u8<L: Lanes>(row: *const f32, keys: usize, to: *mut u8, inner: usize) -> f32 {
     // SAFETY: the caller's promise; `to` has room for `inner` bytes padded to whole vectors.
     unsafe {
-        // 255 = 2^7.994..: one addition, where 255 times the power would be a product more.
-        let shift = L::splat(255.0_f32.log2() - highest::<L>(row, keys));
+        // One addition, where 255 times the power would be a product more.
+        let shift = L::splat(LOG2_255 - highest::<L>(row, keys));
         let mut sum = L::splat(0.0);
         let mut at = 0;
         while at < keys {

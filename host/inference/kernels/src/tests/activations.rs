@@ -1,7 +1,8 @@
-//! Activation functions of every kernel against their definitions.
+//! Activation functions of every kernel against the reference and their definitions.
 
+use super::{available, reference, same};
 use crate::panels::{PanelsF32, PanelsI8, ROW_PAD, RowsI8};
-use crate::{Activation, Finish, Kernel, LANES};
+use crate::{Activation, Finish, LANES, Operations};
 
 /// Each activation function over its whole range, against f64.
 #[test]
@@ -13,16 +14,21 @@ fn activations_are_exact_enough() {
     data[0] = 1.0;
     let bias = vec![0.0; LANES];
     let panels = PanelsF32 { data: &data, k: 1, bias: &bias };
-    for kernel in Kernel::available() {
-        let operations = kernel.operations().unwrap();
-        for (activation, tolerance) in [
-            (Activation::Gelu, 1e-6),
-            (Activation::GeluTanh, 2e-6),
-            (Activation::Relu, 0.0),
-            (Activation::Silu, 2e-6),
-        ] {
-            let mut out = vec![0.0; rows * LANES];
-            operations.linear_f32(&x, rows, &panels, &mut out, LANES, Finish::Activate(activation));
+    let outputs = |operations: &Operations, activation| {
+        let mut out = vec![0.0; rows * LANES];
+        operations.linear_f32(&x, rows, &panels, &mut out, LANES, Finish::Activate(activation));
+        out
+    };
+    for (activation, tolerance) in [
+        (Activation::Gelu, 1e-6),
+        (Activation::GeluTanh, 2e-6),
+        (Activation::Relu, 0.0),
+        (Activation::Silu, 2e-6),
+    ] {
+        let plain = outputs(reference(), activation);
+        for (kernel, operations) in available() {
+            let out = outputs(operations, activation);
+            same(kernel, &format!("{activation:?}"), &out, &plain, 1e-5);
             for (x, found) in x.iter().zip(out.chunks(LANES)) {
                 let expected = defined_activation(activation, f64::from(*x));
                 let apart = (f64::from(found[0]) - expected).abs();
@@ -38,8 +44,15 @@ fn activations_are_exact_enough() {
 fn activations_of_bytes_are_exact_enough() {
     let zero = [0.0; LANES];
     let data = [0; LANES * 4];
-    for kernel in Kernel::available() {
-        let operations = kernel.operations().unwrap();
+    let outputs = |operations: &Operations, activation, x| {
+        let bias = [x; LANES];
+        let panels = PanelsI8 { data: &data, stride: LANES * 4, k: 4, scale: &zero, sum: &zero, bias: &bias };
+        let a = RowsI8 { bytes: &[0; 4 * ROW_PAD], stride: 4, scale: &[1.0], zero: &[0.0] };
+        let mut out = [9.0; LANES];
+        operations.linear_i8(&a, &panels, &mut out, LANES, Finish::Activate(activation));
+        out
+    };
+    for (kernel, operations) in available() {
         for (activation, tolerance) in [
             (Activation::Gelu, 1e-4),
             (Activation::GeluTanh, 2e-6),
@@ -47,12 +60,8 @@ fn activations_of_bytes_are_exact_enough() {
             (Activation::Silu, 2e-6),
         ] {
             for x in (-4000..=4000).map(|i| i as f32 / 200.0) {
-                let bias = [x; LANES];
-                let panels =
-                    PanelsI8 { data: &data, stride: LANES * 4, k: 4, scale: &zero, sum: &zero, bias: &bias };
-                let a = RowsI8 { bytes: &[0; 4 * ROW_PAD], stride: 4, scale: &[1.0], zero: &[0.0] };
-                let mut out = [9.0; LANES];
-                operations.linear_i8(&a, &panels, &mut out, LANES, Finish::Activate(activation));
+                let out = outputs(operations, activation, x);
+                same(kernel, &format!("{activation:?}"), &out, &outputs(reference(), activation, x), 1e-5);
                 let expected = defined_activation(activation, f64::from(x));
                 let apart = (f64::from(out[0]) - expected).abs();
                 let allowed =
