@@ -125,6 +125,28 @@ fn batch_of_one_equals_batch_of_many() {
     }
 }
 
+/// Hosts with different processors give one text one vector, if they have a fused product.
+#[test]
+fn kernels_give_the_same_bits() {
+    for toy in [Toy::default(), Toy { hidden: 112, heads: 7, inner: 848, ..Toy::default() }] {
+        let folder = tempdir().unwrap();
+        toy.write(folder.path());
+        let (ids, offsets) = texts(&toy, &LENGTHS);
+        for dtype in [Dtype::Float32, Dtype::Int8] {
+            let vectors = |kernel: Kernel| {
+                let encoder = Encoder::open(folder.path(), &options(dtype, kernel)).unwrap();
+                let vectors = embed(&encoder, &ids, &offsets, Pooling::Mean);
+                vectors.into_iter().map(f32::to_bits).collect::<Vec<_>>()
+            };
+            let mut kernels = Kernel::available();
+            kernels.retain(|kernel| *kernel != Kernel::Portable);
+            for pair in kernels.windows(2) {
+                assert_eq!(vectors(pair[0]), vectors(pair[1]), "{} and {}, {dtype:?}", pair[0], pair[1]);
+            }
+        }
+    }
+}
+
 #[test]
 fn poison_is_a_typed_error() {
     let toy = Toy::default();
