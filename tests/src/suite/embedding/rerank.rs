@@ -185,3 +185,21 @@ async fn without_a_fitting_model_routes_say_so() {
     }
     service.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn half_a_pair_names_its_text() {
+    let service = Service::of_all_kinds("").await;
+    for (path, body) in [
+        ("/rerank", r#"{"query":"q","texts":["a","\ud800"]}"#),
+        ("/v1/rerank", r#"{"query":"q","documents":["a","\ud800"]}"#),
+        ("/v2/rerank", r#"{"query":"q","documents":["a",{"text":"\ud800"}]}"#),
+        ("/predict", r#"{"inputs":[["a","b"],["\ud800"]]}"#),
+        ("/similarity", r#"{"inputs":{"source_sentence":"a","sentences":["b","\ud800"]}}"#),
+        ("/embed_all", r#"{"inputs":["a","\ud800"]}"#),
+        ("/embed_sparse", r#"{"inputs":["a","\ud800"]}"#),
+    ] {
+        let message = service.post_text(path, body).await.assert_error(400, "invalid_request");
+        assert!(message.contains("input 1 has half of a surrogate pair"), "{path}: {message}");
+    }
+    service.stop().await;
+}

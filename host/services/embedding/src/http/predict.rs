@@ -1,17 +1,22 @@
 //! `/predict`: the labels of texts and pairs of texts, in the form of text-embeddings-inference.
 
+use std::fmt;
+
 use axum::{extract::Path, response::Response};
 use bulkhead_inference::{
     engine::Input,
     model::{ModelOutput, ModelTask, TruncationSide},
 };
 use bulkhead_models::{EmbedParameters, InferenceError, ServedModel};
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{self, SeqAccess, Visitor},
+};
 
 use super::{
     error::EmbeddingApiError,
     model_run::ModelRun,
-    request::{JsonObject, TruncationDirection},
+    request::{JsonObject, TruncationDirection, naming_half_pair, read_inputs},
 };
 
 /// Most scores of a response.
@@ -20,15 +25,60 @@ const MOST_SCORES: usize = 1 << 18;
 const WANTED: &str = "classifies texts; name a model of the kind ForSequenceClassification";
 
 /// The texts of a request.
+#[derive(Debug)]
+enum PredictInputs {
+    Text(String),
+    Pair(Vec<String>),
+    Batch(Vec<Vec<String>>),
+}
+
+/// One member of a list of inputs.
 #[derive(Debug, Deserialize)]
 #[serde(
     untagged,
     expecting = "inputs must be a string, a pair of strings, or a list of lists of one or two strings"
 )]
-enum PredictInputs {
+enum PredictInput {
     Text(String),
-    Pair(Vec<String>),
-    Batch(Vec<Vec<String>>),
+    Texts(Vec<String>),
+}
+
+impl<'de> Deserialize<'de> for PredictInputs {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InputsVisitor;
+
+        impl<'de> Visitor<'de> for InputsVisitor {
+            type Value = PredictInputs;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string, a pair of strings, or a list of lists of one or two strings")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<PredictInputs, E> {
+                Ok(PredictInputs::Text(text.to_owned()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, entries: A) -> Result<PredictInputs, A::Error> {
+                let (mut texts, mut batch) = (Vec::new(), Vec::new());
+                let inputs: Vec<PredictInput> = read_inputs(entries)?;
+                for input in inputs {
+                    match input {
+                        PredictInput::Text(text) => texts.push(text),
+                        PredictInput::Texts(texts) => batch.push(texts),
+                    }
+                }
+                match (texts.is_empty(), batch.is_empty()) {
+                    (_, true) => Ok(PredictInputs::Pair(texts)),
+                    (true, false) => Ok(PredictInputs::Batch(batch)),
+                    (false, false) => {
+                        Err(de::Error::custom("inputs must be either strings or lists of strings, not both"))
+                    }
+                }
+            }
+        }
+
+        deserializer.deserialize_any(InputsVisitor).map_err(|error| naming_half_pair(0, error))
+    }
 }
 
 /// Body of `/predict`. Unknown members are ignored.
@@ -148,7 +198,11 @@ mod tests {
             (r#"{"inputs":[]}"#, "not 0 texts"),
             (r#"{"inputs":[["a"],[]]}"#, "not 0 texts"),
             (r#"{"inputs":[1]}"#, "inputs must be a string, a pair of strings"),
-            (r#"{"inputs":null}"#, "inputs must be a string, a pair of strings"),
+            (r#"{"inputs":["a",["b"]]}"#, "not both"),
+            (r#"{"inputs":null}"#, "expected a string, a pair of strings"),
+            (r#"{"inputs":["a","\ud800"]}"#, "input 1 has half of a surrogate pair"),
+            (r#"{"inputs":[["a"],["b","\ud800"]]}"#, "input 1 has half of a surrogate pair"),
+            (r#"{"inputs":"\ud800"}"#, "input 0 has half of a surrogate pair"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");

@@ -1,5 +1,6 @@
 //! Request bodies of clients of text-embeddings-inference and of OpenAI.
 
+mod input_list;
 mod openai_inputs;
 
 use std::{fmt, sync::Arc};
@@ -11,6 +12,7 @@ use serde::{
     de::{self, DeserializeOwned, SeqAccess, Visitor},
 };
 
+pub use self::input_list::{InputList, naming_half_pair, read_inputs};
 pub use self::openai_inputs::OpenAiInputs;
 use super::{EmbeddingState, error::EmbeddingApiError};
 
@@ -76,29 +78,13 @@ impl<'de> Deserialize<'de> for EmbedInputs {
                 Ok(EmbedInputs(vec![text]))
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<EmbedInputs, A::Error> {
-                let mut texts = Vec::new();
-                loop {
-                    let entry = entries.next_element();
-                    match entry.map_err(|error| naming_half_pair(texts.len(), error))? {
-                        Some(EmbedInput(text)) => texts.push(text),
-                        None => return Ok(EmbedInputs(texts)),
-                    }
-                }
+            fn visit_seq<A: SeqAccess<'de>>(self, entries: A) -> Result<EmbedInputs, A::Error> {
+                let texts: Vec<EmbedInput> = read_inputs(entries)?;
+                Ok(EmbedInputs(texts.into_iter().map(|EmbedInput(text)| text).collect()))
             }
         }
 
         deserializer.deserialize_any(InputsVisitor).map_err(|error| naming_half_pair(0, error))
-    }
-}
-
-/// Replaces the error of text `index` that has half of a surrogate pair, which no parser can point to.
-fn naming_half_pair<E: de::Error>(index: usize, error: E) -> E {
-    match error.to_string().contains("hex escape") {
-        true => E::custom(format!(
-            "input {index} has half of a surrogate pair (\\ud800 to \\udfff); send whole characters"
-        )),
-        false => error,
     }
 }
 

@@ -9,14 +9,14 @@ use super::{
     error::EmbeddingApiError,
     floats,
     model_run::ModelRun,
-    request::{JsonObject, TruncationDirection},
+    request::{InputList, JsonObject, TruncationDirection},
 };
 
 /// The sentences of a request.
 #[derive(Debug, Deserialize)]
 struct SimilarityInputs {
     source_sentence: String,
-    sentences: Vec<String>,
+    sentences: InputList<String>,
 }
 
 /// How they are embedded.
@@ -44,7 +44,7 @@ pub async fn similarity(
     path: Option<Path<String>>,
     JsonObject(body): JsonObject<SimilarityBody>,
 ) -> Result<Response, EmbeddingApiError> {
-    let SimilarityInputs { source_sentence, sentences } = body.inputs;
+    let SimilarityInputs { source_sentence, sentences: InputList(sentences) } = body.inputs;
     if sentences.is_empty() {
         return Err(EmbeddingApiError::invalid("the list of sentences is empty"));
     }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::http::request::TruncationDirection;
+use crate::http::request::{InputList, TruncationDirection};
 
 /// The body of `/rerank` in any form. Unknown members are ignored.
 #[derive(Debug, Deserialize)]
@@ -10,10 +10,10 @@ pub struct RerankBody {
     query: String,
     /// The texts of text-embeddings-inference.
     #[serde(default)]
-    texts: Option<Vec<String>>,
+    texts: Option<InputList<String>>,
     /// The texts of Cohere and Jina.
     #[serde(default)]
-    documents: Option<Vec<RerankDocument>>,
+    documents: Option<InputList<RerankDocument>>,
     #[serde(default)]
     raw_scores: Option<bool>,
     #[serde(default)]
@@ -81,8 +81,8 @@ impl RerankBody {
             return Err("query is an empty string");
         }
         let (texts, form, returns_texts) = match (self.texts, self.documents) {
-            (Some(texts), None) => (texts, RerankForm::Tei, self.return_text),
-            (None, Some(documents)) => {
+            (Some(InputList(texts)), None) => (texts, RerankForm::Tei, self.return_text),
+            (None, Some(InputList(documents))) => {
                 let top_n = match self.top_n {
                     None => usize::MAX,
                     Some(0) => return Err("top_n must be at least 1"),
@@ -144,6 +144,8 @@ mod tests {
             (r#"{"query":"q","documents":[{"title":"a"}]}"#, "a document must be a string or an object"),
             (r#"{"query":"q","documents":["a"],"top_n":0}"#, "top_n must be at least 1"),
             (r#"{"query":"q","texts":[1]}"#, "expected a string"),
+            (r#"{"query":"q","texts":["a","\ud800"]}"#, "input 1 has half of a surrogate pair"),
+            (r#"{"query":"q","documents":["a",{"text":"\ud800"}]}"#, "input 1 has half of a surrogate pair"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");
