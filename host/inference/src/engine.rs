@@ -175,6 +175,9 @@ pub struct Stats {
     pub tokens: u64,
 }
 
+/// What sees the texts and tokens of each batch that was embedded.
+pub type BatchObserver = Arc<dyn Fn(usize, usize) + Send + Sync>;
+
 /// When the first turn of a request began, once it has.
 type StartTime = Arc<OnceLock<Instant>>;
 
@@ -281,6 +284,13 @@ impl Engine {
             Arc::new(TextList::new(texts, deadline, work, sender, Arc::clone(&start)));
         self.light.queue.submit_tasks(caller, &job, &bytes)?;
         Ok(Pending { receiver, start })
+    }
+
+    /// Has `observer` see each batch from now on. The first observer stays.
+    pub fn observe_batches(&self, observer: &BatchObserver) {
+        for lane in [&self.encoders, &self.light] {
+            lane.queue.observe(Arc::clone(observer));
+        }
     }
 
     /// Returns figures for metrics.

@@ -20,7 +20,7 @@ mod wait;
 use std::{path::Path, sync::Arc};
 
 use bulkhead_inference::{
-    engine::{Engine, EngineOptions, Shares, Stats},
+    engine::{BatchObserver, Engine, EngineOptions, Shares, Stats},
     error::LoadError,
     head::{Head, Record},
     model::{EmbedOptions, Model},
@@ -254,6 +254,11 @@ impl Inference {
     /// Returns the number of inference threads.
     pub fn threads(&self) -> usize {
         self.engine.threads()
+    }
+
+    /// Has `observer` see each batch from now on. The first observer stays.
+    pub fn observe_batches(&self, observer: &BatchObserver) {
+        self.engine.observe_batches(observer);
     }
 
     /// Returns the statistics of the engine.

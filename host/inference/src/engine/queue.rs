@@ -9,13 +9,13 @@ mod state;
 mod tests;
 
 use std::ops::Range;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use self::state::QueueState;
 use super::scheduler::{ByKind, Caller, Shares, WorkPlace};
 use super::work::{PendingWork, TokenizedText, WorkOwner};
-use super::{Failure, Stats, job::Job, per_text::TextTask};
+use super::{BatchObserver, Failure, Stats, job::Job, per_text::TextTask};
 use crate::model::WorkGroup;
 
 /// What a thread does next.
@@ -56,12 +56,13 @@ pub(super) struct Queue {
     threads: usize,
     state: Mutex<QueueState>,
     work_available: Condvar,
+    observer: OnceLock<BatchObserver>,
 }
 
 impl Queue {
     pub(super) fn new(capacity: usize, threads: usize, shares: Shares) -> Self {
         let state = Mutex::new(QueueState::new(threads, shares));
-        Self { capacity, threads, state, work_available: Condvar::new() }
+        Self { capacity, threads, state, work_available: Condvar::new(), observer: OnceLock::new() }
     }
 
     pub(super) fn submit(&self, caller: Caller, job: &Arc<Job>) -> Result<(), Failure> {
@@ -189,8 +190,16 @@ impl Queue {
         self.lock().free += 1;
     }
 
+    /// Has an observer see each batch from now on, unless one does.
+    pub(super) fn observe(&self, observer: BatchObserver) {
+        let _ = self.observer.set(observer);
+    }
+
     /// Counts a batch.
     pub(super) fn embedded(&self, texts: usize, tokens: usize) {
+        if let Some(observe) = self.observer.get() {
+            observe(texts, tokens);
+        }
         let stats = &mut self.lock().stats;
         stats.batches += 1;
         stats.texts += texts as u64;

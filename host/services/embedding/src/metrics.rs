@@ -27,7 +27,7 @@ families! {
 }
 
 /// The families on the embedding service's own metrics page.
-pub static PAGE: [&Family; 23] = [
+pub static PAGE: [&Family; 25] = [
     &EMBEDDING_REQUESTS,
     &EMBEDDING_REQUEST_TIME,
     &EMBEDDING_ERRORS,
@@ -51,6 +51,8 @@ pub static PAGE: [&Family; 23] = [
     &tei::TEI_INFERENCE,
     &tei::TEI_LENGTH,
     &tei::TEI_WAITING,
+    &tei::TEI_BATCH_TEXTS,
+    &tei::TEI_BATCH_TOKENS,
 ];
 
 /// Statuses whose series begin at 0, so that an alert sees the first error.

@@ -9,6 +9,7 @@ use bulkhead_config::{
     slots::Slot as SlotSettings,
     tables::{MissingTable, TableSpec},
 };
+use bulkhead_inference::engine::BatchObserver;
 use bulkhead_models::{
     Inference, SlotModelAccess, config::EmbeddingSettings, embeddings::EmbeddingsCapability,
     metrics::InferenceMetrics, models_dir, nn::NnCapability, rerank::RerankCapability,
@@ -138,6 +139,10 @@ async fn build(context: &ServiceContext, inference: Arc<Inference>) -> anyhow::R
         let texts = waiting.upgrade().map_or(0, |inference| inference.stats().waiting_texts);
         tei_metrics.waiting.set(texts as f64);
     });
+    let tei_metrics = Arc::clone(&state.tei_metrics);
+    let observer: BatchObserver =
+        Arc::new(move |texts: usize, tokens: usize| tei_metrics.record_batch(texts, tokens));
+    state.service.inference.observe_batches(&observer);
     let access = if state.callers.need_key() { "guarded by keys" } else { "open to everybody" };
     tracing::info!(service = http::error::SERVICE, access, "the service runs");
     let callers = state.callers.clone();

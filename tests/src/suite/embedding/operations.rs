@@ -42,6 +42,8 @@ async fn public_metrics_are_of_the_service_alone() {
         "te_request_inference_duration_count 2",
         "te_request_input_length_sum 2.5",
         "te_queue_size 0",
+        "te_batch_next_size_sum 3",
+        "te_batch_next_tokens_sum 4",
     ] {
         assert!(text.lines().any(|known| known == line), "{line}\n{text}");
     }

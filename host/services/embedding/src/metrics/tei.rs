@@ -12,8 +12,11 @@ use prometheus::{Gauge, Histogram, IntCounter, Registry, Result};
 
 use super::EmbeddingTimes;
 
-/// Bounds of tokens a text.
+/// Bounds of tokens a text, and a batch.
 const TOKENS: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 4096.0, 8192.0];
+
+/// Bounds of texts a batch.
+const TEXTS: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 
 /// Values of `method`: of requests whose texts were embedded, and of all.
 const EMBEDDED: [&str; 2] = ["single", "batch"];
@@ -40,6 +43,10 @@ families! {
         "Tokens of a text, in the mean of its request.";
     TEI_WAITING: Kind::Gauge, "te_queue_size" [] "",
         "Texts waiting for an inference thread.";
+    TEI_BATCH_TEXTS: Kind::Histogram(TEXTS), "te_batch_next_size" [] "",
+        "Texts of a batch.";
+    TEI_BATCH_TOKENS: Kind::Histogram(TOKENS), "te_batch_next_tokens" [] "",
+        "Tokens of a batch.";
 }
 
 /// Metrics under the names of text-embeddings-inference.
@@ -52,6 +59,8 @@ pub struct TeiMetrics {
     queue: Histogram,
     inference: Histogram,
     length: Histogram,
+    batch_texts: Histogram,
+    batch_tokens: Histogram,
     /// Texts waiting for an inference thread.
     pub waiting: Gauge,
 }
@@ -75,6 +84,8 @@ impl MetricSet for TeiMetrics {
             queue: histogram(&TEI_QUEUE, registry)?,
             inference: histogram(&TEI_INFERENCE, registry)?,
             length: histogram(&TEI_LENGTH, registry)?,
+            batch_texts: histogram(&TEI_BATCH_TEXTS, registry)?,
+            batch_tokens: histogram(&TEI_BATCH_TOKENS, registry)?,
             waiting: Series::<Gauge, 0>::register(&TEI_WAITING, registry)?.get([]),
         };
         // At 0 from the start, so that a rate sees the first event.
@@ -90,6 +101,12 @@ fn histogram(family: &'static Family, registry: &Registry) -> Result<Histogram> 
 }
 
 impl TeiMetrics {
+    /// Counts a batch of so many texts and tokens.
+    pub fn record_batch(&self, texts: usize, tokens: usize) {
+        self.batch_texts.observe(texts as f64);
+        self.batch_tokens.observe(tokens as f64);
+    }
+
     /// Counts an answered request to embed texts: what it took, if they were embedded, else by its `status`.
     pub fn record(&self, work: Option<&EmbeddingTimes>, status: u16, elapsed: Duration) {
         let method = work.map_or("unknown", |work| if work.texts > 1 { "batch" } else { "single" });
