@@ -72,7 +72,52 @@ fn advice(error: &io::Error) -> &'static str {
     }
 }
 
-/// Binds `address`, which the configuration key `setting` names. Must be called on the runtime that
+/// An address that is taken and refuses connections until it is listened on. Dropping it frees the address.
+pub struct Reserved {
+    socket: TcpSocket,
+    setting: String,
+    /// As it is configured, also with port 0.
+    address: SocketAddr,
+}
+
+impl Reserved {
+    /// Returns the configured address.
+    pub const fn configured_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Listens on the address. Must be called on the runtime that will serve it.
+    ///
+    /// # Errors
+    /// Where the operating system refuses it, such as when another process that reserved the address, too, has listened first.
+    pub fn listen(self, tls: Option<Arc<Certificates>>) -> Result<Bound, ListenError> {
+        let Self { socket, setting, address } = self;
+        let bound = || -> io::Result<Bound> {
+            let listener = socket.listen(BACKLOG)?;
+            let address = listener.local_addr()?;
+            Ok(Bound { listener, tls, address, open: watch::Sender::new(()) })
+        };
+        bound().map_err(|cause| ListenError { setting, address, cause })
+    }
+}
+
+/// Reserves `address`, which the configuration key `setting` names.
+///
+/// # Errors
+/// Where the operating system refuses the address, such as when another process listens on it.
+pub fn reserve(setting: &str, address: SocketAddr) -> Result<Reserved, ListenError> {
+    let bound = || -> io::Result<TcpSocket> {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        // Without this a restarted host waits for the old one's connections to time out.
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        Ok(socket)
+    };
+    let socket = bound().map_err(|cause| ListenError { setting: setting.to_owned(), address, cause })?;
+    Ok(Reserved { socket, setting: setting.to_owned(), address })
+}
+
+/// Binds `address`, which the configuration key `setting` names, and listens on it. Must be called on the runtime that
 /// will serve it.
 ///
 /// # Errors
@@ -82,23 +127,14 @@ pub fn bind(
     address: SocketAddr,
     tls: Option<Arc<Certificates>>,
 ) -> Result<Bound, ListenError> {
-    let refused = |cause| ListenError { setting: setting.to_owned(), address, cause };
-    let listener = open(address).map_err(refused)?;
-    let address = listener.local_addr().map_err(refused)?;
-    Ok(Bound { listener, tls, address, open: watch::Sender::new(()) })
-}
-
-fn open(address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    // Without this a restarted host waits for the old one's connections to time out.
-    socket.set_reuseaddr(true)?;
-    socket.bind(address)?;
-    socket.listen(BACKLOG)
+    reserve(setting, address)?.listen(tls)
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+    use tokio::net::TcpStream;
 
     use super::*;
 
@@ -116,6 +152,19 @@ mod tests {
         drop(first);
         closed.await;
         bind("server.listen", address, None).unwrap();
+    }
+
+    #[tokio::test]
+    async fn reserved_address_refuses_until_listened_on() {
+        let reserved = reserve("server.listen", "127.0.0.1:0".parse().unwrap()).unwrap();
+        let address = reserved.socket.local_addr().unwrap();
+        let refused = TcpStream::connect(address).await.unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+        let bound = reserved.listen(None).unwrap();
+        assert_eq!(bound.local_addr(), address);
+        TcpStream::connect(address).await.unwrap();
+        let error = reserve("server.listen", address).err().unwrap().to_string();
+        assert!(error.contains("choose another port"), "{error}");
     }
 
     #[tokio::test]

@@ -154,7 +154,7 @@ impl Host {
         let data_folder = data_folder::open(&loaded.config.data_dir)?;
         let damaged_files = DamagedFiles::before_start(&loaded.config.data_dir);
         // A taken port is reported before models are loaded and services start, which may take a minute.
-        drop(listen::bind("server.listen", loaded.config.server.listen, None)?);
+        let shared = listen::reserve("server.listen", loaded.config.server.listen)?;
         let lifecycle = Lifecycle::new();
         let cache = compiled_code::of_host(&loaded.config)?;
         let context = context(distribution, &loaded, source, lifecycle.clone(), cache)?;
@@ -175,7 +175,7 @@ impl Host {
 
         let mut servers = JoinSet::new();
         let heartbeat = Heartbeat::default();
-        let public = routes::serve(&context, &lifecycle, &heartbeat, &mut servers)?;
+        let public = routes::serve(&context, shared, &lifecycle, &heartbeat, &mut servers)?;
         servers.spawn(completion::complete(&context, &lifecycle, starting, damaged_files, admin.url()));
         let addresses = Addresses { public, admin: admin.local_addr() };
         let engine = Arc::clone(&context.slot_context.engine);

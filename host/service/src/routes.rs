@@ -11,7 +11,7 @@ use std::{
 
 use axum::Router;
 use bulkhead_config::services::Services;
-use bulkhead_http::listen::ListenError;
+use bulkhead_http::listen::{ListenError, Reserved};
 use bulkhead_telemetry::logs;
 use tokio::sync::Mutex as AsyncMutex;
 
@@ -157,13 +157,14 @@ impl Routes {
         self.replace(RouteEntry { service, name, routers: Vec::new() }).await
     }
 
-    /// Opens the listeners, serves the routes on the current runtime, and returns the address of the shared listener.
+    /// Opens the listeners, of which the shared one has the address of `shared`, serves the routes on the current runtime, and
+    /// returns the address of the shared listener.
     ///
     /// # Errors
     /// When routes conflict or an address cannot be bound.
-    pub fn open(&self, settings: ListenerSettings) -> Result<SocketAddr, RoutesError> {
+    pub fn open(&self, shared: Reserved, settings: ListenerSettings) -> Result<SocketAddr, RoutesError> {
         let mut table = self.lock();
-        let mut listeners = Listeners::new(settings);
+        let mut listeners = Listeners::new(shared, settings);
         listeners.apply(routers_by_listener(&table.entries)?)?;
         let shared = listeners.shared_address();
         table.listeners = Some(listeners);

@@ -3,7 +3,9 @@
 use std::net::SocketAddr;
 
 use anyhow::Context as _;
-use bulkhead_http::{accept, heartbeat::Heartbeat, layers::Layers, lifecycle::Lifecycle, tls::Certificates};
+use bulkhead_http::{
+    accept, heartbeat::Heartbeat, layers::Layers, lifecycle::Lifecycle, listen::Reserved, tls::Certificates,
+};
 use bulkhead_service::{ListenerSettings, Routes, ServiceContext};
 use tokio::task::JoinSet;
 
@@ -31,9 +33,11 @@ impl Drop for HostRoutes {
     }
 }
 
-/// Opens every listener, whose accept loops share `heartbeat`, and returns the address of the shared one. One of `servers` reloads the certificate.
+/// Opens every listener, of which the shared one has the address `shared` and whose accept loops share `heartbeat`, and
+/// returns the address of the shared one. One of `servers` reloads the certificate.
 pub(super) fn serve(
     context: &ServiceContext,
+    shared: Reserved,
     lifecycle: &Lifecycle,
     heartbeat: &Heartbeat,
     servers: &mut JoinSet<()>,
@@ -42,16 +46,16 @@ pub(super) fn serve(
     let certificates = server.tls.as_ref().map(Certificates::load).transpose();
     let certificates = certificates.context("cannot serve TLS with --tls-cert and --tls-key (server.tls)")?;
     let connections = accept::Settings::new(server, context.metrics.clone());
-    let shared = context.routes.open(ListenerSettings {
-        shared: server.listen,
+    let settings = ListenerSettings {
         shared_layer: start::innermost(context),
         layers: Layers::new(server, context.metrics.clone()),
         connections: accept::Settings { heartbeat: heartbeat.clone(), ..connections },
         certificates: certificates.clone(),
         stopping: lifecycle.stopping(),
-    })?;
+    };
+    let address = context.routes.open(shared, settings)?;
     if let Some(certificates) = certificates {
         servers.spawn(certificates.watch(lifecycle.stopping()));
     }
-    Ok(shared)
+    Ok(address)
 }

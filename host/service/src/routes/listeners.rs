@@ -11,7 +11,7 @@ use bulkhead_http::{
     accept,
     layers::{self, Layers, RouterLayer},
     lifecycle::{ListenerHandle, Stopping},
-    listen::{self, Bound, ListenError},
+    listen::{self, Bound, ListenError, Reserved},
     live_router::LiveRouter,
     tls::Certificates,
 };
@@ -25,8 +25,6 @@ pub(super) type SocketClosed = BoxFuture<'static, ()>;
 
 /// How the listeners of a host are served.
 pub struct ListenerSettings {
-    /// Address of the shared listener.
-    pub shared: SocketAddr,
     /// A layer around the routes of the shared listener alone, inside of all others.
     pub shared_layer: Option<RouterLayer>,
     /// The layers of every listener.
@@ -51,6 +49,10 @@ struct OpenListener {
 /// The open listeners of a host.
 pub(super) struct Listeners {
     settings: ListenerSettings,
+    /// Configured address of the shared listener.
+    shared: SocketAddr,
+    /// The address of the shared listener until it is opened.
+    reserved: Option<Reserved>,
     /// The runtime that serves them, whichever thread adds one.
     runtime: Handle,
     open: Vec<OpenListener>,
@@ -59,9 +61,17 @@ pub(super) struct Listeners {
 }
 
 impl Listeners {
-    /// Returns no listener. Those that are added are served on the current runtime.
-    pub(super) fn new(settings: ListenerSettings) -> Self {
-        Self { settings, runtime: Handle::current(), open: Vec::new(), tasks: JoinSet::new() }
+    /// Returns no listener; the shared one gets the address of `shared`. Those that are added are served on the current
+    /// runtime.
+    pub(super) fn new(shared: Reserved, settings: ListenerSettings) -> Self {
+        Self {
+            settings,
+            shared: shared.configured_addr(),
+            reserved: Some(shared),
+            runtime: Handle::current(),
+            open: Vec::new(),
+            tasks: JoinSet::new(),
+        }
     }
 
     /// Serves these routers: opens new listeners, replaces the routers of open ones, and closes those that are not
@@ -114,7 +124,7 @@ impl Listeners {
     /// Returns the address of the shared listener, with port 0 resolved.
     pub(super) fn shared_address(&self) -> SocketAddr {
         let shared = self.open.iter().find(|known| known.place.address.is_none());
-        shared.map_or(self.settings.shared, |shared| shared.address)
+        shared.map_or(self.shared, |shared| shared.address)
     }
 
     /// Waits until every listener is closed and its requests have ended.
@@ -123,11 +133,13 @@ impl Listeners {
     }
 
     fn address(&self, place: &Place) -> SocketAddr {
-        place.address.unwrap_or(self.settings.shared)
+        place.address.unwrap_or(self.shared)
     }
 
-    fn bind(&self, place: &Place) -> Result<Bound, ListenError> {
-        listen::bind(&place.setting, self.address(place), self.settings.certificates.clone())
+    fn bind(&mut self, place: &Place) -> Result<Bound, ListenError> {
+        let reserved = self.reserved.take_if(|_| place.address.is_none());
+        let reserved = reserved.map_or_else(|| listen::reserve(&place.setting, self.address(place)), Ok)?;
+        reserved.listen(self.settings.certificates.clone())
     }
 
     /// Adds the layers of every listener to a router.

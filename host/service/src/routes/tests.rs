@@ -4,7 +4,7 @@
 
 use axum::routing::get;
 use bulkhead_config::{ConfigFile, HostSpec, ServiceSpec, Sources, load};
-use bulkhead_http::{accept, layers::Layers, lifecycle::Lifecycle};
+use bulkhead_http::{accept, layers::Layers, lifecycle::Lifecycle, listen};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
@@ -30,14 +30,14 @@ impl Served {
         let config = load(Sources { file, ..Sources::default() }, &spec).unwrap().config;
         let (routes, lifecycle) = (Routes::new(config.services), Lifecycle::new());
         let settings = ListenerSettings {
-            shared: "127.0.0.1:0".parse().unwrap(),
             shared_layer: None,
             layers: Layers::new(&config.server, Arc::new(())),
             connections: accept::Settings::new(&config.server, Arc::new(())),
             certificates: None,
             stopping: lifecycle.stopping(),
         };
-        let shared = routes.open(settings).unwrap();
+        let reserved = listen::reserve(SHARED_SETTING, "127.0.0.1:0".parse().unwrap()).unwrap();
+        let shared = routes.open(reserved, settings).unwrap();
         Self { routes, lifecycle, shared }
     }
 
