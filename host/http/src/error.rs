@@ -8,6 +8,7 @@ use axum::{
     http::{StatusCode, header::CACHE_CONTROL},
     response::{IntoResponse, Response},
 };
+use bulkhead_telemetry::logs::panic_text;
 use serde_json::json;
 
 /// Prevents caching: a path without a route today may have one tomorrow.
@@ -78,11 +79,7 @@ pub fn with_fallbacks<S: Clone + Send + Sync + 'static>(router: Router<S>) -> Ro
 
 /// Answers a handler's panic, whose message is only logged.
 pub fn answer_panic(panic: Box<dyn Any + Send>) -> Response {
-    let message = match (panic.downcast_ref::<String>(), panic.downcast_ref::<&str>()) {
-        (Some(message), _) => message,
-        (None, Some(message)) => *message,
-        (None, None) => "no message",
-    };
+    let message = panic_text(&*panic);
     tracing::error!(message, "a handler panicked");
     HostError::INTERNAL.into_response()
 }

@@ -30,7 +30,7 @@ use tracing_subscriber::{
 };
 
 pub use guest::{escape_guest, guest_lines, one_line, quoted, shortened};
-pub use panics::catch_panic;
+pub use panics::{catch_panic, panic_text};
 
 /// How long the end of the process waits for a reader of the last lines; longer would look hung.
 const FINAL_FLUSH: Duration = Duration::from_secs(1);
