@@ -1,13 +1,19 @@
 //! The start of a slot: which version answers after a start of the host.
 
 mod compile_retries;
+#[cfg(test)]
+mod tests;
 mod uncompiled;
 
-use std::sync::{Arc, PoisonError};
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{Arc, PoisonError},
+};
 
 use bulkhead_config::{registries::Reference, slots::ComponentSource};
 use bulkhead_runtime::slots::{Trial, Version, World};
-use bulkhead_telemetry::one_line;
+use bulkhead_telemetry::{logs::panic_text, one_line};
+use futures_util::FutureExt as _;
 use tokio::sync::MutexGuard;
 
 use super::{
@@ -22,11 +28,35 @@ pub(super) use self::{compile_retries::FIRST_RETRY, uncompiled::CompileFallback}
 
 impl<W: World> Deployment<W> {
     /// Starts the slot with the versions that answered last, or else the latest previous version that may answer.
-    /// If nothing has ever been pushed, it uses `configured`, which is polled only then.
+    /// If nothing has ever been pushed, it uses `configured`, which is polled only then. A panic ends the start of this slot
+    /// alone.
     ///
     /// # Errors
-    /// Why no version answers.
+    /// Why no version answers, or why the start has not ended.
     pub async fn start(
+        self: &Arc<Self>,
+        configured: impl Future<Output = ConfiguredResult>,
+    ) -> Result<(), String> {
+        // Without this, the slot would be starting for ever.
+        let started = AssertUnwindSafe(self.start_parts(configured)).catch_unwind().await;
+        started.unwrap_or_else(|panic| Err(self.fail_start(&panic_text(&*panic))))
+    }
+
+    /// Ends a start that has panicked, and returns the reason. Afterwards operators may push another version.
+    fn fail_start(&self, panic: &str) -> String {
+        let reason = format!(
+            "its start has panicked: {}; report this, and restart the host or push another version",
+            one_line(panic)
+        );
+        tracing::error!(slot = self.slot.name().as_str(), reason, "the slot has not started");
+        if self.slot.active().is_err() {
+            self.slot.set_empty("its start has failed; the host's log and /health/ready say why");
+        }
+        *self.empty_reason.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason.clone());
+        reason
+    }
+
+    async fn start_parts(
         self: &Arc<Self>,
         configured: impl Future<Output = ConfiguredResult>,
     ) -> Result<(), String> {
