@@ -1,12 +1,15 @@
 //! Loads a listener's certificate, and reloads it while serving.
 
+mod validity;
+
 use std::{
+    fmt,
     fs::{self, Metadata},
     io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use arc_swap::ArcSwap;
@@ -18,6 +21,7 @@ use rustls::{
     pki_types::{CertificateDer, PrivateKeyDer, pem, pem::PemObject},
 };
 
+use self::validity::Validity;
 use super::lifecycle::Stopping;
 
 /// How often the files are checked. Certificates are renewed days before they expire.
@@ -64,8 +68,20 @@ pub enum TlsError {
 /// are accepted.
 pub struct Certificates {
     files: Tls,
-    current: ArcSwap<ServerConfig>,
+    current: ArcSwap<Current>,
     seen: Mutex<Stamp>,
+}
+
+/// A certificate chain in use.
+struct Current {
+    config: Arc<ServerConfig>,
+    validity: Validity,
+}
+
+impl fmt::Debug for Certificates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Certificates").field("files", &self.files).finish_non_exhaustive()
+    }
 }
 
 impl Certificates {
@@ -75,17 +91,23 @@ impl Certificates {
     /// Where a file is missing or unfit; the error names the file.
     pub fn load(files: &Tls) -> Result<Arc<Self>, TlsError> {
         let seen = Stamp::of(files);
-        let config = server_config(files)?;
+        let current = Current::load(files)?;
         Ok(Arc::new(Self {
             files: files.clone(),
-            current: ArcSwap::from_pointee(config),
+            current: ArcSwap::from_pointee(current),
             seen: Mutex::new(seen),
         }))
     }
 
     /// Returns the certificate for new connections.
     pub fn current(&self) -> Arc<ServerConfig> {
-        self.current.load_full()
+        Arc::clone(&self.current.load().config)
+    }
+
+    /// Describes what is wrong with the dates of the chain at `now`, and what to do: it is not valid yet, has expired, or
+    /// expires within 14 days.
+    pub fn date_fault(&self, now: SystemTime) -> Option<String> {
+        self.current.load().validity.fault(now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs())
     }
 
     /// Reads the files again.
@@ -95,14 +117,20 @@ impl Certificates {
     pub fn reload(&self) -> Result<(), TlsError> {
         let stamp = Stamp::of(&self.files);
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = stamp;
-        self.current.store(Arc::new(server_config(&self.files)?));
+        self.current.store(Arc::new(Current::load(&self.files)?));
         Ok(())
     }
 
     /// Reloads whenever a file has changed, until `stopping` resolves. An unfit file is logged once and
-    /// leaves the certificate in use.
+    /// leaves the certificate in use. Dates that are wrong are logged once, too.
     pub async fn watch(self: Arc<Self>, mut stopping: Stopping) {
+        let mut has_fault = false;
         loop {
+            let fault = self.date_fault(SystemTime::now());
+            if let Some(fault) = fault.as_deref().filter(|_| !has_fault) {
+                tracing::warn!(cert = %self.files.cert.display(), fault, "clients refuse the certificate, or will soon");
+            }
+            has_fault = fault.is_some();
             tokio::select! {
                 () = stopping.wait() => return,
                 () = tokio::time::sleep(POLL) => self.reload_if_changed(),
@@ -140,18 +168,21 @@ impl Stamp {
     }
 }
 
-fn server_config(files: &Tls) -> Result<ServerConfig, TlsError> {
-    let chain = certificate_chain(&files.cert)?;
-    let key = private_key(&files.key)?;
-    let unusable = |cause| TlsError::Unusable { cert: files.cert.clone(), key: files.key.clone(), cause };
-    let mut config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(unusable)?
-        .with_no_client_auth()
-        .with_single_cert(chain, key)
-        .map_err(unusable)?;
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(config)
+impl Current {
+    fn load(files: &Tls) -> Result<Self, TlsError> {
+        let chain = certificate_chain(&files.cert)?;
+        let validity = Validity::of(&chain);
+        let key = private_key(&files.key)?;
+        let unusable = |cause| TlsError::Unusable { cert: files.cert.clone(), key: files.key.clone(), cause };
+        let mut config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(unusable)?
+            .with_no_client_auth()
+            .with_single_cert(chain, key)
+            .map_err(unusable)?;
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Ok(Self { config: Arc::new(config), validity })
+    }
 }
 
 fn certificate_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {

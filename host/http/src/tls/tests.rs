@@ -5,6 +5,7 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{Router, routing::get};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair, date_time_ymd};
 use rustls::{ClientConfig, RootCertStore, pki_types::ServerName};
 use tempfile::TempDir;
 use tokio::{
@@ -23,10 +24,18 @@ fn files(folder: &TempDir) -> Tls {
 
 /// Writes a new self-signed certificate and returns it.
 fn issue(folder: &TempDir) -> CertificateDer<'static> {
-    let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    fs::write(files(folder).cert, issued.cert.pem()).unwrap();
-    fs::write(files(folder).key, issued.signing_key.serialize_pem()).unwrap();
-    issued.cert.der().clone()
+    issue_with(folder, |_| {})
+}
+
+/// Writes a new self-signed certificate that `change` has changed, and returns it.
+fn issue_with(folder: &TempDir, change: impl FnOnce(&mut CertificateParams)) -> CertificateDer<'static> {
+    let mut wanted = CertificateParams::new(["localhost".to_owned()]).unwrap();
+    change(&mut wanted);
+    let key = KeyPair::generate().unwrap();
+    let issued = wanted.self_signed(&key).unwrap();
+    fs::write(files(folder).cert, issued.pem()).unwrap();
+    fs::write(files(folder).key, key.serialize_pem()).unwrap();
+    issued.der().clone()
 }
 
 fn failure(files: &Tls) -> String {
@@ -56,6 +65,42 @@ fn a_key_of_another_certificate_is_refused() {
     let mixed = Tls { cert: files(&one).cert, key: files(&other).key };
     let error = failure(&mixed);
     assert!(error.contains("cert.pem") && error.contains("key.pem"), "{error}");
+}
+
+#[test]
+fn dates_of_a_chain_are_judged() {
+    const DAY: Duration = Duration::from_secs(86_400);
+    // 2030-01-01 and 2031-01-01.
+    let [start, end] = [1_893_456_000, 1_924_992_000].map(|unix| UNIX_EPOCH + Duration::from_secs(unix));
+    for is_ca in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        issue_with(&folder, |wanted| {
+            [wanted.not_before, wanted.not_after] = [2030, 2031].map(|year| date_time_ymd(year, 1, 1));
+            if is_ca {
+                wanted.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+            }
+        });
+        let certificates = Certificates::load(&files(&folder)).unwrap();
+        for (now, named) in [
+            (
+                UNIX_EPOCH,
+                Some("not valid before 2030-01-01T00:00:00Z, and the clock shows 1970-01-01T00:00:00Z"),
+            ),
+            (start - DAY, Some("not valid before 2030-01-01T00:00:00Z")),
+            (start, None),
+            (end - 14 * DAY, None),
+            (end - 13 * DAY, Some("expires at 2031-01-01T00:00:00Z, within 14 days")),
+            (end + DAY, Some("has expired at 2031-01-01T00:00:00Z")),
+        ] {
+            let fault = certificates.date_fault(now);
+            assert_eq!(fault.is_some(), named.is_some(), "{fault:?}");
+            assert!(named.is_none_or(|named| fault.as_ref().unwrap().contains(named)), "{fault:?}");
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    issue(&folder);
+    let certificates = Certificates::load(&files(&folder)).unwrap();
+    assert_eq!(certificates.date_fault(SystemTime::now()), None);
 }
 
 async fn connect(
