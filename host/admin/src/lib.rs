@@ -99,6 +99,7 @@ pub enum AdminError {
 pub struct AdminListener {
     address: SocketAddr,
     url: String,
+    certificates: Option<Arc<Certificates>>,
     lifecycle: Lifecycle,
     thread: Option<JoinHandle<()>>,
 }
@@ -129,12 +130,13 @@ impl AdminListener {
         let refusals = refusals.map(|deployments| Arc::new(RefusalLog::new(deployments)));
         let hosts = AllowedHosts::new(address.ip(), settings, refusals.clone());
         let router = router(sources, Arc::new(hosts), refusals);
+        let certificates = tls.clone();
         let serve = move || serve(address, tls, router, connections, until, &report);
         let thread = thread.spawn(serve);
         let thread = thread.map_err(AdminError::Thread)?;
         let died = || Err(AdminError::Thread(io::Error::other("it ended before it listened")));
         let (address, url) = reported.recv().unwrap_or_else(|_| died())?;
-        Ok(Self { address, url, lifecycle, thread: Some(thread) })
+        Ok(Self { address, url, certificates, lifecycle, thread: Some(thread) })
     }
 
     /// Returns the bound address.
@@ -145,6 +147,11 @@ impl AdminListener {
     /// Returns the base URL.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Returns the certificate, where connections are encrypted.
+    pub const fn certificates(&self) -> Option<&Arc<Certificates>> {
+        self.certificates.as_ref()
     }
 
     /// Stops, waits for the thread (at most a second for requests in flight), and returns how the requests ended.

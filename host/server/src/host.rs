@@ -162,6 +162,9 @@ impl Host {
         let (config, routes) = (&context.config, HostRoutes::new(context.routes.clone()));
 
         let admin = AdminListener::start(config.server.admin_listen, &config.admin, admin_sources(&context))?;
+        if let Some(certificates) = admin.certificates() {
+            context.health.watch_certificate("admin.tls", Arc::clone(certificates));
+        }
         context.routes.set_shared(start::router(&context, admin.url())).await?;
         for service in services {
             service.load(&context).await?;

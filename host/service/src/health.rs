@@ -8,10 +8,13 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
-use bulkhead_http::lifecycle::{Lifecycle, Phase};
+use bulkhead_http::{
+    lifecycle::{Lifecycle, Phase},
+    tls::Certificates,
+};
 use bulkhead_os::files;
 use bulkhead_rollout::{DeploymentRegistry, SharedView};
 use futures_util::future::BoxFuture;
@@ -67,6 +70,8 @@ pub struct HostHealth {
     watchers: Mutex<JoinSet<()>>,
     /// What services report of parts that the host does without, by the name of the check.
     faults: Mutex<BTreeMap<String, String>>,
+    /// The certificates of the host's listeners, by the table of the configuration that names them.
+    certificates: Mutex<Vec<(&'static str, Arc<Certificates>)>>,
     data_dir: PathBuf,
 }
 
@@ -139,6 +144,7 @@ impl HostHealth {
             databases: Mutex::default(),
             watchers: Mutex::default(),
             faults: Mutex::default(),
+            certificates: Mutex::default(),
             data_dir,
         }
     }
@@ -149,6 +155,11 @@ impl HostHealth {
         let mut known = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|check, _| !check.starts_with(prefix));
         known.extend(faults);
+    }
+
+    /// Starts to report wrong dates of a certificate of the host's listeners, which this table of the configuration names.
+    pub fn watch_certificate(&self, table: &'static str, certificates: Arc<Certificates>) {
+        self.certificates.lock().unwrap_or_else(PoisonError::into_inner).push((table, certificates));
     }
 
     /// Starts to probe a database.
@@ -217,6 +228,11 @@ impl HostHealth {
         }
         for database in self.databases.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             database.report(&mut report);
+        }
+        for (table, certificates) in self.certificates.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            if let Some(fault) = certificates.date_fault(SystemTime::now()) {
+                report.degrade(format!("certificate of {table}"), fault);
+            }
         }
         for (check, reason) in self.faults.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             report.degrade(check.clone(), reason.clone());

@@ -1,6 +1,6 @@
 //! The routes of a host from its start to its end.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, sync::Arc};
 
 use anyhow::Context as _;
 use bulkhead_http::{
@@ -55,6 +55,7 @@ pub(super) fn serve(
     };
     let address = context.routes.open(shared, settings)?;
     if let Some(certificates) = certificates {
+        context.health.watch_certificate("server.tls", Arc::clone(&certificates));
         servers.spawn(certificates.watch(lifecycle.stopping()));
     }
     Ok(address)
