@@ -1,4 +1,4 @@
-//! Limits that the control groups of this process set, in both versions of control groups.
+//! Limits that the control groups of a process set, in both versions of control groups.
 
 use std::{fs, path::Path};
 
@@ -27,7 +27,12 @@ pub const PROCESSES: LimitedResource =
 
 /// Returns the lowest limit that a control group of this process sets, or one above it.
 pub fn lowest_limit(resource: LimitedResource) -> Option<u64> {
-    lowest(Path::new(MOUNT), &fs::read_to_string("/proc/self/cgroup").ok()?, resource)
+    lowest_limit_of("self", resource)
+}
+
+/// Returns the same of another process, given its id. `None` also where its control groups cannot be read.
+pub fn lowest_limit_of(process: &str, resource: LimitedResource) -> Option<u64> {
+    lowest(Path::new(MOUNT), &fs::read_to_string(format!("/proc/{process}/cgroup")).ok()?, resource)
 }
 
 /// Returns the same, given the text of `/proc/PID/cgroup`: a line for each hierarchy, with its number, its controllers

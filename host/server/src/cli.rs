@@ -75,10 +75,11 @@ enum Command {
                       host within 5 seconds."
     )]
     Health(health::HealthArgs),
-    /// Check what a host needs: kernel, limits, disk, clock, ports, models, configuration and data folder. Says what to do
-    /// about what is missing.
+    /// Check what a host needs: kernel, limits, disk, clock, certificates, ports, models, configuration and data folder. Says
+    /// what to do about what is missing.
     ///
-    /// Nothing is started, and nothing is kept. Limits are those of this command: run it as the host is run.
+    /// Nothing is started, and nothing is kept. Limits are those of the running host of the data folder; if there is not one,
+    /// those of this command: run it as the host is run.
     #[command(
         after_help = "Exit codes: 0 a host has what it needs; 1 a host starts, but something is to be corrected; 2 wrong \
                       arguments; 3 no host can start or keep its data."

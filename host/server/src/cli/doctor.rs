@@ -1,5 +1,6 @@
 //! `bulkhead doctor`: checks the machine, the configuration and the data folder of a host, and says what to do.
 
+mod certificates;
 mod clock;
 mod folder;
 mod kernel;
@@ -73,9 +74,9 @@ impl DoctorArgs {
             value: folder.display().to_string(),
         });
         let mut findings = kernel::examine();
-        findings.extend(limits::examine());
         match self.configuration.read(&distribution.spec(), flag.into_iter().collect()) {
             Err(problems) => {
+                findings.extend(limits::examine(None, &[]));
                 findings.push(clock::examine(None));
                 let found = |problem: &Problem| MachineFinding::failure(CONFIGURATION, problem.to_string());
                 findings.extend(problems.iter().map(found));
@@ -89,11 +90,14 @@ impl DoctorArgs {
 /// Makes the checks of what a configuration asks for.
 fn of_configuration(distribution: &Distribution, loaded: &Loaded) -> anyhow::Result<Vec<MachineFinding>> {
     let config = &loaded.config;
-    let mut findings = vec![limits::of_open_files(config), engine(distribution, config)];
+    let hosts = data_folder::users(&config.data_dir);
+    let mut findings = limits::examine(Some(config), &hosts);
+    findings.push(engine(distribution, config));
     findings.extend(folder::examine(&config.data_dir));
     findings.push(clock::examine(Some(&config.data_dir)));
     findings.extend(files(distribution, loaded));
-    findings.extend(ports::examine(config, &data_folder::users(&config.data_dir))?);
+    findings.extend(certificates::examine(config));
+    findings.extend(ports::examine(config, &hosts)?);
     findings.extend(distribution.services.iter().flat_map(|service| service.examine(config)));
     Ok(findings)
 }

@@ -5,18 +5,20 @@ use std::{
     net::TcpListener,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
-    time::{Duration, SystemTime},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use bulkhead_tests::{
     child::{Finished, Launch, program},
     models::ToyModel,
 };
+use rcgen::date_time_ymd;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::SITE;
+use super::{SITE, tls::issue};
 
+const DAY: Duration = Duration::from_secs(86_400);
 /// Any ports, and few connections: limits of those who run the tests differ.
 const BASE: &str =
     "[server]\nlisten = \"127.0.0.1:0\"\nadmin_listen = \"127.0.0.1:0\"\nmax_connections = 16\n";
@@ -120,7 +122,15 @@ fn model(folder: &Path, spoil: impl Fn(&Path)) -> String {
     format!("[embedding]\nmodels = [{model:?}]\n")
 }
 
-/// Each fault of the configuration, the data folder, the clock and the models.
+/// Issues a certificate of the operators' listener that ends at `end`.
+fn certificate(folder: &Path, end: SystemTime) -> String {
+    let end = end.duration_since(UNIX_EPOCH).unwrap();
+    issue(folder, |wanted| wanted.not_after = date_time_ymd(1970, 1, 1) + end);
+    let [cert, key] = ["cert.pem", "key.pem"].map(|name| folder.join(name));
+    format!("[admin.tls]\ncert = {cert:?}\nkey = {key:?}\n")
+}
+
+/// Each fault of the configuration, the data folder, the clock, certificates and the models.
 const FAULTS: &[(Fault, &str, &str, &str)] = &[
     (|_| "no_such_key = 1\n".into(), "failure", "configuration", "no_such_key"),
     (|_| "[captcha]\nwidget_dir = \"missing\"\n".into(), "failure", "configuration", "widget_dir"),
@@ -169,6 +179,19 @@ const FAULTS: &[(Fault, &str, &str, &str)] = &[
         "warning",
         "clock",
         "data/late is of ",
+    ),
+    (
+        |folder| certificate(folder, UNIX_EPOCH + 40 * 365 * DAY),
+        "warning",
+        "certificates",
+        "cert.pem of admin.tls: it has expired at 2009-12-22T00:00:00Z",
+    ),
+    (|folder| certificate(folder, SystemTime::now() + 7 * DAY), "warning", "certificates", "within 14 days"),
+    (
+        |_| "[server.tls]\ncert = \"missing.pem\"\nkey = \"missing.key\"\n".into(),
+        "failure",
+        "certificates",
+        "server.tls: cannot read missing.pem",
     ),
     (|_| "[embedding]\nmodels = [\"potion-base-8M\"]\n".into(), "warning", "models", "`bulkhead model pull"),
     (
@@ -231,7 +254,7 @@ async fn low_limits_are_warnings() {
     let is_found = |[check, severity, text]: &[String; 3]| {
         check == "limits"
             && severity == "warning"
-            && text.starts_with("60 threads")
+            && text.starts_with("this command: 60 threads")
             && text.contains("TasksMax")
     };
     assert!(found.iter().any(is_found), "{found:?}");
@@ -275,6 +298,9 @@ async fn taken_port_fails_unless_own() {
     assert_eq!(found.iter().filter(of_host).count(), 2, "{found:?}");
     let user = format!("process id {}", host.id());
     assert!(found.iter().any(|[check, _, text]| check == "data folder" && text.contains(&user)), "{found:?}");
+    let of_running = format!("the running host ({owner}): ");
+    let limits = found.iter().filter(|[check, _, text]| check == "limits" && text.starts_with(&of_running));
+    assert_eq!(limits.count(), 3, "{found:?}");
 
     // The port is that of another folder's host.
     let other = TempDir::new().unwrap();

@@ -1,6 +1,6 @@
 //! `server.tls`: HTTPS with both protocols, end to end.
 
-use std::{fs, sync::Arc};
+use std::{fs, path::Path, sync::Arc};
 
 use bulkhead_tests::child::{Bulkhead, Launch, PATIENCE};
 use http_body_util::{BodyExt as _, Empty, Full};
@@ -10,6 +10,7 @@ use hyper::{
     client::conn::{http1, http2},
 };
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use rustls::{
     ClientConfig, RootCertStore,
     crypto::aws_lc_rs,
@@ -33,18 +34,32 @@ struct Https {
     _folder: TempDir,
 }
 
+/// Writes a self-signed certificate that `change` has changed to `cert.pem`, and its key to `key.pem`.
+pub(super) fn issue(folder: &Path, change: impl FnOnce(&mut CertificateParams)) -> CertificateDer<'static> {
+    let mut wanted = CertificateParams::new(["localhost".to_owned()]).unwrap();
+    change(&mut wanted);
+    let key = KeyPair::generate().unwrap();
+    let issued = wanted.self_signed(&key).unwrap();
+    fs::write(folder.join("cert.pem"), issued.pem()).unwrap();
+    fs::write(folder.join("key.pem"), key.serialize_pem()).unwrap();
+    issued.der().clone()
+}
+
 impl Https {
     async fn start() -> Self {
+        Self::start_with(|_| {}).await
+    }
+
+    /// Starts a host whose certificate `change` has changed.
+    async fn start_with(change: impl FnOnce(&mut CertificateParams)) -> Self {
         let folder = TempDir::new().unwrap();
-        let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-        fs::write(folder.path().join("cert.pem"), issued.cert.pem()).unwrap();
-        fs::write(folder.path().join("key.pem"), issued.signing_key.serialize_pem()).unwrap();
+        let certificate = issue(folder.path(), change);
         let tls = "[server.tls]\ncert = \"cert.pem\"\nkey = \"key.pem\"\n";
         let launch = Launch::serve_with(folder.path(), &format!("{tls}{SITE}")).in_folder(folder.path());
         let host = launch.ready().await;
         let url = host.listener("server.listen");
         let address = url.strip_prefix("https://").unwrap_or_else(|| panic!("{url}")).to_owned();
-        Self { host, address, certificate: issued.cert.der().clone(), _folder: folder }
+        Self { host, address, certificate, _folder: folder }
     }
 
     async fn connect(&self, protocols: &[&str]) -> TlsStream<TcpStream> {
@@ -107,6 +122,16 @@ async fn plain_text_connections_are_counted() {
     let _ = timeout(PATIENCE, socket.read_to_end(&mut answer)).await.expect("the connection ends");
     assert!(!answer.starts_with(b"HTTP/"), "nothing is said in the clear");
     assert_eq!(https.host.metric(r#"bulkhead_connection_errors_total{kind="handshake"}"#).await, 1.0);
+    https.host.stop().await;
+}
+
+#[tokio::test]
+async fn expired_certificate_is_degraded() {
+    let https = Https::start_with(|wanted| wanted.not_after = date_time_ymd(2001, 1, 1)).await;
+    let ready = https.host.json(&https.host.admin_url("/health/ready")).await;
+    let [degraded] = ready["degraded"].as_array().unwrap().as_slice() else { panic!("{ready}") };
+    assert_eq!(degraded["check"], "certificate of server.tls");
+    assert_eq!(degraded["reason"], "it has expired at 2001-01-01T00:00:00Z: renew it");
     https.host.stop().await;
 }
 

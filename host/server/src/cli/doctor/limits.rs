@@ -1,6 +1,6 @@
-//! Limits of open files, threads, memory and address space, those that this process has: run it as the host is run.
+//! Limits of open files, threads, memory and address space: those of the running host, or else those of this command.
 
-use std::thread;
+use std::{fs, thread};
 
 use bulkhead_config::{Config, sandbox::Allocator};
 use bulkhead_os::cgroup;
@@ -9,6 +9,8 @@ use rustix::process::{Resource, getrlimit};
 
 /// What a finding about limits is called.
 pub(super) const CHECK: &str = "limits";
+/// What findings about the limits of this command begin with.
+const OWN: &str = "this command";
 /// Files that a host has open besides the connections of its public listeners: databases, models, components, those of
 /// operators.
 const OTHER_FILES: u64 = 256;
@@ -19,13 +21,63 @@ const THREADS_A_PROCESSOR: u64 = 4;
 /// The least memory of a host with one service and one app, bytes.
 const LEAST_MEMORY: u64 = 256 << 20;
 
-/// Checks the limits that do not depend on the configuration.
-pub(super) fn examine() -> [MachineFinding; 2] {
-    let of_user = getrlimit(Resource::Nproc).current;
-    let of_groups = cgroup::lowest_limit(cgroup::PROCESSES);
-    let processors = thread::available_parallelism().map_or(1, |count| count.get() as u64);
-    let threads = of_user.into_iter().chain(of_groups).min();
-    [of_threads(threads, processors), of_memory(cgroup::lowest_limit(cgroup::MEMORY))]
+/// A process whose limits are judged; `None` means that there is no limit.
+#[derive(Debug, PartialEq, Eq)]
+struct Limits {
+    /// What the findings begin with.
+    of: String,
+    files: Option<u64>,
+    threads: Option<u64>,
+    memory: Option<u64>,
+}
+
+impl Limits {
+    /// Returns those of this command.
+    fn own() -> Self {
+        let of_groups = cgroup::lowest_limit(cgroup::PROCESSES);
+        Self {
+            of: OWN.to_owned(),
+            files: getrlimit(Resource::Nofile).current,
+            threads: getrlimit(Resource::Nproc).current.into_iter().chain(of_groups).min(),
+            memory: cgroup::lowest_limit(cgroup::MEMORY),
+        }
+    }
+
+    /// Returns those of a running host; `None` if they cannot be read.
+    fn of_host(process: u32) -> Option<Self> {
+        let id = process.to_string();
+        let table = fs::read_to_string(format!("/proc/{id}/limits")).ok()?;
+        let of_groups = cgroup::lowest_limit_of(&id, cgroup::PROCESSES);
+        Some(Self {
+            of: format!("the running host (process {id})"),
+            files: soft_limit(&table, "Max open files")?,
+            threads: soft_limit(&table, "Max processes")?.into_iter().chain(of_groups).min(),
+            memory: cgroup::lowest_limit_of(&id, cgroup::MEMORY),
+        })
+    }
+
+    fn judge(&self, config: Option<&Config>) -> impl Iterator<Item = MachineFinding> {
+        let processors = thread::available_parallelism().map_or(1, |count| count.get() as u64);
+        let files = config.map(|config| judge_files(self.files, config.server.max_connections));
+        let found = files.into_iter().chain([of_threads(self.threads, processors), of_memory(self.memory)]);
+        found.map(move |finding| MachineFinding { text: format!("{}: {}", self.of, finding.text), ..finding })
+    }
+}
+
+/// Returns a limit that a process has now, given a table as `proc_pid_limits(5)` describes it; `None` if it is not named.
+fn soft_limit(table: &str, name: &str) -> Option<Option<u64>> {
+    let soft = table.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?;
+    if soft == "unlimited" { Some(None) } else { soft.parse().ok().map(Some) }
+}
+
+/// Checks the limits of the running hosts with these process ids, or else of this command, which should be run as the host
+/// is. Without a configuration, only those that do not depend on it.
+pub(super) fn examine(config: Option<&Config>, hosts: &[u32]) -> Vec<MachineFinding> {
+    let mut limits: Vec<Limits> = hosts.iter().filter_map(|host| Limits::of_host(*host)).collect();
+    if limits.is_empty() {
+        limits.push(Limits::own());
+    }
+    limits.iter().flat_map(|limits| limits.judge(config)).collect()
 }
 
 /// Judges a limit of threads; `None` means that there is no limit.
@@ -63,11 +115,7 @@ fn of_memory(limit: Option<u64>) -> MachineFinding {
     }
 }
 
-/// Checks whether as many files may be open as the configuration lets connections be.
-pub(super) fn of_open_files(config: &Config) -> MachineFinding {
-    judge_files(getrlimit(Resource::Nofile).current, config.server.max_connections)
-}
-
+/// Judges whether as many files may be open as the configuration lets connections be.
 fn judge_files(limit: Option<u64>, connections: usize) -> MachineFinding {
     let needed = OTHER_FILES.saturating_add(connections as u64);
     match limit {
@@ -83,23 +131,29 @@ fn judge_files(limit: Option<u64>, connections: usize) -> MachineFinding {
     }
 }
 
-/// Judges whether the engine of the configuration got the address space of its instance pool.
+/// Judges whether the engine of the configuration got the address space of its instance pool in this process.
 pub(super) fn of_address_space(allocator: Allocator, is_pooled: bool) -> MachineFinding {
     match (allocator, is_pooled) {
         (Allocator::OnDemand, _) => {
             MachineFinding::fine(CHECK, "instances are allocated on demand, as sandbox.allocator says")
         }
-        (_, true) => MachineFinding::fine(CHECK, "the address space of the instance pool can be reserved"),
+        (_, true) => {
+            MachineFinding::fine(CHECK, "this command can reserve the address space of the instance pool")
+        }
         (_, false) => MachineFinding::warning(
             CHECK,
-            "the address space of the instance pool cannot be reserved, so that instances are allocated on demand, which is \
-             slower; raise ulimit -v (LimitAS of the unit), or lower slots.*.max_concurrent",
+            "this command cannot reserve the address space of the instance pool; a host that is run so allocates instances on \
+             demand, which is slower: raise ulimit -v (LimitAS of the unit), or lower slots.*.max_concurrent",
         ),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::process;
+
     use bulkhead_service::Severity::{Fine, Warning};
 
     use super::*;
@@ -117,11 +171,26 @@ mod tests {
             (judge_files(Some(1280), 1024), Fine, "1280"),
             (judge_files(None, 1024), Fine, "no limit"),
             (of_address_space(Allocator::Auto, false), Warning, "LimitAS"),
-            (of_address_space(Allocator::Auto, true), Fine, "can be reserved"),
+            (of_address_space(Allocator::Auto, true), Fine, "can reserve"),
             (of_address_space(Allocator::OnDemand, false), Fine, "sandbox.allocator"),
         ] {
             assert_eq!(found.severity, severity, "{found:?}");
             assert!(found.text.contains(named), "{found:?}");
         }
+    }
+
+    #[test]
+    fn limits_of_a_process_are_read() {
+        let table = "Limit                     Soft Limit           Hard Limit           Units     \n\
+                     Max processes             unlimited            unlimited            processes \n\
+                     Max open files            1024                 1048576              files     \n";
+        assert_eq!(soft_limit(table, "Max open files"), Some(Some(1024)));
+        assert_eq!(soft_limit(table, "Max processes"), Some(None));
+        assert_eq!(soft_limit(table, "Max address space"), None);
+        let (own, host) = (Limits::own(), Limits::of_host(process::id()).unwrap());
+        assert_eq!(Limits { of: OWN.to_owned(), ..host }, own, "this process has one set of limits");
+        assert_eq!(Limits::of_host(u32::MAX), None);
+        let found = examine(None, &[]);
+        assert!(found.len() == 2 && found.iter().all(|finding| finding.text.starts_with(OWN)), "{found:?}");
     }
 }
