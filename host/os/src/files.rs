@@ -170,13 +170,17 @@ pub fn set_aside(path: &Path) -> io::Result<PathBuf> {
 /// Returns why nothing can be written to the disk of `path`, in words that follow "the disk": it is read-only or full.
 /// `None` if neither is known.
 pub fn disk_fault(path: &Path) -> Option<&'static str> {
-    let disk = statvfs(path).ok()?;
-    if disk.f_flag.contains(StatVfsMountFlags::RDONLY) {
+    if statvfs(path).ok()?.f_flag.contains(StatVfsMountFlags::RDONLY) {
         return Some("is read-only");
     }
+    free_bytes(path).filter(|free| *free < FULL_BYTES).map(|_| "is full")
+}
+
+/// Returns the free bytes of the disk of `path`; `None` if the system does not report them.
+pub fn free_bytes(path: &Path) -> Option<u64> {
+    let disk = statvfs(path).ok()?;
     // Some file systems have no size.
-    let is_full = disk.f_blocks > 0 && disk.f_bavail.saturating_mul(disk.f_frsize) < FULL_BYTES;
-    is_full.then_some("is full")
+    (disk.f_blocks > 0).then(|| disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
 #[cfg(test)]
@@ -278,6 +282,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(disk_fault(folder.path()), None);
         assert_eq!(disk_fault(&folder.path().join("none")), None);
+        assert!(free_bytes(folder.path()).is_some_and(|free| free >= FULL_BYTES));
+        assert_eq!(free_bytes(&folder.path().join("none")), None);
     }
 
     #[test]

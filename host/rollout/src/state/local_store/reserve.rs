@@ -7,7 +7,6 @@ use std::{
 };
 
 use bulkhead_os::files;
-use rustix::fs::statvfs;
 
 use super::{Blob, LocalStore, LocalStoreError};
 
@@ -46,12 +45,12 @@ impl LocalStore {
     /// Returns the free bytes of the disk, or the number that a test has set.
     #[cfg(test)]
     fn free(&self) -> Option<u64> {
-        self.fault.free().or_else(|| free(&self.folder))
+        self.fault.free().or_else(|| files::free_bytes(&self.folder))
     }
 
     #[cfg(not(test))]
     fn free(&self) -> Option<u64> {
-        free(&self.folder)
+        files::free_bytes(&self.folder)
     }
 }
 
@@ -63,13 +62,6 @@ fn is_whole(path: &Path) -> bool {
 /// Returns whether an error means that the disk is full.
 pub(super) fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
-}
-
-/// Returns the free bytes of a folder's disk; `None` if the system does not report them.
-fn free(folder: &Path) -> Option<u64> {
-    let disk = statvfs(folder).ok()?;
-    // Some file systems have no size.
-    (disk.f_blocks > 0).then(|| disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
 /// Creates the reserve if the disk has room for it.
