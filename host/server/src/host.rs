@@ -4,6 +4,7 @@ mod compiled_code;
 mod completion;
 mod damaged_files;
 mod data_folder;
+pub(crate) mod install;
 mod memory;
 mod observe;
 mod routes;

@@ -11,7 +11,7 @@ use bulkhead_cli::{Configuration, exit::UsageError, output};
 use bulkhead_config::{Config, Flag};
 use clap::{Args, Subcommand};
 
-use crate::distribution::Distribution;
+use crate::{distribution::Distribution, host::install};
 
 /// The configuration in a bundle, and in the folder that an import makes.
 const CONFIGURATION: &str = "configuration.toml";
@@ -66,23 +66,12 @@ impl Site {
     }
 }
 
-/// Folders of services whose files a bundle carries, by their names in it.
-type Folders = Vec<(&'static str, PathBuf)>;
-
-fn folders(distribution: &Distribution, config: &Config) -> anyhow::Result<Folders> {
-    let mut folders = Folders::new();
-    for service in distribution.services {
-        folders.extend(service.bundled_folders(config)?);
-    }
-    Ok(folders)
-}
-
 impl Command {
     pub(super) fn run(self, distribution: &Distribution) -> anyhow::Result<()> {
         match self {
             Self::Export { site, bundle } => {
                 let config = site.config(distribution)?;
-                let folders = folders(distribution, &config)?;
+                let folders = install::folders(distribution.services, &config)?;
                 let file = site.configuration.config.as_deref();
                 let manifest = export::export(distribution, &config, &folders, file, &bundle)?;
                 let (files, components) = (manifest.files.len(), manifest.components.len());
@@ -107,7 +96,7 @@ impl Command {
                         UsageError("name the key of the bundle's signer with --key".to_owned()).into()
                     );
                 }
-                let folders = folders(distribution, &config)?;
+                let folders = install::folders(distribution.services, &config)?;
                 let imported = import::import(&config, folders, &file, &signature, &keys)?;
                 let components = output::counted(imported.manifest.components.len(), "component");
                 let file = imported.configuration.display();

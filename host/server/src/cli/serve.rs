@@ -16,7 +16,10 @@ use bulkhead_telemetry::{logs, one_line};
 use clap::{Args, ValueEnum};
 
 use self::unit::ServiceUnit;
-use crate::{distribution::Distribution, host::Host};
+use crate::{
+    distribution::Distribution,
+    host::{Host, install},
+};
 
 /// Arguments of `bulkhead serve`.
 #[derive(Debug, Args)]
@@ -111,8 +114,11 @@ impl Serve {
     pub(super) fn run(self, distribution: &Distribution, of_services: Vec<Flag>) -> anyhow::Result<()> {
         let flags: Vec<Flag> = self.flags().into_iter().chain(of_services).collect();
         let spec = distribution.spec();
-        let loaded = self.configuration.read(&spec, flags.clone())?;
+        let mut loaded = self.configuration.read(&spec, flags.clone())?;
         logs::init(loaded.config.log)?;
+        if install::complete_interrupted(distribution.services, &loaded.config) {
+            loaded = self.configuration.read(&spec, flags.clone())?;
+        }
         for warning in &loaded.warnings {
             tracing::warn!("{warning}");
         }

@@ -131,6 +131,35 @@ async fn interrupted_import_is_put_back() {
     assert!(data.join("bundle/configuration.toml").exists() && !data.join(".bundle.old").exists());
 }
 
+/// The bundle is whole and checked: its model and its folder are not in their places yet.
+#[tokio::test(flavor = "multi_thread")]
+async fn start_completes_an_interrupted_import() {
+    let site = TempDir::new().unwrap();
+    let data = site.path().join("data");
+    let text = |more: &str| format!("data_dir = {data:?}\n{more}");
+    for (name, text) in [
+        ("bundle/configuration.toml", text("")),
+        (".bundle.new/configuration.toml", text(SITE)),
+        (".bundle.new/whole", String::new()),
+        ("models/.bundle.old/toy/model.safetensors", "old".to_owned()),
+        ("models/.bundle.new/toy/model.safetensors", "new".to_owned()),
+    ] {
+        let path = data.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let config = data.join("bundle/configuration.toml");
+    let host = Launch::bulkhead(&["serve", "--config", config.to_str().unwrap()]).ephemeral().ready().await;
+    let (status, body) = host.post("/api/v1/captcha/challenge", &envelope()).await;
+    assert_eq!(status, 200, "{body}");
+    host.stop().await;
+    assert_eq!(fs::read_to_string(data.join("models/toy/model.safetensors")).unwrap(), "new");
+    for folder in [&data, &data.join("models")] {
+        let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+        assert_eq!(names.filter(|name| name.to_str().unwrap().starts_with(".bundle")).count(), 0);
+    }
+}
+
 /// Where the header of a file of a bundle begins.
 fn header(bundle: &[u8], name: &str) -> usize {
     let blocks = bundle.chunks(BLOCK);
@@ -176,6 +205,9 @@ async fn altered_bundle_changes_nothing() {
     }
     fs::write(&bundle, &whole[..whole.len() - BLOCK]).unwrap();
     exported.assert_refused(&bundle, &key, "by any of the keys").await;
+    let site = TempDir::new().unwrap();
+    import(site.path(), &bundle, &key).await;
+    assert!(!site.path().join("data").exists(), "nothing is unpacked before the signature is verified");
     fs::remove_file(exported.folder.path().join("signed.bundle.minisig")).unwrap();
     exported.assert_refused(&bundle, &key, "minisign -Sm").await;
 }

@@ -1,31 +1,29 @@
 //! Checks a bundle, and puts its parts into their places once all of it is checked.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     ffi::OsStr,
     fs::{self, File},
-    io::{self, BufReader, Read},
+    io::{BufReader, Read, Seek as _},
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context as _, anyhow, bail, ensure};
 use bulkhead_config::{Config, edit::EditedFile};
 use bulkhead_os::{data_folder, files};
-use bulkhead_rollout::signature::FileSignature;
+use bulkhead_rollout::signature::{FileSignature, SignedReader};
 use bulkhead_runtime::slots::{self, read_component};
 
 use super::{
-    COMPONENTS, CONFIGURATION, Folders, SIGNATURE,
+    COMPONENTS, CONFIGURATION, SIGNATURE,
     archive::{ArchiveReader, digest},
     manifest::{self, Manifest, component_slot},
 };
+use crate::host::install::{self, BUNDLE, Folders, UNPACKED};
 
-/// The folder of imported components and their configuration, in the data folder.
-const BUNDLE: &str = "bundle";
-/// The folders that a bundle is unpacked into before it is checked, and that replaced files are moved to. Hosts and exports
-/// ignore them.
-const UNPACKED: &str = ".bundle.new";
-const REPLACED: &str = ".bundle.old";
+/// Bytes that stay free on each disk: the host goes on with them.
+const LEFT_FREE: u64 = 16 << 20;
 
 /// A bundle that was imported.
 pub(super) struct Imported {
@@ -42,7 +40,8 @@ pub(super) fn signature(bundle: &Path) -> anyhow::Result<String> {
     })
 }
 
-/// Imports a bundle that one of `keys` has signed. Nothing changes unless all of it is as its manifest says.
+/// Imports a bundle that one of `keys` has signed. Nothing changes unless all of it is as its manifest says; nothing is
+/// written before its signature is verified.
 pub(super) fn import(
     config: &Config,
     folders: Folders,
@@ -51,14 +50,17 @@ pub(super) fn import(
     keys: &[String],
 ) -> anyhow::Result<Imported> {
     let refused = |reason: String| anyhow!("{}: {reason}", bundle.display());
+    let unreadable = || format!("cannot read {}", bundle.display());
     let signed = FileSignature::parse(signature, keys).map_err(refused)?;
-    let file = File::open(bundle).with_context(|| format!("cannot read {}", bundle.display()))?;
-    let mut reader = signed.reader(BufReader::new(file)).map_err(refused)?;
+    let mut file = File::open(bundle).with_context(unreadable)?;
+    signed.reader(BufReader::new(&file)).and_then(SignedReader::finish).map_err(refused)?;
+    file.rewind().with_context(unreadable)?;
+    let mut reader = signed.reader(BufReader::new(&file)).map_err(refused)?;
     data_folder::check(&config.data_dir)?;
     files::make_data_folder(&config.data_dir)?;
     let places = Places::new(&config.data_dir, folders)?;
     let unpacked = unpack(&mut reader, &places).with_context(|| format!("{} is refused", bundle.display()));
-    // A signature that is wrong says more than what is wrong with bytes that are not signed.
+    // Someone may have changed it meanwhile. That says more than what is wrong with bytes that are not signed.
     reader.finish().map_err(refused)?;
     let manifest = unpacked?;
     places.check(&manifest, config).with_context(|| format!("{} is refused", bundle.display()))?;
@@ -75,24 +77,29 @@ fn unpack(bundle: impl Read, places: &Places) -> anyhow::Result<Manifest> {
     let mut text = Vec::new();
     archive.copy(&first, &mut text)?;
     let manifest = Manifest::parse(&text)?;
-    let mut seen = BTreeSet::new();
+    places.check_room(&manifest)?;
+    let (mut seen, mut made) = (BTreeSet::new(), BTreeSet::<PathBuf>::new());
     while let Some(member) = archive.next_member()? {
         let name = &member.name;
         let record = manifest.files.get(name).with_context(|| format!("{name} is not in its manifest"))?;
         ensure!(seen.insert(name.clone()), "{name} is there twice");
         let path = places.unpacked(name);
         let path = path.with_context(|| format!("{name} is of no kind that this program knows"))?;
+        let differs = || format!("{name} is not what its manifest says");
+        ensure!(member.bytes == record.bytes, differs());
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
+            // Up to the folder that has existed before.
+            let is_unpacked = |folder: &&Path| folder.components().any(|part| part.as_os_str() == UNPACKED);
+            made.extend(folder.ancestors().take_while(is_unpacked).map(Path::to_owned));
         }
         let mut file = File::create_new(&path)?;
         let sha256 = archive.copy(&member, &mut file)?;
         file.sync_all()?;
-        ensure!(
-            member.bytes == record.bytes && sha256 == record.sha256,
-            "{name} is not what its manifest says"
-        );
+        ensure!(sha256 == record.sha256, differs());
     }
+    // A file is durable once its folder is synchronized, too.
+    made.iter().try_for_each(|folder| File::open(folder)?.sync_all())?;
     if let Some(missing) = manifest.files.keys().find(|name| !seen.contains(*name)) {
         bail!("{missing} is missing");
     }
@@ -108,32 +115,45 @@ struct Places {
 
 impl Drop for Places {
     fn drop(&mut self) {
-        for folder in self.roots() {
+        // From then on, the next start goes on.
+        if install::is_decided(&self.data) {
+            return;
+        }
+        for folder in install::roots(&self.data, &self.folders) {
             let _ = fs::remove_dir_all(folder.join(UNPACKED));
         }
     }
 }
 
 impl Places {
-    /// Puts back what an interrupted import has moved away, and removes what else it has left.
+    /// Ends an interrupted import first.
     fn new(data: &Path, folders: Folders) -> anyhow::Result<Self> {
-        let places = Self { data: data.to_owned(), folders };
-        for folder in places.roots() {
-            put_back(folder).with_context(|| format!("cannot write to {}", folder.display()))?;
-            for left in [UNPACKED, REPLACED] {
-                match fs::remove_dir_all(folder.join(left)) {
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                        return Err(error).with_context(|| format!("cannot write to {}", folder.display()));
-                    }
-                    _ => {}
-                }
-            }
-        }
-        Ok(places)
+        install::clear(data, &folders).context("an interrupted import cannot be ended")?;
+        Ok(Self { data: data.to_owned(), folders })
     }
 
-    fn roots(&self) -> impl Iterator<Item = &Path> {
-        [self.data.as_path()].into_iter().chain(self.folders.iter().map(|(_, folder)| folder.as_path()))
+    /// Checks that each disk has room for the files that it gets.
+    fn check_room(&self, manifest: &Manifest) -> anyhow::Result<()> {
+        let mut needed: BTreeMap<u64, (PathBuf, u64)> = BTreeMap::new();
+        for (name, record) in &manifest.files {
+            let Some(path) = self.unpacked(name) else { continue };
+            let Some(folder) = path.ancestors().find(|above| above.is_dir()) else { continue };
+            let (_, bytes) =
+                needed.entry(fs::metadata(folder)?.dev()).or_insert_with(|| (folder.to_owned(), LEFT_FREE));
+            *bytes = bytes.saturating_add(record.bytes);
+        }
+        for (folder, bytes) in needed.into_values() {
+            // Where the system does not report it, writing shows it.
+            if let Some(free) = files::free_bytes(&folder).filter(|free| *free < bytes) {
+                bail!(
+                    "the disk of {} has {} MiB free, and {} are needed; remove files",
+                    folder.display(),
+                    free >> 20,
+                    (bytes >> 20) + 1
+                );
+            }
+        }
+        Ok(())
     }
 
     /// Returns where a file is unpacked; `None` for one of no known kind. No name leads to a hidden entry of a folder.
@@ -171,24 +191,23 @@ impl Places {
         Ok(edited.text())
     }
 
-    /// Puts everything into its place, the configuration last; returns its file.
+    /// Puts everything into its place; returns the file of the configuration.
     fn install(&self, manifest: &Manifest) -> anyhow::Result<PathBuf> {
         let text = self.configuration(manifest)?;
         files::replace(&self.data.join(UNPACKED).join(CONFIGURATION), &[text.as_bytes()])?;
         for (name, folder) in &self.folders {
             let Ok(entries) = fs::read_dir(folder.join(UNPACKED)) else { continue };
             for entry in entries {
-                let entry = entry?.file_name();
-                if !is_installed(manifest, name, folder, &entry) {
-                    exchange(&folder.join(UNPACKED).join(&entry), folder, &entry)?;
+                let entry = entry?;
+                if is_installed(manifest, name, folder, &entry.file_name()) {
+                    match entry.file_type()?.is_dir() {
+                        true => fs::remove_dir_all(entry.path())?,
+                        false => fs::remove_file(entry.path())?,
+                    }
                 }
             }
-            File::open(folder)?.sync_all()?;
-            let _ = fs::remove_dir_all(folder.join(REPLACED));
         }
-        exchange(&self.data.join(UNPACKED), &self.data, OsStr::new(BUNDLE))?;
-        File::open(&self.data)?.sync_all()?;
-        let _ = fs::remove_dir_all(self.data.join(REPLACED));
+        install::install(&self.data, &self.folders)?;
         Ok(self.data.join(BUNDLE).join(CONFIGURATION))
     }
 }
@@ -204,38 +223,29 @@ fn is_installed(manifest: &Manifest, name: &str, folder: &Path, entry: &OsStr) -
     })
 }
 
-/// Moves entries of a folder back that were moved away and have not been replaced.
-fn put_back(folder: &Path) -> io::Result<()> {
-    let entries = match fs::read_dir(folder.join(REPLACED)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => entries?,
-    };
-    for entry in entries {
-        let entry = entry?;
-        let target = folder.join(entry.file_name());
-        if !target.exists() {
-            fs::rename(entry.path(), target)?;
-        }
-    }
-    Ok(())
-}
-
-/// Moves `new` to an entry of a folder; one that is there is moved away.
-fn exchange(new: &Path, folder: &Path, entry: &OsStr) -> anyhow::Result<()> {
-    let target = folder.join(entry);
-    let moved = || {
-        if target.exists() {
-            let replaced = folder.join(REPLACED);
-            fs::create_dir_all(&replaced)?;
-            fs::rename(&target, replaced.join(entry))?;
-        }
-        fs::rename(new, &target)
-    };
-    moved().with_context(|| format!("cannot replace {}", target.display()))
-}
-
 fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::{super::manifest::FileRecord, *};
+
+    #[test]
+    fn bundle_larger_than_disk_is_refused() {
+        let data = tempfile::tempdir().unwrap();
+        let places = Places::new(data.path(), vec![("models", data.path().join("models"))]).unwrap();
+        let manifest = |bytes| {
+            let record = FileRecord { bytes, sha256: String::new() };
+            let files = [CONFIGURATION, "models/toy/a"].map(|name| (name.to_owned(), record.clone()));
+            Manifest { files: files.into(), ..Manifest::default() }
+        };
+        places.check_room(&manifest(1)).unwrap();
+        let refused = places.check_room(&manifest(u64::MAX)).unwrap_err().to_string();
+        assert!(refused.contains("MiB free"), "{refused}");
+    }
 }
