@@ -8,7 +8,10 @@ use std::{
     time::SystemTime,
 };
 
-use bulkhead_os::files;
+use bulkhead_os::{
+    damaged_files::{DamagedFiles, damaged_path},
+    files,
+};
 use sqlx::{
     ConnectOptions as _, Connection as _,
     sqlite::{SqliteConnectOptions, SqliteConnection},
@@ -27,14 +30,20 @@ const DAMAGED: [i32; 2] = [11, 26];
 /// SQLite's codes of a disk that takes nothing: SQLITE_READONLY, SQLITE_IOERR and SQLITE_FULL.
 const DISK: [i32; 3] = [8, 10, 13];
 
-/// Sets the file of `options` aside, with its companions, if it is damaged, and logs why. Returns until when the rows were
-/// written that are lost, by the clock of that time, also where an earlier start was interrupted before it had made a new file.
+/// Sets the file of `options` aside, with its companions, if it is damaged, logs why, and records it in `damaged_files`.
+/// Returns until when the rows were written that are lost, by the clock of that time, also where an earlier start was
+/// interrupted before it had made a new file.
 ///
 /// A file whose host was not stopped is read as a whole; that takes a second for some hundred megabytes.
 ///
 /// # Errors
 /// When the file cannot be read for another reason, or not be renamed.
-pub async fn set_damaged_aside(options: &SqliteConnectOptions) -> Result<Option<SystemTime>, sqlx::Error> {
+pub async fn set_damaged_aside(
+    options: &SqliteConnectOptions,
+    damaged_files: &DamagedFiles,
+) -> Result<Option<SystemTime>, sqlx::Error> {
+    let set_aside =
+        |suffixes: &[&str], reason: &str| set_aside(options.get_filename(), suffixes, reason, damaged_files);
     let path = options.get_filename();
     // Of two hosts that start at once, the second does not set aside what the first one has made.
     let _lock = lock(path).await;
@@ -44,13 +53,13 @@ pub async fn set_damaged_aside(options: &SqliteConnectOptions) -> Result<Option<
     if fs::metadata(path).map_or(0, |file| file.len()) == 0 {
         if has_log {
             // SQLite would take it for a new file and delete the log.
-            set_aside(path, &["", LOG, INDEX], "it is empty")?;
+            set_aside(&["", LOG, INDEX], "it is empty")?;
         }
         return Ok(lost_until(path));
     }
     let is_log_damaged = has_log && !begins_as_log(&log)?;
     if is_log_damaged {
-        set_aside(path, &[LOG, INDEX], "its write-ahead log is damaged")?;
+        set_aside(&[LOG, INDEX], "its write-ahead log is damaged")?;
     }
     let reason = match inspect(options, has_log).await {
         // An earlier start was interrupted, or the disk was full, before it had made the tables.
@@ -64,7 +73,7 @@ pub async fn set_damaged_aside(options: &SqliteConnectOptions) -> Result<Option<
         // The inspection may have written to it, by a clock that may be wrong.
         let _ = File::open(path).and_then(|file| file.set_modified(written));
     }
-    set_aside(path, &["", LOG, INDEX], &reason)?;
+    set_aside(&["", LOG, INDEX], &reason)?;
     Ok(lost_until(path).max(written))
 }
 
@@ -77,7 +86,7 @@ async fn lock(path: &Path) -> Option<File> {
 
 /// Returns when a damaged database or its log was last written, if there is one.
 fn lost_until(path: &Path) -> Option<SystemTime> {
-    last_written(&files::damaged_path(path))
+    last_written(&damaged_path(path))
 }
 
 /// Returns when a database or its log was last written, if there is one.
@@ -152,8 +161,8 @@ async fn contents(connection: &mut SqliteConnection, all: bool) -> Result<Conten
 }
 
 /// Renames a file or its companions. Those of an earlier damaged file do not stay beside this one.
-fn set_aside(path: &Path, suffixes: &[&str], reason: &str) -> io::Result<()> {
-    let aside = files::damaged_path(path);
+fn set_aside(path: &Path, suffixes: &[&str], reason: &str, damaged_files: &DamagedFiles) -> io::Result<()> {
+    let aside = damaged_path(path);
     for suffix in suffixes {
         let (from, to) = (beside(path, suffix), beside(&aside, suffix));
         let moved = match fs::rename(from, &to) {
@@ -165,6 +174,9 @@ fn set_aside(path: &Path, suffixes: &[&str], reason: &str) -> io::Result<()> {
             _ => {}
         }
     }
+    // The file itself, if there was one.
+    let mut renamed = suffixes.iter().map(|suffix| beside(&aside, suffix));
+    damaged_files.record(path, &renamed.find(|renamed| renamed.exists()).unwrap_or_else(|| aside.clone()));
     tracing::error!(
         file = %path.display(),
         aside = %aside.display(),
@@ -178,7 +190,10 @@ fn set_aside(path: &Path, suffixes: &[&str], reason: &str) -> io::Result<()> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use std::time::{Duration, UNIX_EPOCH};
+    use std::{
+        collections::BTreeMap,
+        time::{Duration, UNIX_EPOCH},
+    };
 
     use sqlx::sqlite::SqliteJournalMode;
     use tempfile::TempDir;
@@ -212,6 +227,11 @@ mod tests {
         connection.close().await.unwrap();
     }
 
+    /// Sets the file aside if it is damaged.
+    async fn inspected(folder: &TempDir) -> Result<Option<SystemTime>, sqlx::Error> {
+        set_damaged_aside(&options(folder), &DamagedFiles::default()).await
+    }
+
     async fn count(folder: &TempDir) -> i64 {
         let mut connection = options(folder).connect().await.unwrap();
         sqlx::query_scalar("SELECT count(*) FROM row").fetch_one(&mut connection).await.unwrap()
@@ -224,9 +244,9 @@ mod tests {
     #[tokio::test]
     async fn intact_or_missing_file_stays() {
         let folder = TempDir::new().unwrap();
-        assert_eq!(set_damaged_aside(&options(&folder)).await.unwrap(), None);
+        assert_eq!(inspected(&folder).await.unwrap(), None);
         killed(&folder).await;
-        assert_eq!(set_damaged_aside(&options(&folder)).await.unwrap(), None);
+        assert_eq!(inspected(&folder).await.unwrap(), None);
         assert_eq!(count(&folder).await, 900);
         assert!(!file(&folder, ".damaged").exists());
     }
@@ -246,10 +266,12 @@ mod tests {
                 "zeros" => fs::write(&path, vec![0; usize::try_from(length).unwrap()]).unwrap(),
                 _ => fs::write(&path, "no database").unwrap(),
             }
-            assert!(set_damaged_aside(&options(&folder)).await.unwrap().is_some(), "{damage}");
+            let recorded = DamagedFiles::default();
+            assert!(set_damaged_aside(&options(&folder), &recorded).await.unwrap().is_some(), "{damage}");
             assert!(!path.exists() && !file(&folder, LOG).exists(), "{damage}");
-            let aside = if damage == "gone" { ".damaged-wal" } else { ".damaged" };
-            assert!(file(&folder, aside).exists(), "{damage}");
+            let aside = file(&folder, if damage == "gone" { ".damaged-wal" } else { ".damaged" });
+            assert!(aside.exists(), "{damage}");
+            assert_eq!(recorded.all(), BTreeMap::from([(path, aside)]), "{damage}");
         }
     }
 
@@ -259,7 +281,7 @@ mod tests {
             let folder = TempDir::new().unwrap();
             killed(&folder).await;
             fs::write(file(&folder, LOG), garbled).unwrap();
-            assert!(set_damaged_aside(&options(&folder)).await.unwrap().is_some());
+            assert!(inspected(&folder).await.unwrap().is_some());
             assert_eq!(count(&folder).await, 1000, "what was in the log is lost");
             assert_eq!(fs::read(file(&folder, ".damaged-wal")).unwrap(), garbled);
         }
@@ -271,12 +293,12 @@ mod tests {
         fs::write(file(&folder, ".damaged"), "no database").unwrap();
         files::create(&file(&folder, "")).unwrap();
         for _ in 0..2 {
-            assert!(set_damaged_aside(&options(&folder)).await.unwrap().is_some());
+            assert!(inspected(&folder).await.unwrap().is_some());
             // A file that has a header and no tables.
             options(&folder).connect().await.unwrap().close().await.unwrap();
         }
         killed(&folder).await;
-        assert_eq!(set_damaged_aside(&options(&folder)).await.unwrap(), None, "there is a new file");
+        assert_eq!(inspected(&folder).await.unwrap(), None, "there is a new file");
     }
 
     #[tokio::test]
@@ -291,7 +313,7 @@ mod tests {
             File::open(file(&folder, suffix)).unwrap().set_modified(later).unwrap();
         }
         for _ in 0..2 {
-            assert_eq!(set_damaged_aside(&options(&folder)).await.unwrap(), Some(later));
+            assert_eq!(inspected(&folder).await.unwrap(), Some(later));
         }
     }
 
@@ -300,7 +322,7 @@ mod tests {
         let folder = TempDir::new().unwrap();
         let path = file(&folder, "");
         fs::create_dir(&path).unwrap();
-        let error = set_damaged_aside(&options(&folder)).await.unwrap_err();
+        let error = inspected(&folder).await.unwrap_err();
         assert!(!is_disk_fault(&error, &path) && !has_code(&error, &DAMAGED), "{error}");
         let read_only = sqlx::Error::Io(io::ErrorKind::ReadOnlyFilesystem.into());
         assert!(is_disk_fault(&read_only, &path) && !is_disk_fault(&sqlx::Error::PoolClosed, &path));

@@ -5,7 +5,7 @@ mod sqlite;
 
 use std::{path::Path, time::Duration};
 
-use bulkhead_os::clock::HostClock;
+use bulkhead_os::{clock::HostClock, damaged_files::DamagedFiles};
 use sqlx::Transaction;
 use tokio::time::timeout;
 
@@ -79,14 +79,16 @@ impl Database {
         database: &KeyValueDatabase,
         data_dir: &Path,
         clock: HostClock,
+        damaged_files: &DamagedFiles,
     ) -> Result<Self, StoreFailure> {
-        match database {
-            KeyValueDatabase::DataFolder => {
-                Ok(Self::Sqlite(SqliteStores::open(&data_dir.join(FILE), clock).await?.into()))
+        let path = match database {
+            KeyValueDatabase::DataFolder => &data_dir.join(FILE),
+            KeyValueDatabase::Sqlite(path) => path,
+            KeyValueDatabase::Postgres(url) => {
+                return Ok(Self::Postgres(PostgresStores::new(url.expose())?.into()));
             }
-            KeyValueDatabase::Sqlite(path) => Ok(Self::Sqlite(SqliteStores::open(path, clock).await?.into())),
-            KeyValueDatabase::Postgres(url) => Ok(Self::Postgres(PostgresStores::new(url.expose())?.into())),
-        }
+        };
+        Ok(Self::Sqlite(SqliteStores::open(path, clock, damaged_files).await?.into()))
     }
 
     /// Returns the value of each key that exists.

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use bulkhead_os::clock::HostClock;
+use bulkhead_os::{clock::HostClock, damaged_files::DamagedFiles};
 use tokio::task::JoinHandle;
 
 use super::{
@@ -51,7 +51,8 @@ impl Drop for KeyValue {
 }
 
 impl KeyValue {
-    /// Opens the database; where none is configured, a file in `data_dir`. A server need not answer yet.
+    /// Opens the database; where none is configured, a file in `data_dir`. A server need not answer yet. A damaged file is set
+    /// aside and recorded in `damaged_files`.
     ///
     /// # Errors
     /// When a file cannot be opened, or a URL is invalid.
@@ -59,8 +60,9 @@ impl KeyValue {
         settings: &KeyValueSettings,
         data_dir: &Path,
         clock: HostClock,
+        damaged_files: &DamagedFiles,
     ) -> Result<Arc<Self>, KeyValueError> {
-        let opened = Database::open(&settings.database, data_dir, clock).await;
+        let opened = Database::open(&settings.database, data_dir, clock, damaged_files).await;
         let database = opened.map_err(|failure| {
             let text = format!("the stores cannot be opened: {failure}; check keyvalue.database");
             KeyValueError::Settings(text)

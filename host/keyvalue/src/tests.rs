@@ -7,7 +7,7 @@ use bulkhead_config::{
     slots::{ComponentSource, Limits, Slot, SlotId, SlotSpec},
     tables::TableSpec,
 };
-use bulkhead_os::clock::HostClock;
+use bulkhead_os::{clock::HostClock, damaged_files::DamagedFiles};
 use bulkhead_telemetry::MetricSet as _;
 use prometheus::Registry;
 use tempfile::TempDir;
@@ -35,7 +35,7 @@ fn settings() -> KeyValueSettings {
 }
 
 async fn open(folder: &Path, clock: HostClock) -> Arc<KeyValue> {
-    KeyValue::open(&settings(), folder, clock).await.unwrap()
+    KeyValue::open(&settings(), folder, clock, &DamagedFiles::default()).await.unwrap()
 }
 
 async fn opened() -> (TempDir, Arc<KeyValue>) {
@@ -242,10 +242,11 @@ async fn closed_or_damaged_file_shows_no_details() {
     let error = stores.write("links", &set("a", "1")).await.unwrap_err();
     assert_eq!(error, KeyValueError::Unavailable);
     assert_eq!(error.to_string(), "the key-value store does not answer");
-    std::fs::write(folder.path().join("keyvalue.sqlite"), "no database").unwrap();
-    let stores = KeyValue::open(&settings(), folder.path(), HostClock::system()).await.unwrap();
-    stores.write("links", &set("a", "2")).await.unwrap();
-    let aside = std::fs::read(folder.path().join("keyvalue.sqlite.damaged")).unwrap();
+    let (file, damaged_files) = (folder.path().join("keyvalue.sqlite"), DamagedFiles::default());
+    std::fs::write(&file, "no database").unwrap();
+    let opened = KeyValue::open(&settings(), folder.path(), HostClock::system(), &damaged_files).await;
+    opened.unwrap().write("links", &set("a", "2")).await.unwrap();
+    let aside = std::fs::read(damaged_files.all().get(&file).unwrap()).unwrap();
     assert_eq!(aside, b"no database");
 }
 
@@ -256,7 +257,9 @@ async fn unusable_path_is_refused() {
     std::fs::write(folder.path().join("file"), "").unwrap();
     let elsewhere = KeyValueDatabase::Sqlite(folder.path().join("file").join("keyvalue.sqlite"));
     for settings in [settings(), KeyValueSettings { database: elsewhere, ..settings() }] {
-        let refused = KeyValue::open(&settings, folder.path(), HostClock::system()).await.unwrap_err();
+        let damaged_files = DamagedFiles::default();
+        let opened = KeyValue::open(&settings, folder.path(), HostClock::system(), &damaged_files).await;
+        let refused = opened.unwrap_err();
         assert!(refused.to_string().ends_with("check keyvalue.database"), "{refused}");
     }
 }

@@ -5,7 +5,7 @@ use std::{
     fs::{self, File},
     io::{self, Read as _, Write as _},
     os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, fchown},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use rustix::fs::{OFlags, StatVfsMountFlags, statvfs};
@@ -14,8 +14,6 @@ use rustix::fs::{OFlags, StatVfsMountFlags, statvfs};
 const SETTINGS_BYTES: usize = 64 << 20;
 /// A disk with less free space than this is full, bytes: a database needs a few pages for each write.
 const FULL_BYTES: u64 = 64 << 10;
-/// What is appended to the name of a damaged file.
-pub const DAMAGED: &str = ".damaged";
 
 /// Creates a missing data folder, which only this user can read.
 ///
@@ -149,24 +147,6 @@ fn replace_with(
     path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
-/// Returns the name under which a damaged file is kept.
-pub fn damaged_path(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(DAMAGED);
-    PathBuf::from(name)
-}
-
-/// Renames a damaged file, so that a new one can be made, and returns its new path. An earlier damaged file of this name
-/// is replaced.
-///
-/// # Errors
-/// The operating system's error.
-pub fn set_aside(path: &Path) -> io::Result<PathBuf> {
-    let aside = damaged_path(path);
-    fs::rename(path, &aside)?;
-    Ok(aside)
-}
-
 /// Returns why nothing can be written to the disk of `path`, in words that follow "the disk": it is read-only or full.
 /// `None` if neither is known.
 pub fn disk_fault(path: &Path) -> Option<&'static str> {
@@ -262,19 +242,6 @@ mod tests {
             assert!(refusal.contains("put a plain file there"), "{}: {refusal}", special.display());
             assert!(!fs::metadata(special).unwrap().is_file(), "{}", special.display());
         }
-    }
-
-    #[test]
-    fn damaged_file_is_renamed() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("state.json");
-        for text in ["one", "two"] {
-            fs::write(&path, text).unwrap();
-            let aside = set_aside(&path).unwrap();
-            assert_eq!((aside.clone(), path.exists()), (folder.path().join("state.json.damaged"), false));
-            assert_eq!(fs::read_to_string(aside).unwrap(), text);
-        }
-        assert_eq!(set_aside(&path).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 pub mod cgroup;
 pub mod clock;
+pub mod damaged_files;
 pub mod data_folder;
 pub mod files;
 pub mod ids;

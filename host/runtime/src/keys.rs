@@ -13,7 +13,7 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use bulkhead_os::files;
+use bulkhead_os::{damaged_files::DamagedFiles, files};
 use hkdf::Hkdf;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256, Sha384, Sha512};
@@ -55,16 +55,17 @@ impl MasterKey {
         Self(secret.as_bytes().to_vec())
     }
 
-    /// Reads the secret in `path`, or generates it with mode 600 when the file does not exist. A damaged file is set aside.
+    /// Reads the secret in `path`, or generates it with mode 600 when the file does not exist. A damaged file is set aside and
+    /// recorded in `damaged`.
     ///
     /// # Errors
     /// When the file cannot be read or written, or others can read it.
-    pub fn load_or_generate(path: &Path) -> Result<Self, SecretFileError> {
+    pub fn load_or_generate(path: &Path, damaged: &DamagedFiles) -> Result<Self, SecretFileError> {
         let io = |error| SecretFileError::Io(path.to_owned(), error);
         match read(path) {
             Ok(Some(key)) => return Ok(key),
             Ok(None) => {}
-            Err(SecretFileError::Unusable(_)) => set_aside(path).map_err(io)?,
+            Err(SecretFileError::Unusable(_)) => set_aside(path, damaged).map_err(io)?,
             Err(error) => return Err(error),
         }
         let mut secret = [0; GENERATED_BYTES];
@@ -140,12 +141,12 @@ fn read(path: &Path) -> Result<Option<MasterKey>, SecretFileError> {
 }
 
 /// Sets a damaged secret file aside, and logs what that means.
-fn set_aside(path: &Path) -> io::Result<()> {
+fn set_aside(path: &Path, damaged: &DamagedFiles) -> io::Result<()> {
     let folder = fs::File::open(path.parent().unwrap_or(Path::new(".")))?;
     // Of two hosts that start at once, the second finds the first one's new secret.
     folder.lock()?;
     if matches!(read(path), Err(SecretFileError::Unusable(_))) {
-        let aside = files::set_aside(path)?;
+        let aside = damaged.set_aside(path)?;
         tracing::error!(
             file = %path.display(),
             aside = %aside.display(),

@@ -2,7 +2,6 @@
 
 mod compiled_code;
 mod completion;
-mod damaged_files;
 mod data_folder;
 pub(crate) mod install;
 mod memory;
@@ -25,7 +24,7 @@ use bulkhead_http::{
     lifecycle::{Drain, Lifecycle},
     listen,
 };
-use bulkhead_os::{data_folder::DataFolder, files};
+use bulkhead_os::{damaged_files::DamagedFiles, data_folder::DataFolder, files};
 use bulkhead_registry::Registries;
 use bulkhead_rollout::{ConfigSource, DeploymentRegistry, LocalStore, ReloadError, Reloaded, Reloader};
 use bulkhead_runtime::{
@@ -40,7 +39,7 @@ use bulkhead_telemetry::{Metrics, exposition::Format};
 use tokio::{runtime::Handle, task::JoinSet};
 
 pub(crate) use self::slot_context::engine;
-use self::{damaged_files::DamagedFiles, observe::FaultObserver, routes::HostRoutes};
+use self::{observe::FaultObserver, routes::HostRoutes};
 use crate::distribution::Distribution;
 
 /// File of the generated secret that authenticates the host's own files, in the folder of secrets.
@@ -80,13 +79,14 @@ pub struct Host {
 }
 
 /// Builds the context that the services of a host are started with, and has them prepare it for each other. Compiled code
-/// is kept in `cache`.
+/// is kept in `cache`, and damaged files are recorded in `damaged_files`.
 fn context(
     distribution: &Distribution,
     loaded: &Loaded,
     source: Option<ConfigSource>,
     lifecycle: Lifecycle,
     cache: Option<CacheSettings>,
+    damaged_files: DamagedFiles,
 ) -> anyhow::Result<ServiceContext> {
     let (services, config) = (distribution.services, &loaded.config);
     let metrics = Arc::new(Metrics::new(config.data_dir.clone(), config.slots.ids())?);
@@ -95,10 +95,12 @@ fn context(
     let built_in = config.slots.each().filter_map(|slot| Some((slot.id(), slot.spec.component?)));
     let store = LocalStore::new(config.data_dir.join(SLOTS))
         .with_key(config.data_dir.join(SECRETS_DIR).join(HOST_KEY))
-        .with_built_in(built_in);
+        .with_built_in(built_in)
+        .with_damaged_files(damaged_files.clone());
     let deployments = DeploymentRegistry::new(Arc::new(store), sharing::shared(services, config, &metrics)?);
     let deployments = Arc::new(deployments.with_expected(config.slots.ids()));
-    let health = HostHealth::new(lifecycle, Arc::clone(&deployments), config.data_dir.clone());
+    let (of_health, data) = (Arc::clone(&deployments), config.data_dir.clone());
+    let health = HostHealth::new(lifecycle, of_health, data, damaged_files);
     let health = Arc::new(health);
     let slot_context = slot_context::new(services, config, &metrics, distribution.capabilities(), cache)?;
     observe::engine(&metrics, &slot_context.engine);
@@ -153,12 +155,12 @@ impl Host {
         });
         prepare_data_folder(&loaded.config.data_dir)?;
         let data_folder = data_folder::open(&loaded.config.data_dir)?;
-        let damaged_files = DamagedFiles::before_start(&loaded.config.data_dir);
+        let damaged_files = DamagedFiles::default();
         // A taken port is reported before models are loaded and services start, which may take a minute.
         let shared = listen::reserve("server.listen", loaded.config.server.listen)?;
         let lifecycle = Lifecycle::new();
-        let cache = compiled_code::of_host(&loaded.config)?;
-        let context = context(distribution, &loaded, source, lifecycle.clone(), cache)?;
+        let cache = compiled_code::of_host(&loaded.config, &damaged_files)?;
+        let context = context(distribution, &loaded, source, lifecycle.clone(), cache, damaged_files)?;
         memory::report(&loaded, context.slot_context.engine.pool_size());
         let (config, routes) = (&context.config, HostRoutes::new(context.routes.clone()));
 
@@ -180,7 +182,7 @@ impl Host {
         let mut servers = JoinSet::new();
         let heartbeat = Heartbeat::default();
         let public = routes::serve(&context, shared, &lifecycle, &heartbeat, &mut servers)?;
-        servers.spawn(completion::complete(&context, &lifecycle, starting, damaged_files, admin.url()));
+        servers.spawn(completion::complete(&context, &lifecycle, starting, admin.url()));
         let addresses = Addresses { public, admin: admin.local_addr() };
         let engine = Arc::clone(&context.slot_context.engine);
         let ServiceContext { health, reloader, .. } = context;
@@ -221,7 +223,7 @@ impl Host {
         let cache = compiled_code::of_check(&loaded.config);
         let is_own = cache.as_ref().is_some_and(|cache| !cache.is_of_host);
         let cache = cache.map(|cache| cache.settings);
-        let context = context(distribution, &loaded, None, Lifecycle::new(), cache)?;
+        let context = context(distribution, &loaded, None, Lifecycle::new(), cache, DamagedFiles::default())?;
         if is_own {
             context.slot_context.compiler.start_eviction().await;
         }

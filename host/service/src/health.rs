@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     fmt,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -15,7 +15,7 @@ use bulkhead_http::{
     lifecycle::{Lifecycle, Phase},
     tls::Certificates,
 };
-use bulkhead_os::files;
+use bulkhead_os::{damaged_files::DamagedFiles, files};
 use bulkhead_rollout::{DeploymentRegistry, SharedView};
 use futures_util::future::BoxFuture;
 use tokio::task::JoinSet;
@@ -72,6 +72,7 @@ pub struct HostHealth {
     faults: Mutex<BTreeMap<String, String>>,
     /// The certificates of the host's listeners, by the table of the configuration that names them.
     certificates: Mutex<Vec<(&'static str, Arc<Certificates>)>>,
+    damaged_files: DamagedFiles,
     data_dir: PathBuf,
 }
 
@@ -136,8 +137,14 @@ impl MonitoredDatabase {
 }
 
 impl HostHealth {
-    /// Returns the health of a host without databases, whose data folder is `data_dir`.
-    pub fn new(lifecycle: Lifecycle, deployments: Arc<DeploymentRegistry>, data_dir: PathBuf) -> Self {
+    /// Returns the health of a host without databases, whose data folder is `data_dir`. `damaged_files` are those that are set
+    /// aside.
+    pub fn new(
+        lifecycle: Lifecycle,
+        deployments: Arc<DeploymentRegistry>,
+        data_dir: PathBuf,
+        damaged_files: DamagedFiles,
+    ) -> Self {
         Self {
             lifecycle,
             deployments,
@@ -145,6 +152,7 @@ impl HostHealth {
             watchers: Mutex::default(),
             faults: Mutex::default(),
             certificates: Mutex::default(),
+            damaged_files,
             data_dir,
         }
     }
@@ -155,6 +163,11 @@ impl HostHealth {
         let mut known = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|check, _| !check.starts_with(prefix));
         known.extend(faults);
+    }
+
+    /// Returns where parts of the host record the damaged files that they set aside.
+    pub const fn damaged_files(&self) -> &DamagedFiles {
+        &self.damaged_files
     }
 
     /// Starts to report wrong dates of a certificate of the host's listeners, which this table of the configuration names.
@@ -234,6 +247,13 @@ impl HostHealth {
                 report.degrade(format!("certificate of {table}"), fault);
             }
         }
+        for (file, aside) in self.damaged_files.all() {
+            let shown = |path: &Path| path.strip_prefix(&self.data_dir).unwrap_or(path).display().to_string();
+            let aside = shown(&aside);
+            let reason =
+                format!("it was damaged, and the host goes on without it; {aside} is the damaged one");
+            report.degrade(format!("data file {}", shown(&file)), reason);
+        }
         for (check, reason) in self.faults.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             report.degrade(check.clone(), reason.clone());
         }
@@ -248,5 +268,32 @@ impl HostHealth {
             answers: database.answers.load(Ordering::Relaxed),
         };
         databases.iter().map(state).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bulkhead_rollout::LocalStore;
+
+    use super::*;
+
+    #[test]
+    fn damaged_files_are_named_at_once() {
+        let store = Arc::new(LocalStore::new("/nowhere/data/slots".into()));
+        let (deployments, damaged) =
+            (Arc::new(DeploymentRegistry::new(store, None)), DamagedFiles::default());
+        let health = HostHealth::new(Lifecycle::new(), deployments, "/nowhere/data".into(), damaged.clone());
+        assert!(health.report().degraded.is_empty());
+        for file in ["/nowhere/data/secrets/host.key", "/elsewhere/captcha.sqlite"] {
+            damaged.record(Path::new(file), Path::new(&format!("{file}.damaged")));
+        }
+        let degraded = health.report().degraded;
+        let checks: Vec<&str> = degraded.iter().map(|failed| failed.check.as_str()).collect();
+        assert_eq!(checks, ["data file /elsewhere/captcha.sqlite", "data file secrets/host.key"]);
+        for (failed, aside) in
+            degraded.iter().zip(["/elsewhere/captcha.sqlite.damaged", "secrets/host.key.damaged"])
+        {
+            assert!(failed.reason.contains(&format!("; {aside} is the damaged one")), "{failed:?}");
+        }
     }
 }

@@ -21,7 +21,8 @@ async fn open(postgres: &Postgres) -> Arc<KeyValue> {
     let spec = HostSpec { tables: vec![TableSpec::of::<KeyValueSettings>()], ..HostSpec::default() };
     let loaded = load(Sources { file, root: true, ..Sources::default() }, &spec).unwrap();
     let settings: &KeyValueSettings = loaded.config.table().unwrap();
-    KeyValue::open(settings, "/nonexistent".as_ref(), HostClock::system()).await.unwrap()
+    let data = "/nonexistent".as_ref();
+    KeyValue::open(settings, data, HostClock::system(), &Default::default()).await.unwrap()
 }
 
 fn set(key: &str, value: &str) -> Change {

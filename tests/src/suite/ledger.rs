@@ -8,7 +8,9 @@ use bulkhead_tests::servers::postgres::Postgres;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-const OPTIONS: Options = Options::new(Duration::from_secs(1800), 4);
+fn options() -> Options {
+    Options::new(Duration::from_secs(1800), 4)
+}
 
 /// What the Java service's `V001__Init.sql` leaves behind, with Flyway's history.
 pub(crate) const JAVA: &str = "
@@ -28,7 +30,7 @@ pub(crate) const JAVA: &str = "
     CREATE INDEX idx_invalidated_payload_payload_hash_expires_at ON invalidated_payload (payload_hash, expires_at);";
 
 async fn open(postgres: &Postgres) -> Ledger {
-    Ledger::open(Backend::Postgres(postgres.url()), OPTIONS).await.expect("the ledger opens")
+    Ledger::open(Backend::Postgres(postgres.url()), options()).await.expect("the ledger opens")
 }
 
 fn id(number: u64) -> String {
@@ -106,7 +108,7 @@ async fn sharing_hosts_grant_exactly_the_limit() {
 async fn visits_count_before_and_after_writing() {
     let postgres = Postgres::start();
     // Calls that wait longer than a busy machine takes for all of them at once.
-    let patient = Options { answer_timeout: Duration::from_secs(30), ..OPTIONS };
+    let patient = Options { answer_timeout: Duration::from_secs(30), ..options() };
     let other = Ledger::open(Backend::Postgres(postgres.url()), patient).await.expect("the ledger opens");
     let one = open(&postgres).await;
     assert_eq!(one.record_visit("shop", &[id(1)], true).await, Ok(Visits { client: 0, site: 0 }));
@@ -173,7 +175,7 @@ async fn user_without_create_rights_uses_existing_tables() {
         GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO clerk",
     );
     let url = format!("postgres://clerk:clerk@127.0.0.1:{}/postgres", postgres.port());
-    let ledger = Ledger::open(Backend::Postgres(url), OPTIONS).await.expect("the ledger opens");
+    let ledger = Ledger::open(Backend::Postgres(url), options()).await.expect("the ledger opens");
     assert_eq!(ledger.claim(&id(1), soon(), 1, false).await, Ok(true));
     assert!(ledger.sweep().await.is_ok());
 }
@@ -246,7 +248,7 @@ async fn frozen_database_holds_neither_call_nor_connection() {
     let postgres = Postgres::start();
     let ledger = open(&postgres).await;
     let all_at_once = || async {
-        let tasks: Vec<_> = (0..OPTIONS.connections)
+        let tasks: Vec<_> = (0..options().connections)
             .map(|number| {
                 let ledger = ledger.clone();
                 tokio::spawn(async move { ledger.spent(&id(number.into())).await })
@@ -272,7 +274,7 @@ async fn frozen_database_holds_neither_call_nor_connection() {
 async fn a_wrong_password_is_not_repeated() {
     let postgres = Postgres::start();
     let url = postgres.url().replace(postgres.password(), "wrong-one");
-    let refused = Ledger::open(Backend::Postgres(url), OPTIONS).await.expect_err("a refusal");
+    let refused = Ledger::open(Backend::Postgres(url), options()).await.expect_err("a refusal");
     assert!(is_unavailable(&Err::<(), _>(refused.clone())));
     assert!(!format!("{refused} {refused:?}").contains("wrong-one"), "{refused}");
 }

@@ -3,7 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use bulkhead_database::{Pool, sqlite::set_damaged_aside};
-use bulkhead_os::{clock::HostClock, files};
+use bulkhead_os::{clock::HostClock, damaged_files::DamagedFiles, files};
 use sqlx::{
     ConnectOptions as _, Connection as _,
     sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous},
@@ -53,9 +53,13 @@ async fn prepare(connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
 }
 
 impl SqliteStores {
-    /// Opens or creates the file, readable by its owner only when created. A damaged one is set aside. Where the disk takes
+    /// Opens or creates the file, readable by its owner only when created. A damaged one is set aside and recorded. Where the disk takes
     /// nothing, calls fail until it does.
-    pub(super) async fn open(path: &Path, clock: HostClock) -> Result<Self, StoreFailure> {
+    pub(super) async fn open(
+        path: &Path,
+        clock: HostClock,
+        damaged_files: &DamagedFiles,
+    ) -> Result<Self, StoreFailure> {
         let options = SqliteConnectOptions::new()
             .filename(path)
             .journal_mode(SqliteJournalMode::Wal)
@@ -64,7 +68,7 @@ impl SqliteStores {
             .disable_statement_logging();
         let pool = Pool::new(options.clone(), Box::new(|connection| Box::pin(prepare(connection))));
         let opened = async {
-            set_damaged_aside(&options).await?;
+            set_damaged_aside(&options, damaged_files).await?;
             files::create(path).map_err(sqlx::Error::Io)?;
             pool.lease().await?.release();
             Ok::<_, StoreFailure>(())

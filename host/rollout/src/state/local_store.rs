@@ -18,7 +18,7 @@ use std::{
 };
 
 use bulkhead_config::slots::SlotId;
-use bulkhead_os::files;
+use bulkhead_os::{damaged_files::DamagedFiles, files};
 use bulkhead_runtime::compile::ComponentDigest;
 use bulkhead_runtime::slots::{FileError, read_component};
 use rustix::fs::{FlockOperation, flock};
@@ -78,6 +78,7 @@ pub struct LocalStore {
     folder: PathBuf,
     /// File of the key that authenticates this host's notes; created on first use.
     key: Option<PathBuf>,
+    damaged_files: DamagedFiles,
     /// Components that are part of the binary.
     built_in: BTreeMap<SlotId, &'static [u8]>,
     /// States whose write by this host failed; each may be on disk nevertheless.
@@ -93,6 +94,7 @@ impl LocalStore {
         Self {
             folder,
             key: None,
+            damaged_files: DamagedFiles::default(),
             built_in: BTreeMap::new(),
             attempted: Mutex::default(),
             #[cfg(test)]
@@ -103,6 +105,11 @@ impl LocalStore {
     /// Sets the file of the host's key.
     pub fn with_key(self, key: PathBuf) -> Self {
         Self { key: Some(key), ..self }
+    }
+
+    /// Sets where damaged files are recorded.
+    pub fn with_damaged_files(self, damaged_files: DamagedFiles) -> Self {
+        Self { damaged_files, ..self }
     }
 
     /// Returns the error that a test injects for this file.

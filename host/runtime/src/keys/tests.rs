@@ -99,10 +99,10 @@ fn debug_output_omits_secrets() {
 fn generated_secret_is_readable_by_owner_only() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("secrets/host.key");
-    let made = MasterKey::load_or_generate(&path).unwrap();
+    let made = MasterKey::load_or_generate(&path, &DamagedFiles::default()).unwrap();
     assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
     assert_eq!(made.raw().len(), 2 * GENERATED_BYTES);
-    assert_eq!(MasterKey::load_or_generate(&path).unwrap().raw(), made.raw());
+    assert_eq!(MasterKey::load_or_generate(&path, &DamagedFiles::default()).unwrap().raw(), made.raw());
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn concurrent_hosts_share_one_secret() {
     let barrier = std::sync::Barrier::new(8);
     let start = || {
         barrier.wait();
-        MasterKey::load_or_generate(&path).unwrap().raw().to_vec()
+        MasterKey::load_or_generate(&path, &DamagedFiles::default()).unwrap().raw().to_vec()
     };
     let made: Vec<_> = std::thread::scope(|scope| {
         let starts: Vec<_> = (0..8).map(|_| scope.spawn(start)).collect();
@@ -126,27 +126,28 @@ fn concurrent_hosts_share_one_secret() {
 fn exposed_secret_is_refused() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("host.key");
-    MasterKey::load_or_generate(&path).unwrap();
+    MasterKey::load_or_generate(&path, &DamagedFiles::default()).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-    let error = MasterKey::load_or_generate(&path).unwrap_err();
+    let error = MasterKey::load_or_generate(&path, &DamagedFiles::default()).unwrap_err();
     assert!(matches!(error, SecretFileError::Exposed(_)), "{error}");
 }
 
 #[test]
 fn damaged_secret_is_set_aside() {
     let folder = TempDir::new().unwrap();
-    let path = folder.path().join("host.key");
-    let mut last = MasterKey::load_or_generate(&path).unwrap();
+    let (path, set_aside) = (folder.path().join("host.key"), DamagedFiles::default());
+    let mut last = MasterKey::load_or_generate(&path, &set_aside).unwrap();
     let zeros = [0_u8; 2 * GENERATED_BYTES];
     for damaged in [&b""[..], b"too short\n", &zeros, &[0xff_u8; 2 * GENERATED_BYTES]] {
         fs::write(&path, damaged).unwrap();
         let error = MasterKey::load(&path).unwrap_err();
         assert!(matches!(error, SecretFileError::Unusable(_)), "{error}");
-        let made = MasterKey::load_or_generate(&path).unwrap();
+        let made = MasterKey::load_or_generate(&path, &set_aside).unwrap();
         assert_ne!(made.raw(), last.raw());
         assert_eq!(fs::read(folder.path().join("host.key.damaged")).unwrap(), damaged);
         assert_eq!((mode(&path), MasterKey::load(&path).unwrap().unwrap().raw()), (0o600, made.raw()));
         last = made;
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    assert_eq!(set_aside.all().into_keys().collect::<Vec<_>>(), [path]);
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use bulkhead_config::Config;
-use bulkhead_os::{data_folder, files};
+use bulkhead_os::{damaged_files::DamagedFiles, data_folder, files};
 use bulkhead_runtime::{
     compile::CacheSettings,
     keys::{MasterKey, SecretFileError},
@@ -35,11 +35,14 @@ pub(super) struct CheckCache {
 ///
 /// # Errors
 /// Fails if there is a secret that cannot be used.
-pub(super) fn of_host(config: &Config) -> Result<Option<CacheSettings>, SecretFileError> {
+pub(super) fn of_host(
+    config: &Config,
+    damaged_files: &DamagedFiles,
+) -> Result<Option<CacheSettings>, SecretFileError> {
     if !config.sandbox.cache {
         return Ok(None);
     }
-    match MasterKey::load_or_generate(&key_file(&config.data_dir)) {
+    match MasterKey::load_or_generate(&key_file(&config.data_dir), damaged_files) {
         Ok(key) => Ok(Some(settings(config, &config.data_dir, key))),
         Err(error @ SecretFileError::Io(..)) if files::disk_fault(&config.data_dir).is_some() => {
             tracing::warn!(%error, "compiled code is not cached, every start compiles");
@@ -64,7 +67,7 @@ pub(super) fn of_check(config: &Config) -> Option<CheckCache> {
         return Some(CheckCache { settings: settings(config, data, key), is_of_host: true });
     }
     let own = user_folder()?;
-    let key = MasterKey::load_or_generate(&key_file(&own)).ok()?;
+    let key = MasterKey::load_or_generate(&key_file(&own), &DamagedFiles::default()).ok()?;
     Some(CheckCache { settings: settings(config, &own, key), is_of_host: false })
 }
 

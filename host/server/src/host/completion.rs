@@ -8,15 +8,12 @@ use bulkhead_runtime::{background, compile::Compiler};
 use bulkhead_service::ServiceContext;
 use tokio::task::JoinSet;
 
-use super::damaged_files::{self, DamagedFiles};
-
 /// Declares the host ready once the slots that are `starting` have their versions, and makes rollbacks ready then. Ends
-/// early when the host stops. `damaged_files` are those before the start, `admin` is the base URL of the operators' listener.
+/// early when the host stops. `admin` is the base URL of the operators' listener.
 pub(super) fn complete(
     context: &ServiceContext,
     lifecycle: &Lifecycle,
     mut starting: JoinSet<()>,
-    damaged_files: DamagedFiles,
     admin: &str,
 ) -> impl Future<Output = ()> + use<> {
     let (deployments, compiler) =
@@ -27,7 +24,6 @@ pub(super) fn complete(
         let completed = async {
             while starting.join_next().await.is_some() {}
             deployments.mark_complete();
-            health.set_faults(damaged_files::CHECK, damaged_files.since_start());
             metrics.ready();
             lifecycle.ready();
             let version = env!("CARGO_PKG_VERSION");

@@ -13,7 +13,8 @@ use futures_util::future::LocalBoxFuture;
 pub(crate) async fn open(context: &ServiceContext) -> anyhow::Result<()> {
     let settings: &KeyValueSettings = context.config.table()?;
     if settings.has_stores() {
-        let stores = KeyValue::open(settings, &context.config.data_dir, HostClock::system()).await?;
+        let (data, damaged_files) = (&context.config.data_dir, context.health.damaged_files());
+        let stores = KeyValue::open(settings, data, HostClock::system(), damaged_files).await?;
         context.extensions.insert(stores);
     }
     Ok(())

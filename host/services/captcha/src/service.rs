@@ -15,6 +15,7 @@ use bulkhead_config::{
     tables::{MissingTable, TableSpec},
 };
 use bulkhead_ledger::{self, ANSWER_TIMEOUT, Backend, Ledger, Options, Timing};
+use bulkhead_os::damaged_files::DamagedFiles;
 use bulkhead_pow::Pow;
 use bulkhead_rollout::LiveKeys;
 use bulkhead_runtime::capabilities::{CapabilitySet, SlotResources};
@@ -166,8 +167,9 @@ async fn build(context: &ServiceContext) -> anyhow::Result<Started> {
     let config = &context.config;
     let settings: &Captcha = config.table()?;
     let slot = context.slot(CAPTCHA)?;
-    let ledger = open_ledger(settings, config, slot.limits.deadline).await?;
-    let masters = masters(settings, config)?;
+    let damaged_files = context.health.damaged_files();
+    let ledger = open_ledger(settings, config, slot.limits.deadline, damaged_files).await?;
+    let masters = masters(settings, config, damaged_files)?;
     let metrics = context.metrics.set::<CaptchaMetrics>()?;
     let service = CaptchaService::new(
         settings,
@@ -243,7 +245,12 @@ fn actuator_state(context: &ServiceContext, management: Management, guard: Arc<G
     }
 }
 
-async fn open_ledger(settings: &Captcha, config: &Config, deadline: Duration) -> anyhow::Result<Ledger> {
+async fn open_ledger(
+    settings: &Captcha,
+    config: &Config,
+    deadline: Duration,
+    damaged_files: &DamagedFiles,
+) -> anyhow::Result<Ledger> {
     let backend = match &settings.database {
         Database::EmbeddedSqlite => Backend::Sqlite(config.data_dir.join("captcha.sqlite")),
         Database::Sqlite(path) => Backend::Sqlite(path.clone()),
@@ -254,6 +261,7 @@ async fn open_ledger(settings: &Captcha, config: &Config, deadline: Duration) ->
         clock: settings.clock.clone(),
         challenge_life: settings.captcha_timeout,
         answer_timeout: answer_timeout(deadline),
+        damaged_files: damaged_files.clone(),
         ..Options::new(settings.source_address_window, settings.database_connections)
     };
     Ledger::open_when_reached(backend, options)
@@ -268,10 +276,15 @@ fn answer_timeout(deadline: Duration) -> Duration {
 }
 
 /// Returns the master keys, the current one first.
-fn masters(settings: &Captcha, config: &Config) -> anyhow::Result<Vec<MasterKey>> {
+fn masters(
+    settings: &Captcha,
+    config: &Config,
+    damaged_files: &DamagedFiles,
+) -> anyhow::Result<Vec<MasterKey>> {
+    let file = config.data_dir.join(SECRETS_DIR).join("captcha.key");
     let current = match &settings.hmac_key {
         Some(key) => MasterKey::new(key.expose()),
-        None => MasterKey::load_or_generate(&config.data_dir.join(SECRETS_DIR).join("captcha.key"))?,
+        None => MasterKey::load_or_generate(&file, damaged_files)?,
     };
     let previous = settings.previous_hmac_keys.iter().map(|key| MasterKey::new(key.expose()));
     Ok([current].into_iter().chain(previous).collect())

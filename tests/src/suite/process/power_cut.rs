@@ -127,6 +127,19 @@ async fn damaged_captcha_files_accept_nothing_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn damaged_file_elsewhere_is_degraded() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("elsewhere.sqlite");
+    fs::write(&file, "no database").unwrap();
+    let database = format!("sqlite:{}", file.display());
+    let launch = Launch::serve_with(folder.path(), SITE).env("BULKHEAD_CAPTCHA__DATABASE", &database);
+    let host = launch.ready().await;
+    let checks = degraded(&host).await;
+    assert!(checks.contains(&format!("data file {}", file.display())), "{checks:?}");
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn damaged_slot_files_leave_a_version() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("a.wasm");

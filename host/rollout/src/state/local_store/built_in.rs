@@ -30,7 +30,7 @@ impl LocalStore {
 
     /// Returns the text of a note that only this host can write: a binary of it contained the component.
     pub(super) fn built_in_note(&self, slot: SlotId, component: &str) -> Option<String> {
-        let key = MasterKey::load_or_generate(self.key.as_ref()?);
+        let key = MasterKey::load_or_generate(self.key.as_ref()?, &self.damaged_files);
         let key = key
             .inspect_err(|error| tracing::warn!(%error, "the note of the embedded component is not written"))
             .ok()?;

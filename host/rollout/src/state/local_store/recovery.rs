@@ -3,7 +3,6 @@
 use std::{fs, path::PathBuf};
 
 use bulkhead_config::slots::SlotId;
-use bulkhead_os::files;
 
 use super::{LocalStore, LocalStoreError};
 use crate::state::SlotState;
@@ -63,7 +62,8 @@ impl LocalStore {
             state => return state,
         };
         let path = self.state_path(slot);
-        let aside = files::set_aside(&path).map_err(|error| LocalStoreError::Io(path.clone(), error))?;
+        let aside = self.damaged_files.set_aside(&path);
+        let aside = aside.map_err(|error| LocalStoreError::Io(path.clone(), error))?;
         let previous = Self::read_state(self.previous_path(slot)).unwrap_or_default();
         tracing::error!(
             slot = slot.as_str(),

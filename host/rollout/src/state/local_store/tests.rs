@@ -124,7 +124,8 @@ fn damaged_state_is_replaced_by_previous() {
     for damaged in [&whole[..whole.len() / 2], &vec![0; whole.len()][..], b""] {
         fs::write(store.state_path(SLOT), damaged).unwrap();
         assert_eq!(store.restore_state(SLOT).unwrap().unwrap(), one);
-        assert_eq!(fs::read(files::damaged_path(&store.state_path(SLOT))).unwrap(), damaged);
+        let aside = store.damaged_files.all().remove(&store.state_path(SLOT)).unwrap();
+        assert_eq!(fs::read(aside).unwrap(), damaged);
         assert_eq!(store.state(SLOT).unwrap().unwrap(), one, "it is on disk");
     }
     store.save(SLOT, one.revision, &two, &component(&two, b"two")).unwrap();

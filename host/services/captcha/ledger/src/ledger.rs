@@ -99,7 +99,7 @@ impl Ledger {
     }
 
     fn over(store: Store, options: Options, outage_log: Arc<OutageLog>) -> Self {
-        let Options { window, lenient, clock, answer_timeout, connections: _, challenge_life: _ } = options;
+        let Options { window, lenient, clock, answer_timeout, .. } = options;
         let store = Arc::new(store);
         let visits = Arc::new(Recorder::new(window, clock.clone(), lenient, store.is_shared()));
         let counts = Arc::new(Counts::new());

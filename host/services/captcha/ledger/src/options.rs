@@ -1,7 +1,7 @@
 //! Where the ledger is stored, and its settings.
 
 use super::deadline::ANSWER_TIMEOUT;
-use bulkhead_os::clock::HostClock;
+use bulkhead_os::{clock::HostClock, damaged_files::DamagedFiles};
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -49,13 +49,15 @@ pub struct Options {
     /// Longest wait of a call for the database. It must be well under the caller's own deadline, or the caller is gone
     /// before it learns that there is no answer; counting a visit may wait twice as long.
     pub answer_timeout: Duration,
+    /// Where a damaged file that is set aside is recorded.
+    pub damaged_files: DamagedFiles,
 }
 
 impl Options {
     /// Returns the settings of a ledger that refuses calls while the database does not answer, and uses the system
     /// clock.
     #[must_use]
-    pub const fn new(window: Duration, connections: u32) -> Self {
+    pub fn new(window: Duration, connections: u32) -> Self {
         Self {
             window,
             connections,
@@ -63,6 +65,7 @@ impl Options {
             clock: HostClock::system(),
             challenge_life: CHALLENGE_LIFE,
             answer_timeout: ANSWER_TIMEOUT,
+            damaged_files: DamagedFiles::default(),
         }
     }
 }

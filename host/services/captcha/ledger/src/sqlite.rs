@@ -87,7 +87,7 @@ impl Sqlite {
             .synchronous(SqliteSynchronous::Full)
             .busy_timeout(acquire_timeout(answer_timeout))
             .disable_statement_logging();
-        let lost_until = set_damaged_aside(&options).await?;
+        let lost_until = set_damaged_aside(&options, &self.limits.damaged_files).await?;
         files::create(&self.path)?;
         let mut connection = options.connect().await?;
         // The result of a verification, which is spent too, is issued until the challenge has expired.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::sqlite::Sqlite;
+use bulkhead_os::damaged_files::DamagedFiles;
 
 #[tokio::test]
 async fn tables_with_other_columns_are_refused() {
@@ -94,8 +95,10 @@ async fn damaged_ledger_in_1970_grants_nothing_earlier() {
     let (clock, control) = HostClock::movable();
     let since_epoch = clock.unix();
     control.set_back(since_epoch);
-    let options = Options { clock, ..options(WINDOW) };
+    let damaged_files = DamagedFiles::default();
+    let options = Options { clock, damaged_files: damaged_files.clone(), ..options(WINDOW) };
     let ledger = Ledger::open(Backend::Sqlite(file(&folder)), options).await.unwrap();
+    assert!(damaged_files.all().contains_key(&file(&folder)));
     assert_eq!(ledger.claim(&id(1), soon(), 1, false).await, Ok(false));
     control.set_ahead(since_epoch);
     assert_eq!(ledger.claim(&id(1), soon(), 1, false).await, Ok(false));
