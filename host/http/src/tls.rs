@@ -1,6 +1,6 @@
 //! Loads a listener's certificate, and reloads it while serving.
 
-mod validity;
+mod dates;
 
 use std::{
     fmt,
@@ -21,7 +21,7 @@ use rustls::{
     pki_types::{CertificateDer, PrivateKeyDer, pem, pem::PemObject},
 };
 
-use self::validity::Validity;
+use self::dates::CertificateDates;
 use super::lifecycle::Stopping;
 
 /// How often the files are checked. Certificates are renewed days before they expire.
@@ -68,14 +68,14 @@ pub enum TlsError {
 /// are accepted.
 pub struct Certificates {
     files: Tls,
-    current: ArcSwap<Current>,
+    current: ArcSwap<ServedChain>,
     seen: Mutex<Stamp>,
 }
 
 /// A certificate chain in use.
-struct Current {
+struct ServedChain {
     config: Arc<ServerConfig>,
-    validity: Validity,
+    dates: CertificateDates,
 }
 
 impl fmt::Debug for Certificates {
@@ -91,7 +91,7 @@ impl Certificates {
     /// Where a file is missing or unfit; the error names the file.
     pub fn load(files: &Tls) -> Result<Arc<Self>, TlsError> {
         let seen = Stamp::of(files);
-        let current = Current::load(files)?;
+        let current = ServedChain::load(files)?;
         Ok(Arc::new(Self {
             files: files.clone(),
             current: ArcSwap::from_pointee(current),
@@ -107,7 +107,7 @@ impl Certificates {
     /// Describes what is wrong with the dates of the chain at `now`, and what to do: it is not valid yet, has expired, or
     /// expires within 14 days.
     pub fn date_fault(&self, now: SystemTime) -> Option<String> {
-        self.current.load().validity.fault(now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs())
+        self.current.load().dates.fault(now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs())
     }
 
     /// Reads the files again.
@@ -117,7 +117,7 @@ impl Certificates {
     pub fn reload(&self) -> Result<(), TlsError> {
         let stamp = Stamp::of(&self.files);
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = stamp;
-        self.current.store(Arc::new(Current::load(&self.files)?));
+        self.current.store(Arc::new(ServedChain::load(&self.files)?));
         Ok(())
     }
 
@@ -168,10 +168,10 @@ impl Stamp {
     }
 }
 
-impl Current {
+impl ServedChain {
     fn load(files: &Tls) -> Result<Self, TlsError> {
         let chain = certificate_chain(&files.cert)?;
-        let validity = Validity::of(&chain);
+        let dates = CertificateDates::of(&chain);
         let key = private_key(&files.key)?;
         let unusable = |cause| TlsError::Unusable { cert: files.cert.clone(), key: files.key.clone(), cause };
         let mut config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
@@ -181,7 +181,7 @@ impl Current {
             .with_single_cert(chain, key)
             .map_err(unusable)?;
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        Ok(Self { config: Arc::new(config), validity })
+        Ok(Self { config: Arc::new(config), dates })
     }
 }
 

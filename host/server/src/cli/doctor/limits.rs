@@ -23,7 +23,7 @@ const LEAST_MEMORY: u64 = 256 << 20;
 
 /// A process whose limits are judged; `None` means that there is no limit.
 #[derive(Debug, PartialEq, Eq)]
-struct Limits {
+struct ProcessLimits {
     /// What the findings begin with.
     of: String,
     files: Option<u64>,
@@ -31,7 +31,7 @@ struct Limits {
     memory: Option<u64>,
 }
 
-impl Limits {
+impl ProcessLimits {
     /// Returns those of this command.
     fn own() -> Self {
         let of_groups = cgroup::lowest_limit(cgroup::PROCESSES);
@@ -73,9 +73,10 @@ fn soft_limit(table: &str, name: &str) -> Option<Option<u64>> {
 /// Checks the limits of the running hosts with these process ids, or else of this command, which should be run as the host
 /// is. Without a configuration, only those that do not depend on it.
 pub(super) fn examine(config: Option<&Config>, hosts: &[u32]) -> Vec<MachineFinding> {
-    let mut limits: Vec<Limits> = hosts.iter().filter_map(|host| Limits::of_host(*host)).collect();
+    let mut limits: Vec<ProcessLimits> =
+        hosts.iter().filter_map(|host| ProcessLimits::of_host(*host)).collect();
     if limits.is_empty() {
-        limits.push(Limits::own());
+        limits.push(ProcessLimits::own());
     }
     limits.iter().flat_map(|limits| limits.judge(config)).collect()
 }
@@ -187,9 +188,9 @@ mod tests {
         assert_eq!(soft_limit(table, "Max open files"), Some(Some(1024)));
         assert_eq!(soft_limit(table, "Max processes"), Some(None));
         assert_eq!(soft_limit(table, "Max address space"), None);
-        let (own, host) = (Limits::own(), Limits::of_host(process::id()).unwrap());
-        assert_eq!(Limits { of: OWN.to_owned(), ..host }, own, "this process has one set of limits");
-        assert_eq!(Limits::of_host(u32::MAX), None);
+        let (own, host) = (ProcessLimits::own(), ProcessLimits::of_host(process::id()).unwrap());
+        assert_eq!(ProcessLimits { of: OWN.to_owned(), ..host }, own, "this process has one set of limits");
+        assert_eq!(ProcessLimits::of_host(u32::MAX), None);
         let found = examine(None, &[]);
         assert!(found.len() == 2 && found.iter().all(|finding| finding.text.starts_with(OWN)), "{found:?}");
     }

@@ -15,24 +15,24 @@ const SOON: u64 = 14 * 86_400;
 
 /// The dates between which all certificates of a chain are valid, Unix seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Validity {
+pub(super) struct CertificateDates {
     not_before: u64,
     not_after: u64,
 }
 
-impl Validity {
+impl CertificateDates {
     /// Returns the dates of a chain. A date that cannot be read counts as no limit.
     pub(super) fn of(chain: &[CertificateDer<'_>]) -> Self {
-        let mut validity = Self { not_before: 0, not_after: u64::MAX };
+        let mut dates = Self { not_before: 0, not_after: u64::MAX };
         for certificate in chain {
             if let Some(CertificateError::NotValidYetContext { not_before, .. }) = judge(certificate, 0) {
-                validity.not_before = validity.not_before.max(not_before.as_secs());
+                dates.not_before = dates.not_before.max(not_before.as_secs());
             }
             if let Some(CertificateError::ExpiredContext { not_after, .. }) = judge(certificate, u64::MAX) {
-                validity.not_after = validity.not_after.min(not_after.as_secs());
+                dates.not_after = dates.not_after.min(not_after.as_secs());
             }
         }
-        validity
+        dates
     }
 
     /// Describes what is wrong with the dates at a time, Unix seconds, and what to do; also where they end soon.
