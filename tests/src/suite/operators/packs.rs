@@ -61,6 +61,27 @@ async fn wrong_packs_are_refused() {
     host.stop().await;
 }
 
+/// An upgrade may refuse every pack of before; here, it is the key that is not accepted any more.
+#[tokio::test(flavor = "multi_thread")]
+async fn configured_component_answers_for_refused_pack() {
+    let signer = Signer::new();
+    let host = hosting_a().env("BULKHEAD_SANDBOX__PACK_KEYS", &signer.key()).start().await;
+    let pack = compiled(&answering('B', "").component(), Some(&signer), &[]).await;
+    let version = operator(&host).push(pack).await;
+    operator(&host).swap(&version).await;
+    let folder = host.stop().await;
+    let host = hosting_a().env("BULKHEAD_SANDBOX__PACK_KEYS", &Signer::new().key()).folder(folder);
+    let host = host.start().await;
+    assert_eq!(letter(&host, 1).await, 'A');
+    let ready = host.client().get(host.admin_url("/health/ready")).send().await.unwrap();
+    let ready: Value = ready.json().await.unwrap();
+    assert_eq!(ready["degraded"][0]["check"], "slot captcha", "{ready}");
+    let reason = ready["degraded"][0]["reason"].as_str().unwrap();
+    assert!(reason.starts_with(&format!("version {version} does not start, and ")), "{reason}");
+    assert!(reason.contains("no key of sandbox.pack_keys"), "{reason}");
+    host.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn host_without_keys_refuses_packs() {
     let host = hosting_a().start().await;
