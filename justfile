@@ -89,14 +89,9 @@ arm *ARGS:
 
 # Build for the edge, without a compiler: target/edge/dist/bulkhead with its components compiled for this kind of machine
 edge: components
-    cargo build --release -p bulkhead --locked
-    mkdir -p target/packs
-    @for name in captcha status; do target/release/bulkhead component compile "target/components/$name.wasm" \
-        --output "target/packs/$name.cwasm" || exit; done
-    BULKHEAD_PACKS="$PWD/target/packs" cargo build --profile dist -p bulkhead --no-default-features --locked \
-        --target-dir target/edge
+    @{{ setup }} edge
 
-# Make packages of one build in target/package: [archive|debian|image]... | aarch64 | --check
+# Make packages of one build in target/package: [archive|debian|image]... | aarch64 | --check; edge [archive|image]... | edge aarch64
 package *ARGS: components
     @{{ setup }} package "$@"
 

@@ -7,6 +7,7 @@ mod arm;
 mod cargo_tool;
 mod command;
 mod components;
+mod edge;
 mod examples;
 mod files;
 mod fuzz;
@@ -34,7 +35,9 @@ Steps:
               examples in other languages into target/examples
   lint        install what `just lint` runs
   fuzz        run the fuzz targets of tests/fuzz: [TARGET|all] [SECONDS]
-  package     build the packages in target/package: [archive|debian|image]... | aarch64 | --check
+  edge        build the binary for the edge: target/edge/dist/bulkhead
+  package     build the packages in target/package: [archive|debian|image]... | aarch64 | --check;
+              for the edge: edge [archive|image]... | edge aarch64
   arm         run the tests of the embedding engine on 64-bit ARM, emulated: [FILTER]...
 ";
 
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
         "lint" => lint::install(),
         "fuzz" => fuzz::fuzz(rest),
         "arm" => arm::test(rest),
+        "edge" => edge::build(),
         "package" => package::package(rest),
         "-h" | "--help" | "help" => {
             print!("{HELP}");

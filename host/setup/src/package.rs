@@ -1,4 +1,5 @@
-//! Runs `just package`: makes an archive, a Debian package and a container image of one build.
+//! Runs `just package`: makes an archive, a Debian package and a container image of one build; for the edge, an archive and an
+//! image.
 
 mod archive;
 mod bill;
@@ -15,19 +16,48 @@ use std::process::Command;
 use crate::command::{Outcome, capture, cargo, program, run};
 use crate::rustc::Rustc;
 use crate::target_std::ARM;
-use crate::{arm, files, paths};
+use crate::{arm, components, edge, files, paths};
 
 /// The version of the workspace, which is that of this program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-const USAGE: &str =
-    "Usage: just package [archive|debian|image]..., or just package aarch64, or just package --check";
+const USAGE: &str = "\
+Usage: just package [archive|debian|image]..., or just package aarch64, or just package --check;
+for the edge: just package edge [archive|image]..., or just package edge aarch64";
+/// Packs the binary for the edge.
+const EDGE: &str = "edge";
 /// Makes the archive for 64-bit ARM.
 const AARCH64: &str = "aarch64";
 /// Makes every package and checks it.
 const CHECK: &str = "--check";
 
+/// The features of a build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FeatureSet {
+    Full,
+    Edge,
+}
+
+impl FeatureSet {
+    /// Returns the arguments of cargo that choose it.
+    const fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::Full => &[],
+            Self::Edge => &edge::FEATURES,
+        }
+    }
+
+    /// Returns the name of its packages.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Full => "bulkhead",
+            Self::Edge => "bulkhead-edge",
+        }
+    }
+}
+
 /// What is made of one build, in `target/package`.
 struct Release {
+    features: FeatureSet,
     /// The target of the build, such as `x86_64-unknown-linux-gnu`.
     target: String,
     /// When the sources were committed, Unix seconds: the time of every packed file.
@@ -54,7 +84,14 @@ impl Release {
     /// Returns the name of the build in the names of files.
     fn name(&self) -> String {
         let machine = self.target.split('-').next().unwrap_or_default();
-        format!("bulkhead-{VERSION}-{machine}-linux")
+        format!("{}-{VERSION}-{machine}-linux", self.features.name())
+    }
+
+    /// Returns the folder and the package of each component in the binary.
+    fn components(&self) -> Outcome<Vec<(String, String)>> {
+        let all = components::folders()?.into_iter().zip(components::packages()?);
+        let is_in = |folder: &str| self.features == FeatureSet::Full || edge::COMPONENTS.contains(&folder);
+        Ok(all.filter(|(folder, _)| is_in(folder)).collect())
     }
 }
 
@@ -65,22 +102,29 @@ type Maker = fn(&Release) -> Outcome<PathBuf>;
 pub fn package(arguments: &[String]) -> Outcome {
     const PARTS: [(&str, Maker); 3] =
         [("archive", archive::make), ("debian", debian::make), ("image", image::make)];
+    let (features, arguments) = match arguments {
+        [set, rest @ ..] if set == EDGE => (FeatureSet::Edge, rest),
+        all => (FeatureSet::Full, all),
+    };
     let (is_checked, named) = match arguments {
         [machine] if machine == AARCH64 => {
-            let release = build_for_arm()?;
+            let release = build_for_arm(features)?;
             stage::lay_out(&release)?;
             return write_sums(&[archive::make(&release)?]);
         }
-        [option] if option == CHECK => (true, &[][..]),
+        [option] if option == CHECK && features == FeatureSet::Full => (true, &[][..]),
         named => (false, named),
     };
-    if let Some(unknown) = named.iter().find(|name| PARTS.iter().all(|(part, _)| part != name)) {
+    // The Debian package is that of the full set.
+    let parts = PARTS.iter().filter(|(part, _)| features == FeatureSet::Full || *part != "debian");
+    let parts: Vec<&(&str, Maker)> = parts.collect();
+    if let Some(unknown) = named.iter().find(|name| parts.iter().all(|(part, _)| part != name)) {
         return Err(format!("unknown package {unknown:?}\n{USAGE}"));
     }
-    let release = build()?;
+    let release = build(features)?;
     stage::lay_out(&release)?;
     let mut made = Vec::new();
-    for (part, make) in PARTS {
+    for (part, make) in parts {
         if named.is_empty() || named.iter().any(|name| name == part) {
             made.push(make(&release)?);
         }
@@ -90,18 +134,30 @@ pub fn package(arguments: &[String]) -> Outcome {
 }
 
 /// Builds the binary for this machine.
-fn build() -> Outcome<Release> {
-    run(cargo_build().current_dir(paths::workspace()).env("CARGO_ENCODED_RUSTFLAGS", flags().join("\x1f")))?;
-    release(Rustc::ask("rustc")?.host, paths::target().join("dist/bulkhead"))
+fn build(features: FeatureSet) -> Outcome<Release> {
+    let mut command = cargo_build();
+    let folder = match features {
+        FeatureSet::Full => paths::target(),
+        FeatureSet::Edge => {
+            edge::prepare(&mut command, None)?;
+            edge::folder()
+        }
+    };
+    command.arg("--target-dir").arg(&folder).current_dir(paths::workspace());
+    run(command.env("CARGO_ENCODED_RUSTFLAGS", flags().join("\x1f")))?;
+    release(features, Rustc::ask("rustc")?.host, folder.join("dist/bulkhead"))
 }
 
 /// Builds the binary for 64-bit ARM, with the libraries of the cross compiler.
-fn build_for_arm() -> Outcome<Release> {
+fn build_for_arm(features: FeatureSet) -> Outcome<Release> {
     let compiler = arm::prepare()?;
     let mut command = cargo_build();
+    if features == FeatureSet::Edge {
+        edge::prepare(&mut command, Some(ARM.name))?;
+    }
     arm::cross(&mut command, &compiler, flags());
     run(&mut command)?;
-    release(ARM.name.to_owned(), arm::folder().join(ARM.name).join("dist/bulkhead"))
+    release(features, ARM.name.to_owned(), arm::folder().join(ARM.name).join("dist/bulkhead"))
 }
 
 /// Returns the command that builds the binary in the profile `dist`.
@@ -119,9 +175,10 @@ fn flags() -> Vec<String> {
     flags
 }
 
-fn release(target: String, binary: PathBuf) -> Outcome<Release> {
+fn release(features: FeatureSet, target: String, binary: PathBuf) -> Outcome<Release> {
     let time = capture(program("git", ["log", "-1", "--format=%ct"]).current_dir(paths::workspace()))?;
-    Ok(Release { target, time: time.trim().to_owned(), binary, stage: Release::folder().join("stage") })
+    let (time, stage) = (time.trim().to_owned(), Release::folder().join("stage"));
+    Ok(Release { features, target, time, binary, stage })
 }
 
 /// Writes `SHA256SUMS` of the packages next to them.

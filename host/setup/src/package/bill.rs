@@ -6,16 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::crates::{self, Crates, LinkedCrate, Locked};
 use super::{Release, VERSION};
 use crate::command::Outcome;
-use crate::components;
 use crate::target_std::WEBASSEMBLY;
 
 type Identity = (String, String);
 
 /// Returns the bill.
 pub(super) fn write(release: &Release) -> Outcome<String> {
-    let mut all = crates::linked("bulkhead", &release.target)?;
-    for package in components::packages()? {
-        all.extend(crates::linked(&package, WEBASSEMBLY.name)?);
+    let mut all = crates::linked("bulkhead", &release.target, release.features.arguments())?;
+    for (_, package) in release.components()? {
+        all.extend(crates::linked(&package, WEBASSEMBLY.name, &[])?);
     }
     Ok(bill(&all, &crates::lock_file()?))
 }

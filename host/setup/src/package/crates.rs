@@ -23,11 +23,13 @@ pub(super) struct LinkedCrate {
 /// The crates of a build, by name and version.
 pub(super) type Crates = BTreeMap<(String, String), LinkedCrate>;
 
-/// Returns the crates that a package of the workspace links for a target, without those that only build it.
-pub(super) fn linked(package: &str, target: &str) -> Outcome<Crates> {
+/// Returns the crates that a package of the workspace links for a target, without those that only build it. `features` are
+/// arguments of cargo.
+pub(super) fn linked(package: &str, target: &str, features: &[&str]) -> Outcome<Crates> {
     let listed = capture(
         cargo(["tree", "--locked", "--prefix", "none", "--edges", "no-dev,no-build,no-proc-macro"])
             .args(["--format", FORMAT, "--target", target, "-p", package])
+            .args(features)
             .current_dir(paths::workspace()),
     )?;
     let crates: Crates = listed.lines().filter_map(read).collect();

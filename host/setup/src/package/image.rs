@@ -24,7 +24,7 @@ pub(super) fn make(release: &Release) -> Outcome<PathBuf> {
     let context = Release::folder().join("image");
     files::remove_folder(&context)?;
     lay_out(release, &context)?;
-    let tag = format!("localhost/bulkhead:{VERSION}");
+    let tag = format!("localhost/{}:{VERSION}", release.features.name());
     // Docker's format, because that of OCI has no health check; registries and runtimes take both.
     run(program("buildah", ["build", "--quiet", "--format", "docker", "--isolation", "chroot", "--file"])
         .arg(paths::workspace().join("host/deploy/Containerfile"))

@@ -9,7 +9,7 @@ use super::crates::{self, Crates};
 use crate::command::{Outcome, capture, cargo};
 use crate::rustc::Rustc;
 use crate::target_std::WEBASSEMBLY;
-use crate::{cargo_tool, components, files, paths};
+use crate::{cargo_tool, files, paths};
 
 /// Finds the licence of each crate in its sources, without a look-up in the network; pinned to the line that the
 /// configuration is for.
@@ -28,13 +28,14 @@ pub(super) fn write(release: &Release) -> Outcome<String> {
     let workspace = paths::workspace();
     let license = files::read(&workspace.join("LICENSE"))?;
     let mut text = section("Bulkhead", &license);
-    text += &section("Crates of the host", &licences("host/Cargo.toml", &release.target)?);
-    let mut linked = crates::linked("bulkhead", &release.target)?;
-    for (folder, package) in components::folders()?.iter().zip(components::packages()?) {
+    let features = release.features.arguments();
+    text += &section("Crates of the host", &licences("host/Cargo.toml", &release.target, features)?);
+    let mut linked = crates::linked("bulkhead", &release.target, features)?;
+    for (folder, package) in release.components()? {
         let manifest = format!("components/{folder}/Cargo.toml");
         let title = format!("Crates of the component {folder}");
-        text += &section(&title, &licences(&manifest, WEBASSEMBLY.name)?);
-        linked.extend(crates::linked(&package, WEBASSEMBLY.name)?);
+        text += &section(&title, &licences(&manifest, WEBASSEMBLY.name, &[])?);
+        linked.extend(crates::linked(&package, WEBASSEMBLY.name, &[])?);
     }
     text += &notices(&linked)?;
     let pages = workspace.join("host/vendor/swagger-ui");
@@ -53,8 +54,8 @@ pub(super) fn of_library() -> Outcome<PathBuf> {
     })
 }
 
-/// Returns the licences of the crates that a manifest names for a target.
-fn licences(manifest: &str, target: &str) -> Outcome<String> {
+/// Returns the licences of the crates that a manifest names for a target. `features` are arguments of cargo.
+fn licences(manifest: &str, target: &str, features: &[&str]) -> Outcome<String> {
     let workspace = paths::workspace();
     let about = workspace.join(".config/about");
     capture(
@@ -62,6 +63,7 @@ fn licences(manifest: &str, target: &str) -> Outcome<String> {
             .arg(about.with_extension("toml"))
             .arg("--manifest-path")
             .arg(workspace.join(manifest))
+            .args(features)
             .arg(about.with_extension("hbs"))
             .current_dir(&workspace),
     )

@@ -1,0 +1,43 @@
+//! Builds the binary for the edge: captcha, status, apps and operators, without a compiler. A full binary compiles its
+//! components to packs.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::command::{Outcome, cargo, program, run};
+use crate::{files, paths};
+
+/// What chooses its features.
+pub const FEATURES: [&str; 1] = ["--no-default-features"];
+/// The components of its services.
+pub const COMPONENTS: [&str; 2] = ["captcha", "status"];
+/// The variable that names the folder of packs to the build.
+const PACKS: &str = "BULKHEAD_PACKS";
+
+/// Builds the binary for this machine, as `just edge` does.
+pub fn build() -> Outcome {
+    let mut command = cargo(["build", "--profile", "dist", "--locked", "-p", "bulkhead"]);
+    prepare(&mut command, None)?;
+    run(command.arg("--target-dir").arg(folder()).current_dir(paths::workspace()))
+}
+
+/// Returns the folder of what is built for this machine.
+pub fn folder() -> PathBuf {
+    paths::target().join("edge")
+}
+
+/// Compiles the components for a target, or else for this machine, and has a command of cargo build the binary with them.
+pub fn prepare(command: &mut Command, target: Option<&str>) -> Outcome {
+    run(cargo(["build", "--release", "--locked", "-p", "bulkhead"]).current_dir(paths::workspace()))?;
+    let packs = paths::target().join("packs").join(target.unwrap_or("native"));
+    files::create_folder(&packs)?;
+    let compiler = paths::target().join("release/bulkhead");
+    for name in COMPONENTS {
+        let wasm = paths::target().join("components").join(name).with_extension("wasm");
+        let mut compile = program(&compiler.to_string_lossy(), ["component", "compile"]);
+        compile.arg(wasm).args(target.into_iter().flat_map(|target| ["--target", target]));
+        run(compile.arg("--output").arg(packs.join(name).with_extension("cwasm")))?;
+    }
+    command.args(FEATURES).env(PACKS, packs);
+    Ok(())
+}
