@@ -53,8 +53,8 @@ async fn prepare(connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
 }
 
 impl SqliteStores {
-    /// Opens or creates the file, readable by its owner only when created. A damaged one is set aside and recorded. Where the disk takes
-    /// nothing, calls fail until it does.
+    /// Opens or creates the file, readable by its owner only when created. A damaged one is set aside and recorded. Where the
+    /// disk takes nothing, calls fail until it does.
     pub(super) async fn open(
         path: &Path,
         clock: HostClock,

@@ -233,19 +233,19 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use super::{super::manifest::FileRecord, *};
+    use super::*;
 
     #[test]
     fn bundle_larger_than_disk_is_refused() {
         let data = tempfile::tempdir().unwrap();
         let places = Places::new(data.path(), vec![("models", data.path().join("models"))]).unwrap();
-        let manifest = |bytes| {
-            let record = FileRecord { bytes, sha256: String::new() };
+        let of_bytes = |bytes| {
+            let record = manifest::FileRecord { bytes, sha256: String::new() };
             let files = [CONFIGURATION, "models/toy/a"].map(|name| (name.to_owned(), record.clone()));
             Manifest { files: files.into(), ..Manifest::default() }
         };
-        places.check_room(&manifest(1)).unwrap();
-        let refused = places.check_room(&manifest(u64::MAX)).unwrap_err().to_string();
+        places.check_room(&of_bytes(1)).unwrap();
+        let refused = places.check_room(&of_bytes(u64::MAX)).unwrap_err().to_string();
         assert!(refused.contains("MiB free"), "{refused}");
     }
 }
