@@ -253,6 +253,11 @@ impl Host {
         self.health.report()
     }
 
+    /// Describes each slot without a component that may answer.
+    pub fn empty_slots(&self) -> Vec<String> {
+        self.health.empty_slots()
+    }
+
     /// Waits until the epoch clock and the accept loops of all public listeners have moved after this call. Never returns
     /// while one of them does not. Safe to cancel.
     pub async fn moved(&self) {

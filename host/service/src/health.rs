@@ -16,7 +16,7 @@ use bulkhead_http::{
     tls::Certificates,
 };
 use bulkhead_os::{damaged_files::DamagedFiles, files};
-use bulkhead_rollout::{DeploymentRegistry, SharedView};
+use bulkhead_rollout::{Deploy, DeploymentRegistry, SharedView};
 use futures_util::future::BoxFuture;
 use tokio::task::JoinSet;
 
@@ -258,6 +258,16 @@ impl HostHealth {
             report.degrade(check.clone(), reason.clone());
         }
         report
+    }
+
+    /// Describes each slot without a component that may answer.
+    pub fn empty_slots(&self) -> Vec<String> {
+        let slots = self.deployments.all();
+        let described = |slot: &Arc<dyn Deploy>| {
+            let reason = slot.empty_reason()?;
+            Some(format!("slot {} has no component that may answer: {reason}", slot.slot()))
+        };
+        slots.iter().filter_map(described).collect()
     }
 
     /// Returns the state of every monitored database.

@@ -8,7 +8,10 @@ use std::{
     sync::Arc,
 };
 
-use bulkhead_cli::{Configuration, exit::RequestsLost};
+use bulkhead_cli::{
+    Configuration,
+    exit::{CommandFailure, Exit, RequestsLost},
+};
 use bulkhead_config::{Flag, HostSpec, Loaded, Problems};
 use bulkhead_http::lifecycle::{Drain, HangUps, Signals};
 use bulkhead_rollout::ConfigSource;
@@ -56,6 +59,9 @@ pub(super) struct Serve {
     /// Private key of the certificate (PEM file).
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
+    /// End with the reason if a slot has no component that may answer once the host has started.
+    #[arg(long, hide = true)]
+    needs_components: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -134,6 +140,11 @@ impl Serve {
             let signal = tokio::select! {
                 signal = until_signal(&mut signals, &mut hang_ups, &host, &unit) => signal,
                 never = unit.watch(&host) => match never {},
+                text = until_refused(&host), if self.needs_components => {
+                    unit.stopping();
+                    host.stop().await;
+                    return Err(CommandFailure { exit: Exit::Refused, text }.into());
+                }
             };
             unit.stopping();
             tracing::info!(signal, "draining; a second signal stops the host at once");
@@ -174,6 +185,13 @@ async fn until_signal(
             () = reload(host) => unit.ready(host),
         }
     }
+}
+
+/// Returns which slots have no component that may answer once the host has started. Never returns where each has one.
+async fn until_refused(host: &Host) -> String {
+    host.started().await;
+    let empty = host.empty_slots();
+    if empty.is_empty() { std::future::pending().await } else { empty.join("\n") }
 }
 
 /// Reloads the configuration after SIGHUP, and logs the result.

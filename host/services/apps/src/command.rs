@@ -70,14 +70,21 @@ impl ServiceCommand for Command {
             let ended = runtime.block_on(watched(self.served(&file)?, &file))?;
             process::exit(ended.code().unwrap_or(1));
         }
-        // A host without an app waits for one, which comes only where the file is watched.
-        match self.watched_by {
-            Some(parent) => end_with(parent)?,
-            None => fit::check(&file, spec)?,
-        }
         let services = spec.services.iter().map(|service| service.name);
+        // A host without an app waits for one, which comes only where the file is watched.
+        let needs_app = match self.watched_by {
+            Some(parent) => {
+                end_with(parent)?;
+                None
+            }
+            None => {
+                fit::check(&file, spec)?;
+                Some("--needs-components")
+            }
+        };
         let folder = RunFolder::take()?;
         let mut serve = self.serve(&file, &folder, services)?;
+        serve.args(needs_app);
         // Replaces this process, and returns only if that fails.
         Err(serve.exec()).context("cannot serve")
     }

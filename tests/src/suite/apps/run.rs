@@ -121,6 +121,43 @@ fn handler(import: &str, export: &str) -> Vec<u8> {
     wat::parse_str(text).unwrap()
 }
 
+/// A component that passes the preflight and does not link: its handler has no function.
+fn without_function() -> Vec<u8> {
+    handler("", "wasi:http/incoming-handler@0.2.3")
+}
+
+#[tokio::test]
+async fn run_ends_where_component_does_not_link() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("any.wasm");
+    std::fs::write(&file, without_function()).unwrap();
+    let launch = Launch::bulkhead(&["run", file.to_str().unwrap(), "--listen", "127.0.0.1:0"]);
+    let finished = launch.env("XDG_CACHE_HOME", folder.path().to_str().unwrap()).finish().await;
+    assert_eq!(finished.status.code(), Some(3), "{}", finished.stderr);
+    let last = finished.stderr.lines().rfind(|line| line.starts_with("bulkhead: ")).unwrap();
+    assert!(last.contains("slot app has no component that may answer"), "{last}");
+    assert!(last.contains("does not fit wasi:http/proxy@0.2.12"), "{last}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn watched_run_waits_for_sound_component() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("any.wasm");
+    std::fs::write(&file, without_function()).unwrap();
+    let arguments =
+        ["run", file.to_str().unwrap(), "--listen", "127.0.0.1:0", "--log-format", "json", "--watch"];
+    let launch = Launch::bulkhead(&arguments).env("XDG_CACHE_HOME", folder.path().to_str().unwrap());
+    let host = launch.ready().await;
+    let reason = host.line("the component may not answer").await["reason"].as_str().unwrap().to_owned();
+    assert!(reason.contains("does not fit wasi:http/proxy@0.2.12"), "{reason}");
+    assert_eq!(host.status(&host.url("/")).await, 503);
+    let next = folder.path().join("next.wasm");
+    std::fs::write(&next, HttpGuest::answering(200, "sound").component()).unwrap();
+    std::fs::rename(&next, &file).unwrap();
+    eventually("the new file answers", async || host.status(&host.url("/")).await == 200).await;
+    host.stop().await;
+}
+
 #[tokio::test]
 async fn run_refuses_what_is_no_app() {
     let folder = TempDir::new().unwrap();
