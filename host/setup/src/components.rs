@@ -22,9 +22,7 @@ struct Source {
 /// Builds each component. One whose bytes did not change keeps its file, so that the host is not built again.
 pub fn build() -> Outcome {
     let _lock = files::lock(&paths::target())?;
-    let active = Rustc::ask("rustc")?;
-    let linkers = linkers(&active)?;
-    let compiler = target_std::find(active, WEBASSEMBLY)?;
+    let (compiler, linkers) = compiler()?;
     let guests = paths::target().join("guests");
     clear_for_new_compiler(&compiler.rustc, &guests)?;
     let mut changed = Vec::new();
@@ -49,9 +47,7 @@ pub fn build() -> Outcome {
 /// a lock file gets the workspace's, whose versions are here.
 pub fn build_outside(folders: &[String]) -> Outcome {
     let _lock = files::lock(&paths::target())?;
-    let active = Rustc::ask("rustc")?;
-    let linkers = linkers(&active)?;
-    let compiler = target_std::find(active, WEBASSEMBLY)?;
+    let (compiler, linkers) = compiler()?;
     let target = paths::target().join("outside");
     for folder in folders.iter().map(Path::new) {
         let manifest = folder.join("Cargo.toml");
@@ -69,6 +65,13 @@ pub fn build_outside(folders: &[String]) -> Outcome {
         files::copy_into(&built, folder)?;
     }
     Ok(())
+}
+
+/// Returns a compiler with std for components, and the folder with the linkers.
+fn compiler() -> Outcome<(Compiler, PathBuf)> {
+    let active = Rustc::ask("rustc")?;
+    let linkers = linkers(&active)?;
+    Ok((target_std::find(active, WEBASSEMBLY)?, linkers))
 }
 
 /// Returns the folders of the components under `components/`, by name.
