@@ -98,6 +98,19 @@ impl Launch {
             .ephemeral()
     }
 
+    /// The same where the system finds names in the file `hosts`, in a mount namespace of the process.
+    pub fn serve_with_hosts(folder: &Path, config: &str, hosts: &Path) -> Self {
+        let file = folder.join("bulkhead.toml");
+        fs::write(&file, config).unwrap();
+        let script = "mount --bind \"$0\" /etc/hosts && exec \"$@\"";
+        let (program, data) = (program(), folder.join("data"));
+        let namespace = ["--user", "--map-root-user", "--mount", "/bin/sh", "-c", script];
+        Self::new(Path::new("/usr/bin/unshare"), &namespace)
+            .args(&[hosts.to_str().unwrap(), program.to_str().unwrap(), "serve"])
+            .args(&["--data-dir", data.to_str().unwrap(), "--config", file.to_str().unwrap()])
+            .ephemeral()
+    }
+
     /// Any free ports, and log lines that say which.
     pub fn ephemeral(self) -> Self {
         self.args(&["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"])

@@ -5,8 +5,9 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use bulkhead_tests::guests::OUTGOING;
+use bulkhead_tests::{child::Launch, guests::OUTGOING};
 use futures_util::FutureExt as _;
+use tempfile::TempDir;
 use tokio::net::TcpListener;
 
 use super::*;
@@ -121,6 +122,31 @@ async fn redirect_to_special_address_is_not_followed() {
         host.stop().await;
     }
     assert!(target.accept().now_or_never().is_none(), "nothing connects to where the server points");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn name_whose_address_changes() {
+    let folder = TempDir::new().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let (authority, served) =
+        outgoing::server_answering("HTTP/1.1 207 Multi-Status\r\ncontent-length: 0\r\n\r\n".to_owned()).await;
+    let name = authority.replace("127.0.0.1", "shop.example");
+    std::fs::write(path("hello.wasm"), asking(&name, AS_ANSWERED).component()).unwrap();
+    std::fs::write(path("hosts"), "127.0.0.1 shop.example\n").unwrap();
+    let config = format!(
+        "{ALONE}[apps.hello]\npath_prefix = '/hello'\ncomponent = '{}'\n\
+         outgoing = [{{ origin = 'http://{name}', private = true }}]\n",
+        path("hello.wasm").display()
+    );
+    let host = Launch::serve_with_hosts(folder.path(), &config, &path("hosts")).ready().await;
+    assert_eq!(host.status(&host.url("/hello")).await, 207);
+    served.await.unwrap();
+    // In place, because the host sees the file itself.
+    std::fs::write(path("hosts"), "169.254.169.254 shop.example\n").unwrap();
+    assert_eq!(host.status(&host.url("/hello")).await, 400, "the app gets the error");
+    let refused = "bulkhead_outgoing_requests_total{outcome=\"address-refused\",slot=\"hello\"}";
+    eventually("the request is counted", async || host.metric(refused).await == 1.0).await;
+    host.stop().await;
 }
 
 /// An app that sets values under other keys until it may not, and answers 200 and as many as it could set.
