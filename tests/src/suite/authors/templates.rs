@@ -6,7 +6,10 @@ use std::{
     time::Duration,
 };
 
-use bulkhead_tests::{child::Launch, host::program_called};
+use bulkhead_tests::{
+    child::{Bulkhead, Launch},
+    host::program_called,
+};
 use tempfile::TempDir;
 use tokio::{process::Command, time::timeout};
 use wit_parser::Resolve;
@@ -98,15 +101,33 @@ async fn rust_templates_build_and_answer() {
     }
 }
 
-/// Runs a component of `wasi:http`, which answers as its README says and echoes a long body.
-async fn greets(file: &Path) {
-    let cache = TempDir::new().unwrap();
+#[tokio::test(flavor = "multi_thread")]
+async fn c_template_builds_and_answers() {
+    let folder = TempDir::new().unwrap();
+    done(folder.path(), &["component", "new", "mine", "--lang", "c", "--world", "http"]).await;
+    let made = folder.path().join("mine");
+    let mut make = Command::new("make");
+    make.current_dir(&made).kill_on_drop(true);
+    let built = timeout(BUILD, make.output()).await.expect("the build ends").unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    greeting(&made.join("mine.wasm"), folder.path(), "hello from C\n").await.stop().await;
+}
+
+/// Runs a component of `wasi:http`, which greets as its README says.
+async fn greeting(file: &Path, cache: &Path, expected: &str) -> Bulkhead {
     let arguments = ["run", file.to_str().unwrap(), "--listen", "127.0.0.1:0", "--log-format", "json"];
-    let launch = Launch::bulkhead(&arguments).env("XDG_CACHE_HOME", cache.path().to_str().unwrap());
+    let launch = Launch::bulkhead(&arguments).env("XDG_CACHE_HOME", cache.to_str().unwrap());
     let host = launch.ready().await;
     let greeting = host.client().get(host.url("/hello")).send().await.unwrap();
-    assert_eq!(greeting.text().await.unwrap(), "hello from Rust\n");
+    assert_eq!(greeting.text().await.unwrap(), expected);
     assert_eq!(host.status(&host.url("/elsewhere")).await, 404);
+    host
+}
+
+/// Runs the component of Rust's template, which greets, and echoes a long body.
+async fn greets(file: &Path) {
+    let cache = TempDir::new().unwrap();
+    let host = greeting(file, cache.path(), "hello from Rust\n").await;
     let body = "echo ".repeat(20_000);
     let echoed = host.client().post(host.url("/any")).body(body.clone()).send().await.unwrap();
     assert_eq!(echoed.text().await.unwrap(), body);

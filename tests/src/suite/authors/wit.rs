@@ -1,7 +1,8 @@
 //! `wit export` and `wit diff`.
 
-use std::fs;
+use std::{fs, path::Path};
 
+use bulkhead_tests::child::Launch;
 use tempfile::TempDir;
 use wit_parser::Resolve;
 
@@ -36,6 +37,24 @@ async fn exported_wit_is_complete() {
     assert!(said.contains("captcha.wit is a file; name a folder"), "{said}");
     let said = fails(folder.path(), &["wit", "export", "other", "--world", "nothing"], 2).await;
     assert!(said.contains("there is no single world called nothing"), "{said}");
+}
+
+/// Both have what a world needs in `deps`: the exported packages as files, those of `wit` as links.
+#[tokio::test]
+async fn componentize_py_takes_both_layouts() {
+    let (tests, folder) = (Path::new(env!("CARGO_MANIFEST_DIR")), TempDir::new().unwrap());
+    let tool = tests.join("../target/test-tools/componentize-py/bin/componentize-py");
+    done(folder.path(), &["wit", "export", "all"]).await;
+    for name in ["answer", "captcha", "status", "triage"] {
+        let world = format!("bulkhead:{name}/{name}");
+        for (layout, wit) in [("own", tests.join("../wit")), ("exported", folder.path().join("all"))] {
+            let (wit, output) = (wit.join(name), folder.path().join(format!("{name}-{layout}")));
+            let [wit, made] = [&wit, &output].map(|path| path.to_str().unwrap());
+            let ended = Launch::new(&tool, &["-d", wit, "-w", &world, "bindings", made]).finish().await;
+            assert!(ended.succeeded(), "{wit}: {}", ended.stderr);
+            assert!(output.join("wit_world/__init__.py").is_file(), "{wit}");
+        }
+    }
 }
 
 #[tokio::test]
