@@ -1,6 +1,18 @@
 //! Runs the accept loop of a listener: a limit of open connections, a backoff when file descriptors run out, and a
 //! bounded drain at the end.
 
+mod connection;
+mod connection_activity;
+pub mod connection_limit;
+pub mod heartbeat;
+pub mod listen;
+pub mod live_router;
+mod observer;
+mod refused_head;
+mod settings;
+mod stream;
+pub mod tls;
+
 use std::{io, net::SocketAddr, time::Duration};
 
 use tokio::{
@@ -8,22 +20,25 @@ use tokio::{
     task::JoinSet,
 };
 
-use super::{
-    connection::{self, Connection},
-    lifecycle::Stopping,
-    listen::Bound,
-    live_router::LiveRouter,
-};
-pub use super::{
-    observer::{ConnectionObserver, Fault},
-    peer::{OverTls, PeerAddr},
-    settings::Settings,
-};
+use crate::lifecycle::Stopping;
+use connection::Connection;
+use listen::Bound;
+use live_router::LiveRouter;
+pub use observer::{ConnectionObserver, Fault};
+pub use settings::Settings;
 
 /// First pause after the operating system refused to accept.
 const BACKOFF_FIRST: Duration = Duration::from_millis(20);
 /// Longest such pause: short enough to go on soon after descriptors are free again.
 const BACKOFF_LONGEST: Duration = Duration::from_secs(1);
+
+/// The address at the other end of the connection, which may be a proxy's. In every request's extensions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerAddr(pub SocketAddr);
+
+/// Whether the connection itself is encrypted. In every request's extensions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OverTls(pub bool);
 
 /// Serves `router`, which may be replaced meanwhile, until `stopping` resolves, then lets requests in flight end, for at most
 /// `settings.drain`. New connections are refused from the first moment of draining.

@@ -10,7 +10,7 @@ use axum::{
 use flate2::read::GzDecoder;
 use sha2::{Digest as _, Sha256};
 
-use super::{compression, error::HostError};
+use super::{error::HostError, layers::compression};
 
 /// Content type of pages.
 pub const HTML: &str = "text/html; charset=utf-8";

@@ -2,6 +2,15 @@
 //! access log, number of fields, Host field, client address, panic guard, compression, what a
 //! listener adds, fallbacks.
 
+pub mod access_log;
+pub mod compression;
+pub mod forwarded;
+pub mod head_fields;
+pub mod host_field;
+mod metering;
+mod outermost;
+pub mod unknown_length;
+
 use std::sync::Arc;
 
 use axum::{
@@ -11,12 +20,10 @@ use axum::{
 };
 use bulkhead_config::server::Server;
 
-use super::{
-    access_log::RequestObserver,
-    compression, error,
-    forwarded::Proxies,
-    outermost::{OutermostLayer, Passage},
-};
+use crate::error;
+use access_log::RequestObserver;
+use forwarded::Proxies;
+use outermost::{OutermostLayer, Passage};
 
 /// A layer around the routes of a listener.
 pub type RouterLayer = Arc<dyn Fn(Router) -> Router + Send + Sync>;

@@ -1,36 +1,17 @@
 //! HTTP for all services: listeners, middleware of every request, and building blocks of answers.
 
 pub mod accept;
-pub mod access_log;
 pub mod around;
 pub mod asset;
-pub mod bearer;
-pub mod body;
-pub mod compression;
-mod connection;
-mod connection_activity;
-pub mod connection_limit;
 pub mod docs;
 pub mod error;
-pub mod forwarded;
-pub mod head_fields;
-pub mod heartbeat;
-pub mod host_field;
-pub mod json;
 pub mod layers;
 pub mod lifecycle;
-pub mod listen;
-pub mod live_router;
-mod metering;
-mod observer;
 pub mod openapi;
-mod outermost;
-pub mod path;
-mod peer;
 pub mod rate_limit;
-mod refused_head;
+mod request;
 mod request_id;
-mod settings;
-mod stream;
-pub mod tls;
-pub mod unknown_length;
+
+pub use accept::{connection_limit, heartbeat, listen, live_router, tls};
+pub use layers::{access_log, compression, forwarded, head_fields, host_field, unknown_length};
+pub use request::{bearer, body, json, path};

@@ -20,20 +20,20 @@ use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
 use super::{
+    OverTls, PeerAddr,
     connection_activity::{ConnectionActivity, IdleLimits},
     connection_limit::ConnectionPermit,
-    lifecycle::Stopping,
     listen::Bound,
     live_router::LiveRouter,
     observer::Fault,
-    peer::{OverTls, PeerAddr},
     settings::Settings,
     stream::{RequestBody, ResponseBody, Socket, Stream},
     tls::Certificates,
 };
+use crate::lifecycle::Stopping;
 
 /// Largest HTTP/1 request head, bytes; above it the answer is 431. Its limit of 100 fields stays, and
-/// [`head_fields`](super::head_fields) has the same for HTTP/2.
+/// [`head_fields`](crate::layers::head_fields) has the same for HTTP/2.
 const HTTP1_HEAD_BYTES: usize = 64 * 1024;
 /// Largest HTTP/2 field section, bytes after decompression.
 const HTTP2_HEAD_BYTES: u32 = 64 * 1024;

@@ -7,7 +7,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::error::HostError;
+use crate::error::HostError;
 
 /// Most fields of a head: hyper's default for HTTP/1.
 const MOST: usize = 100;

@@ -27,9 +27,9 @@ use axum::{
 use bulkhead_config::server::{ForwardedBy, Server};
 use ipnet::IpNet;
 
-use super::{
+use crate::{
+    accept::{OverTls, PeerAddr},
     around,
-    peer::{OverTls, PeerAddr},
 };
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");

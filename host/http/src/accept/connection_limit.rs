@@ -14,7 +14,8 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use super::{connection_activity::ConnectionActivity, rate_limit::client_network};
+use super::connection_activity::ConnectionActivity;
+use crate::rate_limit::client_network;
 
 /// How long a connection must have been idle to be closed for another one. Long enough for a request head that is on
 /// its way.

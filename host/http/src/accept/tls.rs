@@ -22,7 +22,7 @@ use rustls::{
 };
 
 use self::dates::CertificateDates;
-use super::lifecycle::Stopping;
+use crate::lifecycle::Stopping;
 
 /// How often the files are checked. Certificates are renewed days before they expire.
 const POLL: Duration = Duration::from_secs(30);

@@ -20,9 +20,9 @@ use tokio_rustls::server::TlsStream;
 
 use super::{
     connection_activity::{BusyGuard, ConnectionActivity},
-    lifecycle::InFlight,
     refused_head::RefusedHead,
 };
+use crate::lifecycle::InFlight;
 
 /// Bytes discarded at a time while a client still sends a body that is not read.
 const DISCARD_BYTES: usize = 16 * 1024;

@@ -21,9 +21,12 @@ use tracing::Instrument as _;
 use super::{
     access_log::{Entry, RequestObserver},
     compression,
-    error::{self, HostError},
     forwarded::{self, Proxies},
-    head_fields, host_field, request_id, unknown_length,
+    head_fields, host_field, unknown_length,
+};
+use crate::{
+    error::{self, HostError},
+    request_id,
 };
 
 /// What the layer uses.

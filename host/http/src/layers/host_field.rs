@@ -8,7 +8,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::{error::HostError, forwarded};
+use super::forwarded;
+use crate::error::HostError;
 
 /// Answers 400 when the field is missing, doubled, empty or malformed, or the authority is malformed (middleware).
 pub async fn check(request: Request, next: Next) -> Response {

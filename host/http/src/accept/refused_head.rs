@@ -10,9 +10,9 @@ use bytes::Bytes;
 use serde_json::json;
 use tracing::field;
 
-use super::{
+use super::observer::Fault;
+use crate::{
     error::{HostError, NO_STORE},
-    observer::Fault,
     request_id::RequestId,
 };
 

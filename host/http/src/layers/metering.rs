@@ -5,10 +5,8 @@ use bulkhead_telemetry::{
     series::InProgress,
 };
 
-use super::{
-    access_log::{Exchange, RequestObserver},
-    observer::{ConnectionObserver, Fault},
-};
+use super::access_log::{Exchange, RequestObserver};
+use crate::accept::{ConnectionObserver, Fault};
 
 impl ConnectionObserver for Metrics {
     fn opened(&self) {
