@@ -2,50 +2,31 @@
 //!
 //! Every value has a default: a named constant next to it, with the trade-off in one line.
 
-pub mod alias;
-pub mod database_url;
 pub mod edit;
-pub mod formats;
-pub mod grants;
 pub mod import;
-pub mod limits;
 pub mod reader;
 pub mod registries;
-pub mod rollout;
 pub mod sandbox;
 pub mod secret;
 pub mod server;
 pub mod services;
 pub mod sharing;
-pub mod signatures;
-pub mod slot_id;
 pub mod slots;
-pub mod spec;
 pub mod tables;
-pub mod tokens;
-pub mod tree;
-pub mod watch;
 
-mod environment;
-mod file;
-mod host_spec;
-mod listeners;
 mod load;
 mod problems;
-mod reference;
-mod secret_file;
 
 #[cfg(test)]
 mod tests;
 
 use std::{net::SocketAddr, path::PathBuf};
 
-pub use host_spec::HostSpec;
-pub use load::{ConfigFile, Flag, Loaded, Sources, load};
+pub use load::{ConfigFile, Flag, HostSpec, Loaded, Sources, alias, load, reference};
 pub use problems::{Origin, Problem, Problems};
-pub use reader::KeyDoc;
-pub use reference::reference;
-pub use spec::ServiceSpec;
+pub use reader::{KeyDoc, database_url, formats, tree};
+pub use server::tokens;
+pub use slots::{ServiceSpec, grants, rollout, signatures, slot_id, watch};
 use tables::{MissingTable, ServiceTable, Tables};
 
 /// The whole configuration of a host.

@@ -1,9 +1,16 @@
 //! Loads the configuration from layers in rising precedence: defaults, the TOML file, the replaced services' variables,
 //! `BULKHEAD_*`, flags.
 
+pub mod alias;
+mod environment;
+mod file;
+mod host_spec;
+mod reference;
+
 use std::{
     collections::BTreeMap,
     env, fs, io,
+    net::SocketAddr,
     path::{self, Path, PathBuf},
 };
 
@@ -11,12 +18,11 @@ use bulkhead_os::{cgroup, files};
 
 use super::{
     Config,
-    alias::{self, Layer},
-    environment, file,
-    host_spec::HostSpec,
-    listeners,
     problems::{Origin, Problem, Problems},
-    reader::Reader,
+    reader::{
+        Reader,
+        tree::{self, Table},
+    },
     registries,
     sandbox::Sandbox,
     server::{Admin, Log, Server},
@@ -24,8 +30,10 @@ use super::{
     sharing::Sharing,
     slots::Slots,
     tables::{Context, ReadBefore, ReadTables},
-    tree::{self, Table},
 };
+use alias::Layer;
+pub use host_spec::HostSpec;
+pub use reference::reference;
 
 /// The data folder of a host that runs as root.
 const SYSTEM_DATA_DIR: &str = "/var/lib/bulkhead";
@@ -182,7 +190,7 @@ fn is_reliable(problem: &Problem, broken: Option<&Origin>) -> bool {
 
 /// The default data folder, as the environment gives it.
 #[derive(Default)]
-pub(super) struct DefaultDirs {
+struct DefaultDirs {
     data_dir: Option<PathBuf>,
 }
 
@@ -199,7 +207,7 @@ impl DefaultDirs {
 }
 
 /// Reads every key.
-pub(super) fn read(
+fn read(
     reader: &mut Reader,
     dirs: &DefaultDirs,
     environment: &[(String, String)],
@@ -239,7 +247,7 @@ pub(super) fn read(
         tables,
         opened,
     };
-    listeners::check(reader, &config);
+    check_listeners(reader, &config);
     reader.finish();
     config
 }
@@ -259,4 +267,27 @@ fn read_data_dir(reader: &mut Reader, dirs: &DefaultDirs) -> PathBuf {
         reader.problem("data_dir", format!("cannot be made absolute: {error}; give it absolute"));
         folder
     })
+}
+
+/// Rejects two listeners at one address, and an unprotected admin listener.
+fn check_listeners(reader: &mut Reader, config: &Config) {
+    let listeners = config.listeners();
+    for (index, (key, address)) in listeners.iter().enumerate() {
+        let earlier = listeners.iter().take(index).find(|(_, other)| clash(*other, *address));
+        if let Some((other, _)) = earlier {
+            let text = format!("{address} is taken by {other}; give one of them another port");
+            reader.problem(key, text);
+        }
+    }
+    let Config { server, admin, .. } = config;
+    if !server.admin_listen.ip().is_loopback() && admin.tls.is_none() && !admin.allow_remote {
+        let text = "is reachable from other machines; add admin.tls, or set admin.allow_remote = \
+                    true if the network guards it";
+        reader.problem("server.admin_listen", text);
+    }
+}
+
+fn clash(a: SocketAddr, b: SocketAddr) -> bool {
+    let everywhere = a.ip().is_unspecified() || b.ip().is_unspecified();
+    a.port() != 0 && a.port() == b.port() && (a.ip() == b.ip() || everywhere)
 }

@@ -3,8 +3,11 @@
 //! Each key is named once, where it is read, with its default and a one-line explanation. Error texts, suggestions and
 //! the reference table all use these.
 
+pub mod database_url;
+pub mod formats;
 mod key;
 mod parse;
+pub mod tree;
 
 use std::{collections::BTreeMap, mem};
 
@@ -13,8 +16,8 @@ pub use key::Key;
 use super::{
     problems::{Origin, Problem},
     secret::Secret,
-    tree::{Node, Table, Value},
 };
+use tree::{Node, Table, Value};
 
 /// The documentation of one key.
 #[derive(Clone, Debug, PartialEq, Eq)]

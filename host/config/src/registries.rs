@@ -8,7 +8,10 @@ use url::Url;
 
 pub use self::reference::{Reference, is_digest};
 use self::reference::{is_host, is_repository};
-use super::{formats, reader::Reader, secret::Secret};
+use super::{
+    reader::{Reader, formats},
+    secret::Secret,
+};
 
 /// Across a continent, with a handshake.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{reader::Reader, signatures};
+use super::{reader::Reader, slots::signatures};
 
 /// Deep enough for recursive parsers; every running call reserves it.
 pub const STACK_BYTES: usize = 512 << 10;

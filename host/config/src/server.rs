@@ -1,5 +1,7 @@
 //! Reads `[server]`, `[admin]` and `[log]`.
 
+pub mod tokens;
+
 use std::{
     collections::BTreeMap,
     net::{Ipv4Addr, SocketAddr, SocketAddrV4},
@@ -10,11 +12,8 @@ use std::{
 use ipnet::IpNet;
 use tracing::Level;
 
-use super::{
-    formats,
-    reader::Reader,
-    tokens::{self, Token},
-};
+use super::reader::{Reader, formats};
+use tokens::Token;
 
 /// Reachable from this machine only, unless the operator decides otherwise.
 pub const LISTEN: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8080));

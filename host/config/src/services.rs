@@ -3,9 +3,8 @@
 use std::net::SocketAddr;
 
 use super::{
-    formats,
-    reader::Reader,
-    spec::{ServiceSpec, SlotSpec},
+    reader::{Reader, formats},
+    slots::{ServiceSpec, SlotSpec},
 };
 
 /// `[services.NAME]`: whether and where a service is served.

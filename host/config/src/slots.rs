@@ -1,18 +1,27 @@
 //! Reads `[slots.*]`.
 
+pub mod grants;
+mod limits;
+pub mod rollout;
+pub mod signatures;
+pub mod slot_id;
+mod spec;
+pub mod watch;
+
 use std::{collections::BTreeMap, path::PathBuf};
 
 use super::{
-    grants,
     reader::Reader,
     registries::{self, Reference, Registry},
-    rollout::Rollout,
-    signatures::Signatures,
-    slot_id::MAX_SLOTS,
-    spec::Offers,
-    watch::Watch,
 };
-pub use super::{limits::Limits, slot_id::SlotId, spec::SlotSpec};
+pub use limits::Limits;
+use rollout::Rollout;
+use signatures::Signatures;
+use slot_id::MAX_SLOTS;
+pub use slot_id::SlotId;
+pub(crate) use spec::Offers;
+pub use spec::{ServiceSpec, SlotSpec};
+use watch::Watch;
 
 /// The table of the slots that services have from the start.
 pub const SLOTS: &str = "slots";

@@ -13,9 +13,7 @@ use super::{
     registries::Registry,
     server::Server,
     services::Services,
-    slot_id::{MAX_SLOTS, SlotId},
-    slots::{Slot, SlotSpec},
-    spec::Offers,
+    slots::{Offers, Slot, SlotId, SlotSpec, slot_id::MAX_SLOTS},
 };
 
 /// A table at the top of the configuration that a service reads.

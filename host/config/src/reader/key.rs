@@ -5,11 +5,9 @@ use std::{fmt::Display, ops::RangeInclusive, path::PathBuf, time::Duration};
 use super::{
     KeyDoc, Reader,
     parse::{self, SECRET},
-};
-use crate::{
-    secret::Secret,
     tree::{Node, Value},
 };
+use crate::secret::Secret;
 
 /// A key about to be read. The last method of the chain names the type and reads the value.
 pub struct Key<'r> {

@@ -2,11 +2,8 @@
 
 use bulkhead_os::files;
 
-use crate::{
-    problems::Origin,
-    secret_file,
-    tree::{Node, Table, Value},
-};
+use super::tree::{Node, Table, Value};
+use crate::{problems::Origin, secret};
 
 pub(super) fn text(value: Value) -> Result<String, String> {
     match value {
@@ -91,7 +88,7 @@ pub(super) const SECRET: &str = "text, file:PATH or credential:NAME";
 /// Returns a secret, which may be in the file of `file:PATH` or `credential:NAME`; error texts never show it.
 pub(super) fn secret(value: Value) -> Result<String, String> {
     let written = text(value)?;
-    let secret = match secret_file::named(&written)? {
+    let secret = match secret::named_file(&written)? {
         None => written,
         Some(path) => {
             let held = files::read_text(&path).map_err(|error| {

@@ -47,7 +47,7 @@ fn tables(sources: &[Source]) -> Vec<String> {
 
 /// Whether the file has types that describe what a configuration is read for, and no keys.
 fn is_description(source: &Source) -> bool {
-    source.path.ends_with("config/src/spec.rs")
+    source.path.ends_with("config/src/slots/spec.rs")
 }
 
 /// The public types of `code`.

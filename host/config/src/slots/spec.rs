@@ -39,17 +39,17 @@ pub struct ServiceSpec {
 
 /// The services of a host, and the interfaces that their components may import.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Offers<'o> {
-    pub(super) services: &'o [ServiceSpec],
+pub(crate) struct Offers<'o> {
+    pub(crate) services: &'o [ServiceSpec],
     /// Names of interfaces, which grants may name.
-    pub(super) interfaces: &'o [&'static str],
+    pub(crate) interfaces: &'o [&'static str],
     /// Names of stubs, which need no grant.
-    pub(super) stubs: &'o [&'static str],
+    pub(crate) stubs: &'o [&'static str],
 }
 
 impl<'o> Offers<'o> {
     /// Returns the slots of all services.
-    pub(super) fn slots(self) -> impl Iterator<Item = &'static SlotSpec> + use<'o> {
+    pub(crate) fn slots(self) -> impl Iterator<Item = &'static SlotSpec> + use<'o> {
         self.services.iter().flat_map(|service| service.slots)
     }
 }

@@ -8,7 +8,8 @@ use sqlx::mysql::{MySqlConnectOptions, MySqlSslMode};
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 use url::Url;
 
-use super::{reader::Reader, secret::Secret};
+use super::Reader;
+use crate::secret::Secret;
 
 /// Parameters that the drivers know. The drivers log unknown ones with their values.
 #[cfg(feature = "mysql")]

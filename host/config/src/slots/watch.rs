@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::reader::Reader;
+use crate::reader::Reader;
 
 /// Where new components are looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]

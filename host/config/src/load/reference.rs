@@ -1,16 +1,13 @@
 //! Builds the reference of all keys by running the reader.
 
-use super::{
-    host_spec::HostSpec,
-    load,
-    reader::{KeyDoc, Reader},
-};
+use super::{DefaultDirs, host_spec::HostSpec, read};
+use crate::reader::{KeyDoc, Reader};
 
 /// Returns every key that [`load`](super::load()) reads for a host with the services of `spec`, in reading order. A
 /// slot key occurs once, and its default names the slots that have another one.
 pub fn reference(spec: &HostSpec) -> Vec<KeyDoc> {
     let mut reader = Reader::documenting();
-    load::read(&mut reader, &load::DefaultDirs::default(), &[], spec);
+    read(&mut reader, &DefaultDirs::default(), &[], spec);
     merge_slots(reader.into_docs())
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::reader::Reader;
+use crate::reader::Reader;
 
 /// WebAssembly's page, the least memory that a call can use.
 const MEMORY_PAGE: i64 = 64 << 10;

@@ -1,10 +1,10 @@
 //! Describes the host that a configuration is read for: services, their tables, aliases, and interfaces.
 
-use super::{
-    alias::Aliases,
-    spec::{Offers, ServiceSpec, SlotSpec},
+use super::alias::Aliases;
+use crate::{
+    reader::tree::ChosenNames,
+    slots::{Offers, ServiceSpec, SlotSpec},
     tables::TableSpec,
-    tree::ChosenNames,
 };
 
 /// The host that a configuration is read for. Lists of services and slots keep this order.

@@ -4,9 +4,9 @@ use std::{ops::Range, sync::Arc};
 
 use toml::de::{DeTable, DeValue};
 
-use super::{
+use crate::{
     problems::{Origin, Problem},
-    tree::{ChosenNames, Node, Table, Value},
+    reader::tree::{ChosenNames, Node, Table, Value},
 };
 
 /// Reads TOML text; keys are converted to snake_case, chosen names stay as they are.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::reader::Reader;
+use crate::reader::Reader;
 
 /// What a token may do; each scope includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

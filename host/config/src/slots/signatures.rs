@@ -2,7 +2,7 @@
 
 use minisign_verify::PublicKey;
 
-use super::reader::Reader;
+use crate::reader::Reader;
 
 /// Whether a component must be signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl Signatures {
 }
 
 /// Parses a public key.
-pub(super) fn key(text: &str) -> Result<String, String> {
+pub(crate) fn key(text: &str) -> Result<String, String> {
     match PublicKey::from_base64(text) {
         Ok(_) => Ok(text.to_owned()),
         Err(_) => Err(format!("must be the second line of a minisign.pub, not `{text}`")),

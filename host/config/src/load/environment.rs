@@ -1,9 +1,9 @@
 //! Applies the `BULKHEAD_*` variables and the command-line flags to the tree.
 
-use super::{
+use crate::{
     problems::{Origin, Problem},
+    reader::tree::{self, ChosenNames, Node, Table, Value},
     slots::SLOTS,
-    tree::{self, ChosenNames, Node, Table, Value},
 };
 
 const PREFIX: &str = "BULKHEAD_";

@@ -2,10 +2,10 @@
 
 use std::net::SocketAddr;
 
-use super::{
+use crate::{
     problems::{Origin, Problem},
+    reader::tree::{self, ChosenNames, Node, Table, Value},
     server,
-    tree::{self, ChosenNames, Node, Table, Value},
 };
 
 /// Variables that set one key each, whatever the services.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::reader::Reader;
+use crate::reader::Reader;
 
 /// How versions are compared and remembered.
 #[derive(Clone, Debug, PartialEq, Eq)]

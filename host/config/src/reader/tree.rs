@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path};
 use bulkhead_os::files;
 use sha2::{Digest as _, Sha256};
 
-use super::{problems::Origin, secret_file};
+use crate::{problems::Origin, secret};
 
 /// A value and where it was written.
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ pub struct ChosenNames(Vec<&'static str>);
 
 impl ChosenNames {
     /// Makes the list of the paths that every host has, and of these in dotted form, where `*` is any name.
-    pub(super) fn new(paths: impl IntoIterator<Item = &'static str>) -> Self {
+    pub(crate) fn new(paths: impl IntoIterator<Item = &'static str>) -> Self {
         Self(paths.into_iter().collect())
     }
 
@@ -145,7 +145,7 @@ fn normalized(name: &str) -> String {
 
 /// Returns every key that is set, by its dotted path, with a digest of its value. For `file:PATH` and `credential:NAME`, and
 /// for the keys of `files`, the digest is that of the file's content.
-pub(super) fn digests(table: &Table, files: &[&str]) -> BTreeMap<String, [u8; 32]> {
+pub(crate) fn digests(table: &Table, files: &[&str]) -> BTreeMap<String, [u8; 32]> {
     let (mut found, mut open) = (BTreeMap::new(), vec![(String::new(), table)]);
     while let Some((path, table)) = open.pop() {
         for (key, node) in table {
@@ -167,7 +167,7 @@ pub(super) fn digests(table: &Table, files: &[&str]) -> BTreeMap<String, [u8; 32
 
 /// Returns the content of the file of `file:PATH` or `credential:NAME`.
 fn file_content(text: &str) -> Option<String> {
-    files::read_text(&secret_file::named(text).ok().flatten()?).ok()
+    files::read_text(&secret::named_file(text).ok().flatten()?).ok()
 }
 
 /// Returns a value as text, whichever layer wrote it.
