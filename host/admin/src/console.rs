@@ -24,28 +24,28 @@ static FILES: [Asset; 27] = files! {
     SCRIPT "app.js";
     SCRIPT "audit.js";
     STYLE "base.css";
-    SCRIPT "changes.js";
-    SCRIPT "chart.js";
-    SCRIPT "comparison.js";
     SCRIPT "configuration.js";
-    SCRIPT "dialog.js";
-    SCRIPT "doing.js";
-    SCRIPT "dom.js";
-    SCRIPT "format.js";
-    SCRIPT "history.js";
     SCRIPT "login.js";
-    SCRIPT "logs.js";
-    SCRIPT "moves.js";
     SCRIPT "overview.js";
-    SCRIPT "poll.js";
-    SCRIPT "problem.js";
+    SCRIPT "parts/chart.js";
+    SCRIPT "parts/dialog.js";
+    SCRIPT "parts/dom.js";
+    SCRIPT "parts/format.js";
+    SCRIPT "parts/poll.js";
+    SCRIPT "parts/problem.js";
+    SCRIPT "parts/share.js";
+    SCRIPT "parts/state.js";
     SCRIPT "session.js";
-    SCRIPT "shadow.js";
-    SCRIPT "share.js";
     SCRIPT "slot.js";
-    SCRIPT "state.js";
-    SCRIPT "upload.js";
-    SCRIPT "versions.js";
+    SCRIPT "slot/changes.js";
+    SCRIPT "slot/comparison.js";
+    SCRIPT "slot/doing.js";
+    SCRIPT "slot/history.js";
+    SCRIPT "slot/logs.js";
+    SCRIPT "slot/moves.js";
+    SCRIPT "slot/shadow.js";
+    SCRIPT "slot/upload.js";
+    SCRIPT "slot/versions.js";
     STYLE "views.css";
 };
 
@@ -71,13 +71,22 @@ mod tests {
 
     use super::*;
 
+    /// Returns the paths of the files in a folder and below it, each after `prefix`.
+    fn files_in(folder: &Path, prefix: &str) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let paths = entries.flat_map(|path| {
+            let name = format!("{prefix}{}", path.file_name().unwrap().to_str().unwrap());
+            if path.is_dir() { files_in(&path, &format!("{name}/")) } else { vec![name] }
+        });
+        paths.collect()
+    }
+
     #[test]
     fn every_file_is_served() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/console");
-        let there =
-            fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+        let there = files_in(&folder, "");
         let served = FILES.iter().map(|file| file.name).chain(["index.html"]).map(str::to_owned);
-        assert_eq!(there.collect::<BTreeSet<_>>(), served.collect());
+        assert_eq!(BTreeSet::from_iter(there), served.collect());
     }
 
     #[tokio::test]

@@ -27,7 +27,7 @@ const TAG_DIGITS: usize = 32;
 /// A file with its content type.
 #[derive(Debug)]
 pub struct Asset {
-    /// The last part of its path.
+    /// Its path below that of its page, or a name for messages.
     pub name: &'static str,
     kind: &'static str,
     content: Bytes,

@@ -3,8 +3,8 @@
 import { tokenOf } from "./api.js";
 import { audit } from "./audit.js";
 import { configuration } from "./configuration.js";
-import { closeDialogs } from "./dialog.js";
-import { announce, setText } from "./dom.js";
+import { closeDialogs } from "./parts/dialog.js";
+import { announce, setText } from "./parts/dom.js";
 import { login } from "./login.js";
 import { overview } from "./overview.js";
 import { begin, currentToken, end, may } from "./session.js";

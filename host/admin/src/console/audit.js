@@ -1,9 +1,9 @@
 // Shows the audit log.
 
 import { audit as entries, slots } from "./api.js";
-import { h, setText, whenChanged } from "./dom.js";
-import { moment, short } from "./format.js";
-import { poll } from "./poll.js";
+import { h, setText, whenChanged } from "./parts/dom.js";
+import { moment, short } from "./parts/format.js";
+import { poll } from "./parts/poll.js";
 
 const ENTRIES = 200;
 

@@ -1,11 +1,11 @@
 // The host's configuration: its present state, dry run, reload and undo.
 
 import { configuration as current, configure } from "./api.js";
-import { confirm } from "./dialog.js";
-import { announce, facts, h, whenChanged } from "./dom.js";
-import { lasting, moment, short } from "./format.js";
-import { poll } from "./poll.js";
-import { problem } from "./problem.js";
+import { confirm } from "./parts/dialog.js";
+import { announce, facts, h, whenChanged } from "./parts/dom.js";
+import { lasting, moment, short } from "./parts/format.js";
+import { poll } from "./parts/poll.js";
+import { problem } from "./parts/problem.js";
 import { may } from "./session.js";
 
 const keys = (all) => (all.length ? h("ul", {}, ...all.map((key) => h("li", {}, h("code", {}, key)))) : undefined);

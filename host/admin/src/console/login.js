@@ -1,8 +1,8 @@
 // The log-in form.
 
 import { ApiError, tokenOf } from "./api.js";
-import { h } from "./dom.js";
-import { problem } from "./problem.js";
+import { h } from "./parts/dom.js";
+import { problem } from "./parts/problem.js";
 
 /** Characters of a token that a header can carry. */
 const TOKEN = /^[\x21-\x7e]+$/;

@@ -1,12 +1,12 @@
 // The overview of all slots.
 
 import { readiness, slots, statistics } from "./api.js";
-import { chart, rates } from "./chart.js";
-import { failed } from "./doing.js";
-import { h, rows, setText, whenChanged } from "./dom.js";
-import { bytes, lasting, milliseconds, perSecond, short, whole } from "./format.js";
-import { poll } from "./poll.js";
-import { pills, sinceWhen } from "./state.js";
+import { chart, rates } from "./parts/chart.js";
+import { failed } from "./slot/doing.js";
+import { h, rows, setText, whenChanged } from "./parts/dom.js";
+import { bytes, lasting, milliseconds, perSecond, short, whole } from "./parts/format.js";
+import { poll } from "./parts/poll.js";
+import { pills, sinceWhen } from "./parts/state.js";
 
 /** Steps of a minute. */
 const STEPS = 30;

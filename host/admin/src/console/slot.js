@@ -1,16 +1,16 @@
 // The view of one slot: statistics, versions, actions, history and log.
 
 import * as api from "./api.js";
-import { h, whenChanged } from "./dom.js";
-import { doing } from "./doing.js";
-import { versionHistory } from "./history.js";
-import { logTail } from "./logs.js";
-import { poll } from "./poll.js";
+import { h, whenChanged } from "./parts/dom.js";
+import { doing } from "./slot/doing.js";
+import { versionHistory } from "./slot/history.js";
+import { logTail } from "./slot/logs.js";
+import { poll } from "./parts/poll.js";
 import { may } from "./session.js";
-import { shadowing } from "./shadow.js";
-import { pills } from "./state.js";
-import { upload } from "./upload.js";
-import { versions } from "./versions.js";
+import { shadowing } from "./slot/shadow.js";
+import { pills } from "./parts/state.js";
+import { upload } from "./slot/upload.js";
+import { versions } from "./slot/versions.js";
 
 /** Steps of five minutes. */
 const STEPS = 150;

@@ -26,10 +26,12 @@ async fn files(host: &TestHost) -> BTreeSet<String> {
     while let Some(path) = open.pop() {
         let answer = ask(host, Method::GET, &path, None).await;
         assert_eq!(answer.status(), 200, "{path}");
-        let text = answer.text().await.unwrap();
-        let named = ["\"console/", "from \"./"].into_iter().flat_map(|before| text.split(before).skip(1));
-        for name in named.map(|rest| rest.split('"').next().unwrap()) {
-            let path = format!("/console/{name}");
+        let (own, text) = (answer.url().clone(), answer.text().await.unwrap());
+        let named =
+            ["href=\"", "src=\"", "from \""].into_iter().flat_map(|before| text.split(before).skip(1));
+        let named = named.map(|rest| rest.split('"').next().unwrap());
+        for name in named.filter(|name| name.ends_with(".js") || name.ends_with(".css")) {
+            let path = own.join(name).unwrap().path().to_owned();
             if found.insert(path.clone()) {
                 open.push(path);
             }

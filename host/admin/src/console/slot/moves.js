@@ -1,7 +1,7 @@
 // The steps of a version, each with time, actor and reason.
 
-import { h } from "./dom.js";
-import { moment } from "./format.js";
+import { h } from "../parts/dom.js";
+import { moment } from "../parts/format.js";
 
 /** Makes a list, first step first. */
 export const moves = (steps) =>

@@ -1,8 +1,8 @@
 // A slot's statistics: charts of the last minutes, and counts since the host's start.
 
-import { chart, rates } from "./chart.js";
-import { h, setText } from "./dom.js";
-import { bytes, milliseconds, perSecond, whole } from "./format.js";
+import { chart, rates } from "../parts/chart.js";
+import { h, setText } from "../parts/dom.js";
+import { bytes, milliseconds, perSecond, whole } from "../parts/format.js";
 
 /** Outcomes that do not count as failures. */
 const HARMLESS = ["ok", "guest-error", "cancelled"];

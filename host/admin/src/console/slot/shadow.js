@@ -1,8 +1,8 @@
 // The results of a candidate in shadow: its answers side by side with the live ones.
 
-import { shadow } from "./api.js";
-import { h, pairs, whenChanged } from "./dom.js";
-import { moment, whole } from "./format.js";
+import { shadow } from "../api.js";
+import { h, pairs, whenChanged } from "../parts/dom.js";
+import { moment, whole } from "../parts/format.js";
 
 const member = ({ name, live, shadow }) =>
   h(

@@ -1,12 +1,12 @@
 // Uploads a component and shows the result of its checks before it answers calls.
 
-import { history, push } from "./api.js";
+import { history, push } from "../api.js";
 import { putInShadow, swap, tryOut } from "./changes.js";
 import { comparison } from "./comparison.js";
-import { announce, facts, h } from "./dom.js";
-import { short } from "./format.js";
+import { announce, facts, h } from "../parts/dom.js";
+import { short } from "../parts/format.js";
 import { latest, moves } from "./moves.js";
-import { problem } from "./problem.js";
+import { problem } from "../parts/problem.js";
 import { made } from "./versions.js";
 
 /** Returns the state of an accepted version as text. */

@@ -1,9 +1,9 @@
 // The last lines of a slot's log: messages of its component, and failed calls.
 
-import { logs } from "./api.js";
-import { h, setText, whenChanged } from "./dom.js";
-import { moment, short } from "./format.js";
-import { poll } from "./poll.js";
+import { logs } from "../api.js";
+import { h, setText, whenChanged } from "../parts/dom.js";
+import { moment, short } from "../parts/format.js";
+import { poll } from "../parts/poll.js";
 
 const LINES = 200;
 const LEVELS = ["trace", "debug", "info", "warn", "error", "critical"];

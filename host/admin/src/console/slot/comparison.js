@@ -1,9 +1,9 @@
 // Compares a version with the active one.
 
-import { diff } from "./api.js";
-import { facts, h } from "./dom.js";
-import { bytes, short } from "./format.js";
-import { problem } from "./problem.js";
+import { diff } from "../api.js";
+import { facts, h } from "../parts/dom.js";
+import { bytes, short } from "../parts/format.js";
+import { problem } from "../parts/problem.js";
 
 const side = (value) => (value === null ? h("span", { class: "quiet" }, "not set") : h("code", {}, value === "" ? "empty" : value));
 

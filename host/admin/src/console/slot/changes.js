@@ -1,12 +1,12 @@
 // Changes to the version that answers, each with a dialog that asks for confirmation. `place` is the slot that is shown:
 // its name, `slot` for its present state, `refresh`, and whether the host `canShadow`.
 
-import { change } from "./api.js";
+import { change } from "../api.js";
 import { comparison } from "./comparison.js";
-import { confirm } from "./dialog.js";
-import { h } from "./dom.js";
-import { short } from "./format.js";
-import { share } from "./share.js";
+import { confirm } from "../parts/dialog.js";
+import { h } from "../parts/dom.js";
+import { short } from "../parts/format.js";
+import { share } from "../parts/share.js";
 
 const DEFAULT_SHARE = 10;
 

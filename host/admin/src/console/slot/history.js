@@ -2,11 +2,11 @@
 
 import { putInShadow, swap, tryOut } from "./changes.js";
 import { comparison } from "./comparison.js";
-import { facts, h, rows, whenChanged } from "./dom.js";
-import { moment, short } from "./format.js";
+import { facts, h, rows, whenChanged } from "../parts/dom.js";
+import { moment, short } from "../parts/format.js";
 import { moves } from "./moves.js";
-import { may } from "./session.js";
-import { stageOf, stagePill } from "./state.js";
+import { may } from "../session.js";
+import { stageOf, stagePill } from "../parts/state.js";
 import { made } from "./versions.js";
 
 /** Stages of versions that have passed their self-test and answer no calls. */

@@ -2,11 +2,11 @@
 
 import { promote, putInShadow, rollBack, setShare } from "./changes.js";
 import { foldedComparison } from "./comparison.js";
-import { facts, h, pairs, setText, whenChanged } from "./dom.js";
-import { bytes, lasting, milliseconds, moment, short, whole } from "./format.js";
-import { may } from "./session.js";
-import { share } from "./share.js";
-import { sinceWhen } from "./state.js";
+import { facts, h, pairs, setText, whenChanged } from "../parts/dom.js";
+import { bytes, lasting, milliseconds, moment, short, whole } from "../parts/format.js";
+import { may } from "../session.js";
+import { share } from "../parts/share.js";
+import { sinceWhen } from "../parts/state.js";
 
 /** Returns the properties of a version. */
 export const made = (version) => [
