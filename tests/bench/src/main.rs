@@ -6,31 +6,19 @@
 //! with them, one thread, on both sides of every ratio.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-mod apps;
-mod baseline;
-mod binary;
-mod calls;
-mod captcha;
-mod dialog;
-mod embedding;
-mod http;
 mod load;
+mod measures;
 mod noop;
 mod options;
-mod parsers;
 mod process;
 mod report;
 mod server;
 mod soak;
 mod solve;
-mod start;
-mod status;
-mod swap;
-mod target;
-mod tickets;
 
 use std::process::ExitCode;
 
+use measures::{apps, calls, captcha, embedding, http, parsers, start, status, swap, tickets};
 use options::{Mode, Options};
 use report::Report;
 

@@ -1,5 +1,8 @@
 //! Processes that are measured.
 
+pub mod binary;
+pub mod dialog;
+
 use std::{
     fs,
     io::{BufRead, BufReader},

@@ -1,11 +1,15 @@
 //! The table: medians, ratios of turns that were next to each other, and the targets.
 
+mod baseline;
+mod target;
+
 use std::fmt::Display;
 
 pub use bulkhead_tests::growth::median;
 
-pub use crate::target::Target;
-use crate::{baseline::RunFigures, options::Options};
+use crate::options::Options;
+use baseline::RunFigures;
+pub use target::Target;
 
 /// Width of a row's name.
 const NAME: usize = 46;

@@ -5,7 +5,10 @@ use bulkhead::{
     telemetry,
 };
 
-use crate::{captcha, noop, swap};
+use crate::{
+    measures::{captcha, swap},
+    noop,
+};
 use bulkhead_tests::parts::Parts;
 
 /// Serves until it is killed; the first line on standard output is the address.

@@ -28,10 +28,9 @@ use tokio::runtime::Runtime;
 
 use self::usage::{NAMES, Usage};
 use crate::{
-    binary::Host,
-    embedding::texts,
     load::{Done, Load, request},
-    process::target,
+    measures::embedding::texts,
+    process::{binary::Host, target},
     solve::solve_all,
 };
 

@@ -8,7 +8,7 @@ use std::{
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::process::Process;
+use super::Process;
 
 /// It ends with this value.
 pub struct Dialog {

@@ -7,10 +7,9 @@ use serde_json::json;
 
 use super::{assert_same, onnx, texts};
 use crate::{
-    binary::Host,
     load::{Done, Load, Timed, request},
     options::Options,
-    process::Process,
+    process::{Process, binary::Host},
     report::{Report, Target, median},
 };
 

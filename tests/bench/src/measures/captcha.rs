@@ -21,10 +21,9 @@ use tempfile::TempDir;
 use tokio_rustls::TlsConnector;
 
 use crate::{
-    binary::Host,
     load::{Done, Load, Timed, request},
     options::Options,
-    process::{Process, Server, target},
+    process::{Process, Server, binary::Host, target},
     report::{Report, Target},
     solve::solve_all,
 };

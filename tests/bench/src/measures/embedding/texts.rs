@@ -85,5 +85,5 @@ pub fn of_vocabulary(folder: &Path, count: usize) -> Vec<String> {
 }
 
 fn all() -> Vec<String> {
-    serde_json::from_str(include_str!("../../../data/embedding/texts.json")).unwrap()
+    serde_json::from_str(include_str!("../../../../data/embedding/texts.json")).unwrap()
 }

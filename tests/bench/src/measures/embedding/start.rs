@@ -6,9 +6,9 @@ use serde_json::json;
 
 use super::texts;
 use crate::{
-    binary::{Host, send},
     load::request,
     options::Options,
+    process::binary::{Host, send},
     report::{Report, Target},
 };
 

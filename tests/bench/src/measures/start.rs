@@ -5,10 +5,12 @@ use std::fs;
 use serde_json::json;
 
 use crate::{
-    binary::{Host, send},
     load::request,
     options::Options,
-    process::target,
+    process::{
+        binary::{Host, send},
+        target,
+    },
     report::{Report, Target},
 };
 

@@ -5,9 +5,9 @@ use bulkhead_tests::pulled::pulled;
 use serde_json::json;
 
 use crate::{
-    binary::Host,
     load::{Done, Load, Timed, request},
     options::Options,
+    process::binary::Host,
     report::{Report, Target},
 };
 

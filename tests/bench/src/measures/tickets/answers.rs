@@ -8,10 +8,9 @@ use serde_json::{Value, json};
 
 use super::http::in_turns;
 use crate::{
-    binary::Host,
     load::{Timed, request},
     options::Options,
-    process::{target, tests},
+    process::{binary::Host, target, tests},
     report::{Report, Target},
 };
 
@@ -58,7 +57,7 @@ pub fn measure(options: &Options, report: &mut Report) {
 /// The passages of the question set, each as often as it takes, told apart by a street: as many vectors and words as
 /// a large town's pages have.
 fn pages_of(count: usize) -> String {
-    let passages = include_str!("../../../data/knowledge/passages.jsonl");
+    let passages = include_str!("../../../../data/knowledge/passages.jsonl");
     let passages: Vec<Value> = passages.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let mut pages = String::new();
     for (index, passage) in passages.iter().cycle().take(count).enumerate() {

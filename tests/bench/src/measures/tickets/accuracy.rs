@@ -63,7 +63,7 @@ fn calibration(evaluation: &Value) -> f64 {
 /// The peer's figures; leaves `train.jsonl` and `test.jsonl` in `folder`.
 fn linear_svc(dataset: &str, folder: &Path) -> Value {
     let python = target().join("test-tools/python/bin/python");
-    let script = tests().join("bench/src/tickets/linear_svc.py");
+    let script = tests().join("bench/src/measures/tickets/linear_svc.py");
     said(Command::new(python).env("PYTHONDONTWRITEBYTECODE", "1").arg(script).arg(dataset).arg(folder))
 }
 

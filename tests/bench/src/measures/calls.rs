@@ -12,8 +12,9 @@ use bulkhead::{
 use bulkhead_tests::parts::Parts;
 use tokio::runtime::Runtime;
 
+use super::captcha;
 use crate::{
-    captcha, noop,
+    noop,
     options::Options,
     report::{Report, Target},
 };

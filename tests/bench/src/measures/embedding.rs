@@ -12,7 +12,7 @@ pub mod texts;
 
 use std::time::Instant;
 
-use crate::{dialog::Dialog, options::Options, report::Rates};
+use crate::{options::Options, process::dialog::Dialog, report::Rates};
 
 /// Passes over the same things on both sides, which take turns: theirs, ours. Both have done one already.
 fn turns(options: &Options, things: usize, theirs: &mut Dialog, mut ours: impl FnMut()) -> [Rates; 2] {

@@ -21,8 +21,8 @@ use bulkhead_tests::{
 };
 use serde_json::json;
 
+use super::captcha;
 use crate::{
-    captcha,
     load::{Done, Load, request},
     noop,
     options::Options,

@@ -11,10 +11,9 @@ use bulkhead_tests::servers::mariadb::MariaDb;
 use sqlx::{Connection as _, Executor as _, MySqlConnection, mysql::MySqlConnectOptions};
 
 use crate::{
-    binary::Host,
     load::{Done, Load, Timed},
     options::Options,
-    process::{Process, Server},
+    process::{Process, Server, binary::Host},
     report::{Report, Target},
 };
 
@@ -67,7 +66,7 @@ pub fn measure(options: &Options, report: &mut Report) {
     let server = MariaDb::start();
     server.sql(&format!(
         "{}{ROWS}",
-        include_str!("../../../host/services/status/appointments/src/demo/schema/mariadb.sql")
+        include_str!("../../../../host/services/status/appointments/src/demo/schema/mariadb.sql")
     ));
     report.section("one full collection, 300k appointments and 1M slots on MariaDB", "replaced", "Bulkhead");
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();

@@ -9,9 +9,9 @@ use serde_json::json;
 
 use super::{assert_same, texts};
 use crate::{
-    binary::Host,
     load::{Done, Load, request},
     options::Options,
+    process::binary::Host,
     report::{Report, Target},
 };
 

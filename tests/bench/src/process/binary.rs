@@ -10,10 +10,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{
-    load::{Load, request},
-    process::{Process, target},
-};
+use super::{Process, target};
+use crate::load::{Load, request};
 
 /// Longest time to be ready.
 const PATIENCE: Duration = Duration::from_secs(120);

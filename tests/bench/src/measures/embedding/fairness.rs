@@ -7,9 +7,9 @@ use bulkhead_tests::pulled::pulled;
 use serde_json::{Value, json};
 
 use crate::{
-    binary::Host,
     load::{Done, Load, request},
     options::Options,
+    process::binary::Host,
     report::{Report, Target},
 };
 

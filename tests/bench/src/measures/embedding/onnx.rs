@@ -4,10 +4,7 @@ use std::{path::Path, process::Command};
 
 use bulkhead_inference::encoder::Dtype;
 
-use crate::{
-    dialog::Dialog,
-    process::{Server, target, tests},
-};
+use crate::process::{Server, dialog::Dialog, target, tests};
 
 /// What runs batches of ids.
 pub fn engine(model: &Path, dtype: Dtype, threads: usize) -> Dialog {
@@ -29,7 +26,7 @@ fn python(script: &str, model: &Path, dtype: Dtype) -> Command {
     command
         .env("PYTHONPATH", source.join("data/embedding"))
         .env("PYTHONDONTWRITEBYTECODE", "1")
-        .arg(source.join("bench/src/embedding").join(script))
+        .arg(source.join("bench/src/measures/embedding").join(script))
         .arg(model)
         .arg(tools.join("onnx"))
         .arg(dtype.name());

@@ -9,13 +9,16 @@ use std::{
     time::{Duration, Instant},
 };
 
+use super::http::{Figures, Turns};
 use crate::{
-    binary::{Host, free_addresses},
-    http::{Figures, Turns},
     load::{Load, request},
     noop,
     options::Options,
-    process::{Process, Server, target},
+    process::{
+        Process, Server,
+        binary::{Host, free_addresses},
+        target,
+    },
     report::{Report, Target},
 };
 

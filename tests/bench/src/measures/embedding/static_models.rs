@@ -18,11 +18,9 @@ use serde_json::{Value, json};
 
 use super::{assert_same, texts, turns};
 use crate::{
-    binary::Host,
-    dialog::Dialog,
     load::{Done, Load, request},
     options::Options,
-    process::{Server, target, tests},
+    process::{Server, binary::Host, dialog::Dialog, target, tests},
     report::{Report, Target},
 };
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use crate::target::Target;
+use super::target::Target;
 
 /// A figure that is worse by this factor became slower; less is what two runs differ by.
 const BOUND: f64 = 1.15;
