@@ -1,5 +1,10 @@
 //! The context that a host starts its services with.
 
+mod added_slot;
+mod component;
+mod extensions;
+mod slot_starts;
+
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -13,7 +18,10 @@ use bulkhead_runtime::capabilities::SlotResources;
 use bulkhead_runtime::slots::SlotContext;
 use bulkhead_telemetry::Metrics;
 
-use super::{Extensions, HostHealth, Routes, ServiceList, SlotStarts};
+use super::{HostHealth, Routes, ServiceList};
+pub use component::{ComponentCheckError, check_component};
+pub use extensions::Extensions;
+pub use slot_starts::SlotStarts;
 
 /// Folder of generated secrets, in the data folder.
 pub const SECRETS_DIR: &str = "secrets";

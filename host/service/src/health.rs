@@ -1,5 +1,7 @@
 //! The host's health. Background tasks probe its databases, so that no health check waits for one.
 
+mod report;
+
 use std::{
     collections::BTreeMap,
     fmt,
@@ -20,7 +22,7 @@ use bulkhead_rollout::{Deploy, DeploymentRegistry, SharedView};
 use futures_util::future::BoxFuture;
 use tokio::task::JoinSet;
 
-use super::report::{Generations, ReadyReport};
+pub use report::{FailedCheck, Generations, ReadyReport};
 
 /// Time between two probes of a database.
 const PROBE_INTERVAL: Duration = Duration::from_secs(2);

@@ -1,18 +1,13 @@
 //! The trait that a service implements, and the context that a host starts it with.
 
-mod added_slot;
 mod command;
-mod component;
 mod context;
-mod extensions;
 mod finding;
 mod health;
 mod page;
 mod registrar;
-mod report;
 mod routes;
 pub mod single_flight;
-mod slot_starts;
 mod started;
 
 use std::{path::PathBuf, sync::Arc};
@@ -31,16 +26,12 @@ use futures_util::future::LocalBoxFuture;
 
 pub use self::{
     command::{CommandSpec, FlagsSpec, ServiceCommand, ServiceFlags},
-    component::{ComponentCheckError, check_component},
-    context::{SECRETS_DIR, ServiceContext},
-    extensions::Extensions,
+    context::{ComponentCheckError, Extensions, SECRETS_DIR, ServiceContext, SlotStarts, check_component},
     finding::{MachineFinding, Severity},
-    health::{DatabaseState, HostHealth, WatchedDatabase},
+    health::{DatabaseState, FailedCheck, Generations, HostHealth, ReadyReport, WatchedDatabase},
     page::{PageEntry, PageForm, PageGuide},
     registrar::MetricRegistrar,
-    report::{FailedCheck, Generations, ReadyReport},
     routes::{ListenerSettings, Routes, RoutesError},
-    slot_starts::SlotStarts,
     started::{Close, ServedAt, Started},
 };
 

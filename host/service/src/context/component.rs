@@ -9,7 +9,7 @@ use bulkhead_rollout::{Deployment, DeploymentRegistry, EMBEDDED, Proof, read_con
 use bulkhead_runtime::invoke;
 use bulkhead_runtime::slots::{LoadError, Slot, Version, World};
 
-use super::context::ServiceContext;
+use super::ServiceContext;
 
 /// Everything that is wrong with a component that a slot rejects.
 #[derive(Debug, thiserror::Error)]

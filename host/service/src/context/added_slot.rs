@@ -10,7 +10,7 @@ use bulkhead_runtime::engine::PoolReservation;
 use bulkhead_runtime::slots::{Slot, World};
 use futures_util::future::BoxFuture;
 
-use super::context::ServiceContext;
+use super::ServiceContext;
 
 /// What a slot that was added holds of the host until its last call has ended.
 struct Held {
@@ -22,7 +22,7 @@ struct Held {
 impl ServiceContext {
     /// Adds a slot while the host runs, and deploys to it like [`deploy`](Self::deploy): versions of an earlier slot with
     /// this id answer again. `provide` adds the service's own values to the slot's resources. Its limits must be among those
-    /// that [`Service::reserved_limits`](super::Service::reserved_limits) returned, or below them.
+    /// that [`Service::reserved_limits`](crate::Service::reserved_limits) returned, or below them.
     ///
     /// # Errors
     /// When the id is in use or reserved, the host has too many slots, or the instance pool has no room. A component that may not
