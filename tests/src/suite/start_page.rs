@@ -84,7 +84,7 @@ async fn other_clients_at_root_ignore_demo_mode() {
 #[tokio::test]
 async fn start_page_needs_demo_mode() {
     let host = start("").await;
-    for path in ["app.js", "start.css", "what-runs.json", "guides/README.md"] {
+    for path in ["app.js", "start.css", "what-runs.json", "guides/README.html"] {
         let response = host.client().get(host.url(&format!("/demo/start/{path}"))).send().await.unwrap();
         assert_eq!(response.status(), 404, "{path}");
     }
@@ -120,7 +120,9 @@ async fn running_services_have_paths_and_versions() {
     assert_eq!((&slot["source"], &slot["empty"]), (&json!("embedded"), &Value::Null));
     let guide = what["guides"][0]["path"].as_str().unwrap();
     let guide = host.client().get(host.url(&format!("/{guide}"))).send().await.unwrap();
-    assert_eq!(guide.headers()["content-type"], "text/plain; charset=utf-8");
-    assert!(guide.text().await.unwrap().starts_with("# Bulkhead"));
+    assert_eq!(guide.headers()["content-type"], "text/html; charset=utf-8");
+    let text = guide.text().await.unwrap();
+    assert!(text.contains("<h1 id=\"bulkhead\">Bulkhead</h1>"), "{text}");
+    assert!(text.contains("<a href=\"host/services/captcha/README.html\">"), "{text}");
     host.stop().await;
 }

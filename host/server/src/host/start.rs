@@ -1,5 +1,6 @@
 //! Collects what the start page of `--demo` shows: each service, its address, and the versions that answer.
 
+mod guide;
 mod page;
 
 use std::sync::Arc;

@@ -4,7 +4,7 @@
 //! `/demo/start`. The page loads nothing from other places and runs no script but its own files; its policy enforces
 //! that.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use axum::{
     Json, Router,
@@ -14,10 +14,12 @@ use axum::{
     response::Response,
     routing::get,
 };
-use bulkhead_http::asset::{Asset, HTML, SCRIPT, STYLE, TEXT};
-use bulkhead_service::PageEntry;
+use bulkhead_http::asset::{Asset, HTML, SCRIPT, STYLE};
+use bulkhead_service::{PageEntry, PageGuide};
 use bulkhead_telemetry::accept::negotiate;
 use serde_json::{Value, json};
+
+use super::guide::Guide;
 
 /// The content security policy: only the page's own files are loaded, and text never becomes markup or script.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
@@ -42,22 +44,25 @@ macro_rules! own {
 static FILES: [Asset; 4] =
     [own!(SCRIPT, "app.js"), own!(SCRIPT, "call.js"), own!(SCRIPT, "dom.js"), own!(STYLE, "start.css")];
 
-/// A guide: its file below the folder of guides, its title and its text.
-type Guide = (String, &'static str, &'static str);
+macro_rules! guide {
+    ($title:literal, $source:literal) => {
+        ($source, $title, include_str!(concat!("../../../../../", $source)))
+    };
+}
 
-/// The guide that is listed before those of services, as file, title and text.
-const FIRST_GUIDE: (&str, &str, &str) = ("README.md", "Bulkhead", include_str!("../../../../../README.md"));
+/// The guide that is listed before those of services: its path in the repository, title and text.
+const FIRST_GUIDE: (&str, &str, &str) = guide!("Bulkhead", "README.md");
 
 /// The guides that are listed after those of services.
 const LAST_GUIDES: [(&str, &str, &str); 8] = [
-    ("deploy.md", "Deploy a host", include_str!("../../../../deploy/README.md")),
-    ("reference.md", "Configuration reference", include_str!("../../../../config/REFERENCE.md")),
-    ("rollout.md", "Operators' guide", include_str!("../../../../rollout/README.md")),
-    ("components.md", "Authors' guide", include_str!("../../../../../components/README.md")),
-    ("wit.md", "Interfaces and versions", include_str!("../../../../../wit/README.md")),
-    ("keyvalue.md", "Key-value stores", include_str!("../../../../keyvalue/README.md")),
-    ("outgoing.md", "Outgoing HTTP", include_str!("../../../../outgoing/README.md")),
-    ("SECURITY.md", "Security", include_str!("../../../../../SECURITY.md")),
+    guide!("Deploy a host", "host/deploy/README.md"),
+    guide!("Configuration reference", "host/config/REFERENCE.md"),
+    guide!("Operators' guide", "host/rollout/README.md"),
+    guide!("Authors' guide", "components/README.md"),
+    guide!("Interfaces and versions", "wit/README.md"),
+    guide!("Key-value stores", "host/keyvalue/README.md"),
+    guide!("Outgoing HTTP", "host/outgoing/README.md"),
+    guide!("Security", "SECURITY.md"),
 ];
 
 /// Returns the page with the forms of the services, which are given with their names.
@@ -91,8 +96,10 @@ pub fn router(
             router = with_file(router, &format!("{FOLDER}/forms/{name}.js"), script);
         }
     }
-    for (file, title, text) in guides {
-        router = with_file(router, &format!("{FOLDER}/guides/{file}"), Asset::text(title, TEXT, text));
+    let sources: BTreeSet<String> = guides.iter().map(|guide| guide.source.clone()).collect();
+    for guide in guides {
+        let page = Asset::made(guide.title, HTML, guide.html(&sources));
+        router = with_file(router, &format!("{FOLDER}/guides/{}", guide.page()), page);
     }
     router
 }
@@ -109,19 +116,23 @@ fn with_file(router: Router, path: &str, file: Asset) -> Router {
 
 /// Returns every guide in the order of the list.
 fn guides(services: &[(&'static str, PageEntry)]) -> Vec<Guide> {
-    let own = |(file, title, text): (&str, &'static str, &'static str)| (file.to_owned(), title, text);
+    let own = |(source, title, text): (&str, &'static str, &'static str)| Guide {
+        source: source.to_owned(),
+        title,
+        text,
+    };
     let of_service = |(name, entry): &(&'static str, PageEntry)| {
-        let guide = entry.guide?;
-        Some((format!("services/{name}.md"), guide.title, guide.text))
+        let PageGuide { title, text } = entry.guide?;
+        Some(Guide { source: format!("host/services/{name}/README.md"), title, text })
     };
     let of_services = services.iter().filter_map(of_service);
     [own(FIRST_GUIDE)].into_iter().chain(of_services).chain(LAST_GUIDES.map(own)).collect()
 }
 
 /// Returns a guide's title, and its path relative to `/`.
-fn listed((file, title, _): &Guide) -> Value {
+fn listed(guide: &Guide) -> Value {
     let folder = FOLDER.trim_start_matches('/');
-    json!({ "path": format!("{folder}/guides/{file}"), "title": title })
+    json!({ "path": format!("{folder}/guides/{}", guide.page()), "title": guide.title })
 }
 
 /// Adds the list of guides.
@@ -155,7 +166,7 @@ fn prefers_html(headers: &HeaderMap) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
-    use std::{collections::BTreeSet, fs, path::Path};
+    use std::{fs, path::Path};
 
     use axum::{
         body::{Body, to_bytes},
@@ -163,7 +174,7 @@ mod tests {
         middleware::from_fn_with_state,
         routing::post,
     };
-    use bulkhead_service::{PageForm, PageGuide};
+    use bulkhead_service::PageForm;
     use tower::ServiceExt as _;
 
     use super::*;
@@ -227,7 +238,7 @@ mod tests {
         for (file, title, text) in LAST_GUIDES {
             assert_eq!(text.lines().next(), Some(&*format!("# {title}")), "{file}");
         }
-        assert_eq!(what["guides"][1]["path"], "demo/start/guides/services/one.md");
+        assert_eq!(what["guides"][1]["path"], "demo/start/guides/host/services/one/README.html");
     }
 
     #[tokio::test]
@@ -260,9 +271,11 @@ mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/host/start/page");
         let there =
             fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
-        let served = FILES.iter().map(|file| file.name).chain(["index.html"]).map(str::to_owned);
+        let served =
+            FILES.iter().map(|file| file.name).chain(["guide.html", "index.html"]).map(str::to_owned);
         assert_eq!(there.collect::<BTreeSet<_>>(), served.collect());
-        let others = ["forms/one.js", "guides/README.md", "guides/services/one.md", "what-runs.json"];
+        let others =
+            ["forms/one.js", "guides/README.html", "guides/host/services/one/README.html", "what-runs.json"];
         for name in FILES.iter().map(|file| file.name).chain(others) {
             let response = ask("GET", &format!("{FOLDER}/{name}"), None).await;
             assert_eq!(response.status(), StatusCode::OK, "{name}");
