@@ -4,20 +4,15 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    thread,
-    time::{Duration, Instant},
 };
 
 use tempfile::TempDir;
 
-use super::{PASSWORD, free_port, tls::Certificate};
+use super::{PASSWORD, end, free_port, kill, tls::Certificate, until_ready};
 
 /// The database, and the user who may only read it.
 const DATABASE: &str = "zms";
 const READER: &str = "reader";
-
-/// How long the server may take to start or to stop.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running server with one empty database. Dropping it kills the server and removes its folder.
 pub struct MariaDb {
@@ -121,16 +116,8 @@ impl MariaDb {
 
     /// Stops the server: open connections are closed, committed data is kept.
     pub fn stop(&mut self) {
-        let Some(mut server) = self.server.take() else { return };
-        let _ = Command::new("kill").args(["-s", "TERM", &server.id().to_string()]).status();
-        let until = Instant::now() + PATIENCE;
-        while matches!(server.try_wait(), Ok(None)) {
-            if Instant::now() > until {
-                let _ = server.kill();
-                let _ = server.wait();
-                return;
-            }
-            thread::sleep(Duration::from_millis(20));
+        if let Some(server) = self.server.take() {
+            end(server, "TERM");
         }
     }
 
@@ -192,21 +179,12 @@ impl MariaDb {
             .stderr(log)
             .spawn()
             .map_err(|error| error.to_string())?;
-        self.server = Some(server);
-        let until = Instant::now() + PATIENCE;
-        while Instant::now() < until {
-            let ended = self.server.as_mut().and_then(|server| server.try_wait().ok().flatten());
-            if let Some(status) = ended {
-                self.server = None;
-                return Err(format!("it ended with {status}"));
-            }
+        let answers = || {
             let asked = self.client("").args(["--execute", "SELECT 1"]).output();
-            if asked.is_ok_and(|output| output.status.success()) {
-                return Ok(());
-            }
-            thread::sleep(Duration::from_millis(50));
-        }
-        Err("it does not answer".into())
+            asked.is_ok_and(|output| output.status.success())
+        };
+        self.server = Some(until_ready(server, answers)?);
+        Ok(())
     }
 
     fn sql_in(&self, database: &str, script: &str) -> String {
@@ -231,8 +209,7 @@ impl MariaDb {
 impl Drop for MariaDb {
     fn drop(&mut self) {
         if let Some(mut server) = self.server.take() {
-            let _ = server.kill();
-            let _ = server.wait();
+            kill(&mut server);
         }
     }
 }
@@ -242,8 +219,7 @@ pub struct Held(Child);
 
 impl Drop for Held {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        kill(&mut self.0);
     }
 }
 

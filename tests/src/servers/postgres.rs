@@ -6,20 +6,15 @@ use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-use super::{PASSWORD, free_port, tls::Certificate};
+use super::{PASSWORD, end, free_port, signal, tls::Certificate, until_ready};
 
 /// Where Debian's packages put one folder a version.
 const VERSIONS: &str = "/usr/lib/postgresql";
 
 /// The database's user and owner.
 const USER: &str = "bulkhead";
-
-/// How long the server may take to start or to stop.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running server with one empty database. Dropping it kills the server and removes its folder.
 pub struct Postgres {
@@ -217,20 +212,9 @@ impl Postgres {
             .stderr(log)
             .spawn()
             .map_err(|error| error.to_string())?;
-        self.server = Some(server);
-        let until = Instant::now() + PATIENCE;
-        while Instant::now() < until {
-            let ended = self.server.as_mut().and_then(|server| server.try_wait().ok().flatten());
-            if let Some(status) = ended {
-                self.server = None;
-                return Err(format!("it ended with {status}"));
-            }
-            if self.psql("SELECT 1").output().is_ok_and(|output| output.status.success()) {
-                return Ok(());
-            }
-            thread::sleep(Duration::from_millis(50));
-        }
-        Err("it does not answer".into())
+        let answers = || self.psql("SELECT 1").output().is_ok_and(|output| output.status.success());
+        self.server = Some(until_ready(server, answers)?);
+        Ok(())
     }
 
     fn psql(&self, script: &str) -> Command {
@@ -247,19 +231,8 @@ impl Postgres {
     /// Sends a signal to the server and waits until it has ended.
     fn end(&mut self, name: &str) {
         self.thaw();
-        let Some(mut server) = self.server.take() else {
-            return;
-        };
-        signal(name, &[server.id()]);
-        let until = Instant::now() + PATIENCE;
-        while matches!(server.try_wait(), Ok(None)) {
-            if Instant::now() > until {
-                // Its children notice that it is gone and end too.
-                let _ = server.kill();
-                let _ = server.wait();
-                return;
-            }
-            thread::sleep(Duration::from_millis(10));
+        if let Some(server) = self.server.take() {
+            end(server, name);
         }
     }
 
@@ -295,12 +268,6 @@ impl Owner {
 fn id(what: &str, user: Option<&str>) -> Option<u32> {
     let output = Command::new("id").arg(what).args(user).output().ok()?;
     String::from_utf8(output.stdout).ok()?.trim().parse().ok()
-}
-
-fn signal(name: &str, processes: &[u32]) {
-    let ids = processes.iter().map(u32::to_string);
-    // A process that has just ended cannot be signalled; that is not a failure.
-    let _ = Command::new("kill").arg("-s").arg(name).args(ids).stderr(Stdio::null()).status();
 }
 
 /// The newest version's programs.

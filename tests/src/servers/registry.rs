@@ -10,15 +10,12 @@ use std::{
 use reqwest::{Certificate as Authority, Client, RequestBuilder, header};
 use tempfile::TempDir;
 
-use super::{PASSWORD, free_port, tls::Certificate};
+use super::{PASSWORD, PATIENCE, free_port, kill, tls::Certificate};
 use crate::artifact::{Artifact, IMAGE, digest};
 
 const USER: &str = "eva";
 /// What the registry knows of the user: bcrypt of [`PASSWORD`].
 const HTPASSWD: &str = "eva:$2b$05$315jMXIF.tYlarA75FDc4OEyhpQfTLzOGkcQnUfm3i4EwD/vbJ0Lu\n";
-
-/// How long the server may take to start.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running registry. Dropping it kills the server and removes its folder.
 pub struct Registry {
@@ -103,8 +100,7 @@ impl Registry {
     /// Ends it; nothing answers at its port any more.
     pub fn stop(&mut self) {
         if let Some(mut server) = self.server.take() {
-            let _ = server.kill();
-            let _ = server.wait();
+            kill(&mut server);
         }
     }
 
