@@ -223,9 +223,7 @@ async fn slot_is_listed_by_console() {
         json!(["see", "h2", "Versions"]),
     ])
     .await;
-    // That is how Chromium takes note of answers that are errors.
-    let is_fault = |text: &&String| !text.starts_with("Failed to load resource: the server");
-    assert_eq!(seen.complaints.iter().find(is_fault), None);
+    seen.assert_no_faults();
     host.stop().await;
 }
 

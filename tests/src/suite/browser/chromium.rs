@@ -64,6 +64,15 @@ pub struct Walk {
     failed: Option<String>,
 }
 
+impl Walk {
+    /// Asserts that the browser finds no fault: its log has each violation of a content security policy.
+    pub fn assert_no_faults(&self) {
+        // That is how Chromium takes note of answers that are errors.
+        let is_fault = |text: &&String| !text.starts_with("Failed to load resource: the server");
+        assert_eq!(self.complaints.iter().find(is_fault), None, "{:?}", self.complaints);
+    }
+}
+
 /// Takes `steps`, each an array of a verb of `walk.mjs` and what it is about, in one page with a fresh profile.
 pub async fn walk(steps: Vec<Value>) -> Walk {
     let walk: Walk = serde_json::from_str(&drive("walk.mjs", json!({ "steps": steps })).await).unwrap();

@@ -68,13 +68,7 @@ fn open(host: &TestHost, token: &str) -> Vec<Value> {
 /// no address, no cookie is set, and the browser reports no fault.
 async fn walk_well(host: &TestHost, steps: Vec<Value>) -> Walk {
     let walk = walk(steps).await;
-    // That is how Chromium takes note of answers that are errors.
-    let faults: Vec<_> = walk
-        .complaints
-        .iter()
-        .filter(|text| !text.starts_with("Failed to load resource: the server"))
-        .collect();
-    assert!(faults.is_empty(), "{faults:?}");
+    walk.assert_no_faults();
     assert!(walk.cookies.is_empty(), "{:?}", walk.cookies);
     assert!(walk.unseen.is_empty(), "the focus cannot be seen on {:?}", walk.unseen);
     for (_, address, authorization) in &walk.asked {

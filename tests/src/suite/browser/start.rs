@@ -42,17 +42,10 @@ const LOOK: &str = "({ width: document.documentElement.scrollWidth,
     nameless: [...document.querySelectorAll('main :is(input, textarea, section)')]
         .filter((it) => !it.labels?.length && !it.getAttribute('aria-labelledby')).map((it) => it.outerHTML) })";
 
-/// Walks, and asserts that no request leaves the host and that the browser finds no fault: its log has each violation of
-/// a content security policy.
+/// Walks, and asserts that no request leaves the host and that the browser finds no fault.
 async fn walk_well(host: &TestHost, steps: Vec<Value>) -> Walk {
     let walk = walk(steps).await;
-    // That is how Chromium takes note of answers that are errors.
-    let faults: Vec<_> = walk
-        .complaints
-        .iter()
-        .filter(|text| !text.starts_with("Failed to load resource: the server"))
-        .collect();
-    assert!(faults.is_empty(), "{faults:?}");
+    walk.assert_no_faults();
     assert!(walk.cookies.is_empty(), "{:?}", walk.cookies);
     assert!(walk.unseen.is_empty(), "the focus cannot be seen on {:?}", walk.unseen);
     for (_, address, _) in &walk.asked {
