@@ -39,24 +39,8 @@ impl Capabilities {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use bulkhead_config::{
-        HostSpec, ServiceSpec, Sources, load,
-        slots::{Limits, SlotId, SlotSpec},
-    };
-    use bulkhead_telemetry::Metrics;
-
     use super::*;
-
-    const SPEC: SlotSpec = SlotSpec {
-        id: SlotId::new("slot"),
-        service: "service",
-        limits: &Limits::DEFAULT,
-        grants: &[],
-        uses_models: false,
-        component: None,
-    };
+    use crate::capabilities::resources::tests::resources;
 
     #[derive(Debug, PartialEq)]
     struct Count(u32);
@@ -78,11 +62,7 @@ mod tests {
 
     #[test]
     fn state_is_created_once_for_each_type() {
-        let services = vec![ServiceSpec { name: SPEC.service, slots: &[SPEC] }];
-        let spec = HostSpec { services, ..HostSpec::default() };
-        let config = load(Sources { root: true, ..Sources::default() }, &spec).unwrap().config;
-        let metrics = Arc::new(Metrics::new("/".into(), []).unwrap());
-        let mut resources = SlotResources::new(config.slots.get(SPEC.id).unwrap(), metrics);
+        let mut resources = resources();
         resources.insert(Arc::new(7_u32));
         let (resources, mut states) = (Arc::new(resources), CallStates::default());
         assert_eq!(*states.get_or_create::<Count>(&resources), Count(7));

@@ -148,30 +148,8 @@ impl stderr::Host for Capabilities {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use bulkhead_config::{
-        HostSpec, ServiceSpec, Sources, load,
-        slots::{Limits, SlotId, SlotSpec},
-    };
-    use bulkhead_telemetry::Metrics;
-
     use super::*;
-
-    const SPEC: SlotSpec = SlotSpec {
-        id: SlotId::new("slot"),
-        service: "service",
-        limits: &Limits::DEFAULT,
-        grants: &[],
-        uses_models: false,
-        component: None,
-    };
-
-    fn resources() -> Arc<SlotResources> {
-        let services = vec![ServiceSpec { name: SPEC.service, slots: &[SPEC] }];
-        let spec = HostSpec { services, ..HostSpec::default() };
-        let config = load(Sources { root: true, ..Sources::default() }, &spec).unwrap().config;
-        let metrics = Arc::new(Metrics::new("/".into(), []).unwrap());
-        Arc::new(SlotResources::new(config.slots.get(SPEC.id).unwrap(), metrics))
-    }
+    use crate::capabilities::resources::tests::resources;
 
     fn line(resources: &Arc<SlotResources>) -> Line {
         Line {
@@ -190,7 +168,7 @@ mod tests {
 
     #[test]
     fn line_is_logged_once_complete() {
-        let resources = resources();
+        let resources = Arc::new(resources());
         let mut line = line(&resources);
         line.write(b"one\r\ntw");
         assert_eq!(logged(&resources), ["one"]);
@@ -202,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_long_line_is_broken() {
-        let resources = resources();
+        let resources = Arc::new(resources());
         let mut line = line(&resources);
         for _ in 0..3 {
             line.write(&[b'x'; WRITE_BYTES]);
@@ -214,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_shadow_call_logs_nothing() {
-        let resources = resources();
+        let resources = Arc::new(resources());
         let mut silent = line(&resources);
         silent.is_silent = true;
         silent.write(b"shadow\nrest");
@@ -224,7 +202,7 @@ mod tests {
 
     #[test]
     fn next_call_begins_a_new_line() {
-        let resources = resources();
+        let resources = Arc::new(resources());
         let stdio = Stdio { out: Some(Arc::new(Mutex::new(line(&resources)))), err: None };
         lock(stdio.out.as_ref().unwrap()).write(b"first");
         stdio.begin_call();
