@@ -2,38 +2,20 @@
 
 mod access;
 mod alerts;
-mod anonymous;
-mod audit;
-mod built_in;
-mod canary;
-mod circuit;
-mod compiling;
+mod components;
 mod console;
-mod deprecated;
-mod diff;
 mod durable;
 mod earlier_state;
-mod folder;
 mod full_disk;
 mod hosts;
-mod machine_code;
-mod odd_names;
 mod packs;
 mod proof;
-mod push;
-mod refused;
-mod refused_audit;
 mod registry;
 mod reload;
-mod replay;
-mod rollback;
 mod rollout;
 mod shadow;
 mod starting;
-mod stubs;
-mod swap;
-mod unusable;
-mod worlds;
+mod versions;
 
 use bulkhead_tests::{
     TestHost,

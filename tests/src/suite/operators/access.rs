@@ -1,4 +1,10 @@
-//! Who may operate.
+//! Who may operate, and what is remembered of it.
+
+mod anonymous;
+mod audit;
+mod odd_names;
+mod refused_audit;
+mod replay;
 
 use super::*;
 

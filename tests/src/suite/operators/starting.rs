@@ -6,7 +6,7 @@ use bulkhead_tests::{guests::HttpGuest, host::eventually};
 use reqwest::RequestBuilder;
 use tokio::time::timeout;
 
-use super::{compiling::Gated, *};
+use super::{components::compiling::Gated, *};
 use crate::status::BASE;
 
 /// Only a failing test waits so long.

@@ -2,7 +2,7 @@
 
 use bulkhead_tests::host::eventually;
 
-use super::*;
+use super::super::*;
 
 const CLIENTS: u32 = 300;
 

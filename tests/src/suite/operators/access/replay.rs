@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use bulkhead_tests::signer::Signer;
 
-use super::*;
+use super::super::*;
 
 /// Unsigned components answer too, so that the configuration's own needs no signature.
 fn hosting(signer: &Signer) -> Builder {

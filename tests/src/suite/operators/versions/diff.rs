@@ -1,6 +1,6 @@
 //! In what two versions differ.
 
-use super::*;
+use super::super::*;
 
 async fn diff(operator: &Operator, a: &str, b: &str) -> Value {
     let (status, diff) = operator.get(&format!("/v1/slots/captcha/diff?a={a}&b={b}")).await;

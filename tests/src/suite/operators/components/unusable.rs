@@ -3,7 +3,7 @@
 use bulkhead_tests::{guests::StatusGuest, host::eventually};
 use tempfile::TempDir;
 
-use super::*;
+use super::super::*;
 use crate::status;
 
 /// Most calls after which a version that fails on each of them must have gone.

@@ -2,7 +2,7 @@
 
 use bulkhead_tests::host::eventually;
 
-use super::*;
+use super::super::*;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn refused_component_changes_nothing() {

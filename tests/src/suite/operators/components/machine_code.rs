@@ -6,7 +6,7 @@ use bulkhead::{config::sandbox::STACK_BYTES, engine::CodeSettings};
 use bulkhead_tests::host::{eventually, program};
 use tempfile::TempDir;
 
-use super::*;
+use super::super::*;
 
 /// Code that the host's own engine would run if it loaded it.
 fn serialised() -> Vec<u8> {

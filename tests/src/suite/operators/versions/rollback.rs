@@ -2,7 +2,7 @@
 
 use bulkhead_tests::host::eventually;
 
-use super::*;
+use super::super::*;
 
 const ROLLBACKS: &str = "bulkhead_rollouts_total{change=\"automatic-rollback\",slot=\"captcha\"}";
 

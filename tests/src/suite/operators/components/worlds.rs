@@ -2,7 +2,7 @@
 
 use bulkhead_tests::guests;
 
-use super::*;
+use super::super::*;
 
 /// The captcha world's own version here.
 const WORLD: &str = "bulkhead:captcha@0.1.1";

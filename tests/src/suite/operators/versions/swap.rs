@@ -8,7 +8,7 @@ use std::sync::{
 use bulkhead_tests::host::eventually;
 use futures_util::future::{join, join_all};
 
-use super::*;
+use super::super::*;
 
 const SWAPS: usize = 20;
 const CLIENTS: u32 = 6;

@@ -2,7 +2,7 @@
 
 use bulkhead_tests::{child::Launch, host::eventually};
 
-use super::*;
+use super::super::*;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn push_of_active_version_changes_nothing() {

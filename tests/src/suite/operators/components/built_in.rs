@@ -4,7 +4,7 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bulkhead_tests::signer::Signer;
 use sha2::{Digest as _, Sha256};
 
-use super::*;
+use super::super::*;
 
 /// A host on its built-in component that remembers one other.
 fn hosting_built_in() -> Builder {

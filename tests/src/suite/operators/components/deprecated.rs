@@ -2,7 +2,7 @@
 
 use bulkhead_tests::{guests, host::eventually};
 
-use super::*;
+use super::super::*;
 
 /// Every function of the captcha service's interfaces, under the old names.
 const OLD: &str = r#"

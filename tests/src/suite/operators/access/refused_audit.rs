@@ -2,7 +2,7 @@
 
 use bulkhead_tests::signer::Signer;
 
-use super::*;
+use super::super::*;
 
 /// Lines of the audit log about one slot or door, the oldest first.
 async fn lines(host: &TestHost, slot: &str) -> Vec<Value> {

@@ -1,6 +1,6 @@
 //! What is remembered of what operators do.
 
-use super::*;
+use super::super::*;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn audit_log_has_moves_with_their_actors() {

@@ -13,7 +13,7 @@ use bulkhead_tests::{
 };
 use tempfile::TempDir;
 
-use super::*;
+use super::super::*;
 
 const FITTING: &str = "components are called NAME.wasm";
 

@@ -10,7 +10,7 @@ use std::{
 use bulkhead_tests::host::eventually;
 use tempfile::TempDir;
 
-use super::*;
+use super::super::*;
 
 fn watching(folder: &Path) -> Builder {
     hosting_a().env("BULKHEAD_SLOTS__CAPTCHA__WATCH__FOLDER", folder.to_str().unwrap())

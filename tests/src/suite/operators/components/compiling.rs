@@ -16,7 +16,7 @@ use bulkhead_tests::{
 use tempfile::TempDir;
 use tokio::time::timeout;
 
-use super::*;
+use super::super::*;
 
 /// Only a failing test waits so long.
 const PATIENCE: Duration = Duration::from_secs(60);

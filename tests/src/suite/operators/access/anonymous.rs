@@ -3,8 +3,8 @@
 use bulkhead_tests::guests::StatusGuest;
 use tempfile::TempDir;
 
-use super::{
-    unusable::{outcomes, status_host},
+use super::super::{
+    components::unusable::{outcomes, status_host},
     *,
 };
 use crate::status;

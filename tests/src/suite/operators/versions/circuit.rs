@@ -2,7 +2,7 @@
 
 use bulkhead_tests::host::eventually;
 
-use super::*;
+use super::super::*;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn trap_storm_opens_circuit_until_a_swap() {
@@ -82,7 +82,7 @@ async fn candidate_goes_once_its_circuit_opens() {
     }
     eventually("the candidate is gone", async || operator.slot().await["candidate"].is_null()).await;
     assert_eq!(letter(&host, 1).await, 'A');
-    let reason = canary::reason(&host, &version).await;
+    let reason = super::canary::reason(&host, &version).await;
     assert_eq!(reason, "automatic rollback: 3 of its calls in a row failed");
     host.stop().await;
 }

@@ -2,7 +2,7 @@
 
 use bulkhead_tests::host::eventually;
 
-use super::*;
+use super::super::*;
 
 const PRINT: &str = r#"
     (import "wasi:cli/stdout@0.2.0" "get-stdout" (func $stdout (result i32)))

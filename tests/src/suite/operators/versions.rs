@@ -1,0 +1,7 @@
+//! How one version follows another.
+
+mod canary;
+mod circuit;
+mod diff;
+mod rollback;
+mod swap;
