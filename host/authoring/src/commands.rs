@@ -80,7 +80,7 @@ pub enum AuthorCommand {
     },
 }
 
-/// CallSettings that a slot's configuration has; the defaults are those of the slot whose world the component fits.
+/// Settings that a slot's configuration has; the defaults are those of the slot whose world the component fits.
 #[derive(Debug, Args)]
 pub struct CallSettings {
     /// What the component reads through `wasi:config/store`, or as its environment; may be given several times.

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::command::{Outcome, capture, find, program};
 use crate::files;
 
-/// NpmPackages that are installed together, pinned exactly.
+/// Packages that are installed together, pinned exactly.
 pub struct NpmPackages {
     /// The manifest.
     pub manifest: &'static str,

@@ -1,4 +1,4 @@
-//! ShadowState calls: the permits of a candidate in shadow, and the comparison of its answers with the live ones.
+//! Shadow calls: the permits of a candidate in shadow, and the comparison of its answers with the live ones.
 
 use std::{
     collections::VecDeque,
