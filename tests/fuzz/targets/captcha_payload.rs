@@ -1,3 +1,5 @@
+//! Fuzzes payloads of the captcha component.
+
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

@@ -1,3 +1,5 @@
+//! Fuzzes uploads of components.
+
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

@@ -1,3 +1,5 @@
+//! Fuzzes configuration files.
+
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

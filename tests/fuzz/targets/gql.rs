@@ -1,3 +1,5 @@
+//! Fuzzes queries of the status service.
+
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

@@ -1,3 +1,5 @@
+//! Fuzzes manifests of OCI registries.
+
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

@@ -1,3 +1,5 @@
+//! Fuzzes components before they are compiled.
+
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

@@ -1,3 +1,5 @@
+//! Fuzzes tickets in JSON.
+
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

@@ -1,3 +1,5 @@
+//! Fuzzes tokenizer definitions.
+
 #![no_main]
 
 // A panic of the reference tokenizer is caught and is a refusal; libFuzzer's own hook would end the run at it.

@@ -1,4 +1,4 @@
-//! Sizes of files and crates, names of files, and the names at the top of the repository.
+//! Sizes of files and crates, first lines and names of files, and the names at the top of the repository.
 
 use std::collections::BTreeSet;
 
@@ -46,6 +46,16 @@ fn no_file_is_longer_than_the_ceiling() {
     let lengths = every_source().into_iter().map(|source| (source.text.lines().count(), source.path));
     let long: Vec<_> = lengths.filter(|(lines, _)| *lines > CEILING).collect();
     assert!(long.is_empty(), "over {CEILING} lines, split them by what they are about: {long:?}");
+}
+
+#[test]
+fn files_begin_with_what_they_hold() {
+    let without = every_source().into_iter().filter(|source| !source.text.starts_with("//! "));
+    let without: Vec<_> = without.map(|source| source.path).collect();
+    assert!(
+        without.is_empty(),
+        "begin these files with a line `//! ...` that says what they hold: {without:?}"
+    );
 }
 
 #[test]
