@@ -206,17 +206,3 @@ pub enum EmbedError {
     #[error("inference failed: {0}")]
     Panicked(String),
 }
-
-impl EmbedError {
-    /// Returns the same fault with another text number: texts of a unit are counted from zero.
-    #[must_use]
-    pub fn of_text(self, text: usize) -> Self {
-        match self {
-            Self::Vocabulary { id, vocabulary, .. } => Self::Vocabulary { text, id, vocabulary },
-            Self::TooLong { tokens, limit, .. } => Self::TooLong { text, tokens, limit },
-            Self::Empty { .. } => Self::Empty { text },
-            Self::NotFinite { .. } => Self::NotFinite { text },
-            Self::Shape { .. } | Self::Damaged | Self::Panicked(_) => self,
-        }
-    }
-}

@@ -97,11 +97,6 @@ impl StaticModel {
         self.rows.dtype()
     }
 
-    /// Returns the bytes of the table, which lie in the page cache rather than on the heap.
-    pub fn table_bytes(&self) -> usize {
-        self.rows.bytes()
-    }
-
     /// Returns the most tokens of a text that count: 512 when the model's configuration is silent, `None` when it
     /// names no limit.
     pub fn max_length(&self) -> Option<usize> {

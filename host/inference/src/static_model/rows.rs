@@ -59,10 +59,6 @@ impl Rows {
         self.dtype
     }
 
-    pub(super) fn bytes(&self) -> usize {
-        self.tensors.slice(&self.location).len()
-    }
-
     /// Adds `weight` times a row to `out` (`[dims]`); `None` if there is no such row.
     pub(super) fn add(&self, row: usize, weight: f32, out: &mut [f32]) -> Option<()> {
         (self.kernel)(self.row(row)?, weight, out);
