@@ -20,11 +20,9 @@
 //! | `disk_*_bytes{path="data_dir"}` | the file system that holds the data folder |
 //! | `hikaricp_connections*` | the database connection pool |
 
-use std::fmt::Write as _;
-
 use crate::{
     bounds::{REMOTE_TIMES, TIMES},
-    family::{Family, Kind, families},
+    family::{Kind, families},
 };
 
 /// Bounds for times of calls, seconds: from an empty call to the longest deadline of a slot.
@@ -174,18 +172,6 @@ families! {
         "Number of OS threads in the process.";
 }
 
-/// Returns a Markdown table of metrics.
-pub fn reference<'a>(families: impl IntoIterator<Item = &'a Family>) -> String {
-    let mut table = String::from("| name | type | labels | meaning |\n| --- | --- | --- | --- |\n");
-    for family in families {
-        let names = family.exposed().join("`, `");
-        let labels = family.labels.join(", ");
-        // Writing to a string cannot fail.
-        let _ = writeln!(table, "| `{names}` | {} | {labels} | {} |", family.kind_name(), family.help);
-    }
-    table
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -220,15 +206,5 @@ mod tests {
             let is_long = matches!(family.kind, Kind::Histogram(bounds) if reaches(bounds));
             assert!(is_long, "{}: {:?}", family.name, family.kind);
         }
-    }
-
-    #[test]
-    fn the_reference_lists_companions() {
-        let table = reference(ALL.iter().copied());
-        assert!(
-            table
-                .contains("| `http_server_requests_seconds`, `http_server_requests_seconds_max` | summary |")
-        );
-        assert_eq!(table.lines().count(), ALL.len() + 2);
     }
 }

@@ -81,17 +81,6 @@ impl Family {
         name.replace('_', ".")
     }
 
-    /// Returns the type's name in a table.
-    pub const fn kind_name(&self) -> &'static str {
-        match self.kind {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::Histogram(_) | Kind::Timer(_) => "histogram",
-            Kind::Summary => "summary",
-            Kind::LongTask => "gauge",
-        }
-    }
-
     /// Turns collected series into the families of [`Self::exposed`], in that order.
     ///
     /// A summary's and a timer's series carry their maximum as quantile 1, a long task's count and age as a

@@ -1,7 +1,6 @@
 //! Metrics and log lines of the host, as plain types.
 //!
 //! [`catalog`] lists the platform's metrics. Each service brings its own [`MetricSet`], which this crate does not know.
-//! [`reference()`] prints a list.
 
 pub mod accept;
 pub mod bounds;
@@ -14,6 +13,5 @@ mod openmetrics;
 pub mod series;
 pub mod timestamp;
 
-pub use catalog::reference;
 pub use logs::{escape_guest, guest_lines, one_line, quoted, shortened};
 pub use metrics::{MetricSet, Metrics, SlotMetrics, VersionLabels};
