@@ -1,8 +1,8 @@
 //! Lists every metric of the platform; services bring their own.
 //!
 //! # Names kept for existing dashboards
-//! The `jvm_*`, `process_*`, `disk_*` and `hikaricp_*` families carry the names that dashboards of the replaced Java
-//! service use, each with a true figure of this process:
+//! The `jvm_*`, `process_*` and `disk_*` families carry the names that dashboards of Java services use, each with a true
+//! figure of this process:
 //!
 //! | name | figure |
 //! | --- | --- |
@@ -18,7 +18,6 @@
 //! | `system_cpu_usage` | share of the machine's processors used since the last scrape, 0 to 1 |
 //! | `application_*_time_seconds{main_application_class="bulkhead"}` | time from the start of the process |
 //! | `disk_*_bytes{path="data_dir"}` | the file system that holds the data folder |
-//! | `hikaricp_connections*` | the database connection pool |
 
 use crate::{
     bounds::{REMOTE_TIMES, TIMES},
@@ -97,25 +96,6 @@ families! {
         "Time to answer a request.";
     HTTP_ACTIVE: Kind::LongTask, "http_server_requests_active_seconds" [] "seconds",
         "Requests being answered.";
-
-    POOL: Kind::Gauge, "hikaricp_connections" ["pool"] "",
-        "Open database connections.";
-    POOL_ACTIVE: Kind::Gauge, "hikaricp_connections_active" ["pool"] "",
-        "Database connections in use.";
-    POOL_IDLE: Kind::Gauge, "hikaricp_connections_idle" ["pool"] "",
-        "Database connections not in use.";
-    POOL_PENDING: Kind::Gauge, "hikaricp_connections_pending" ["pool"] "",
-        "Calls waiting for a database connection.";
-    POOL_MAX: Kind::Gauge, "hikaricp_connections_max" ["pool"] "",
-        "Most database connections there may be.";
-    POOL_MIN: Kind::Gauge, "hikaricp_connections_min" ["pool"] "",
-        "Database connections kept open.";
-    POOL_TIMEOUTS: Kind::Counter, "hikaricp_connections_timeout_total" ["pool"] "",
-        "Calls that got no database connection in time.";
-    POOL_ACQUIRE: Kind::Summary, "hikaricp_connections_acquire_seconds" ["pool"] "seconds",
-        "Time to get a database connection.";
-    POOL_USAGE: Kind::Summary, "hikaricp_connections_usage_seconds" ["pool"] "seconds",
-        "Time that a database connection was in use.";
 
     MEMORY_USED: Kind::Gauge, "jvm_memory_used_bytes" ["area", "id"] "bytes",
         "Memory in use: heap is the allocator, nonheap is WebAssembly memory.";

@@ -1,7 +1,6 @@
 //! Holds a host's metrics: typed handles over its own registry, so that hosts in one process are separate.
 
 mod http;
-mod pool;
 mod process;
 mod pulls;
 mod sets;
@@ -19,11 +18,10 @@ use std::{
 use bulkhead_config::slot_id::SlotId;
 use prometheus::{Gauge, Histogram, IntCounter, Registry, Result, proto::MetricFamily};
 
-use self::{pool::Pools, process::Process, sets::Sets, slot::Families};
+use self::{process::Process, sets::Sets, slot::Families};
 use crate::{catalog, family::Family, series::Series};
 
 pub use http::{Answered, Http, method_label};
-pub use pool::{PoolStats, Times};
 pub use process::{DiskSpace, WasmMemory};
 pub use pulls::{Pull, Pulls};
 pub use sets::MetricSet;
@@ -77,7 +75,6 @@ pub struct Metrics {
     pool_slots: Series<Gauge, 1>,
     compile_cache: Series<IntCounter, 1>,
     compile: Histogram,
-    pools: Pools,
     process: Process,
     /// Connections and requests.
     pub http: Http,
@@ -119,7 +116,6 @@ impl Metrics {
             pool_slots,
             compile_cache,
             compile: Series::<Histogram, 0>::register(&catalog::COMPILE, &registry)?.get([]),
-            pools: Pools::register(&registry)?,
             process: Process::register(&registry, data_dir)?,
             http: Http::register(&registry)?,
             sharing: Sharing::register(&registry)?,
@@ -209,11 +205,6 @@ impl Metrics {
     /// Records that the host answers.
     pub fn ready(&self) {
         self.process.ready();
-    }
-
-    /// Sets the state of a database connection pool.
-    pub fn set_pool_stats(&self, pool: &str, stats: &PoolStats) {
-        self.pools.set(pool, stats);
     }
 
     /// Returns the file system that holds the data folder; `None` when it cannot be read.

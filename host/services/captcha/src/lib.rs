@@ -8,6 +8,7 @@ mod client;
 mod command;
 pub mod http;
 pub mod metrics;
+mod pool_metrics;
 pub mod service;
 mod shadow_diff;
 mod site;

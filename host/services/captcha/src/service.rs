@@ -14,7 +14,7 @@ use bulkhead_config::{
     slots::{Slot as SlotSettings, SlotId},
     tables::{MissingTable, TableSpec},
 };
-use bulkhead_ledger::{self, ANSWER_TIMEOUT, Backend, Ledger, Options, Timing};
+use bulkhead_ledger::{ANSWER_TIMEOUT, Backend, Ledger, Options};
 use bulkhead_os::damaged_files::DamagedFiles;
 use bulkhead_pow::Pow;
 use bulkhead_rollout::LiveKeys;
@@ -26,7 +26,6 @@ use bulkhead_service::{
     CommandSpec, MetricRegistrar, PageEntry, PageForm, PageGuide, SECRETS_DIR, ServedAt, Service,
     ServiceContext, ServiceFuture, ServiceList, SharedDatabase, Started, check_component, not_owned,
 };
-use bulkhead_telemetry::metrics::{PoolStats, Times};
 
 use self::health::{ActuatorHealth, OpenLedger};
 use crate::{
@@ -37,6 +36,7 @@ use crate::{
     config::{Captcha, Database, OnLedgerFailure, Site, management::Management},
     http::{self, CaptchaState, Guard, WidgetFiles, demo},
     metrics::{CaptchaMetrics, LedgerTable},
+    pool_metrics::PoolMetrics,
     spec::{CAPTCHA, NAME, SPEC},
     world,
 };
@@ -51,7 +51,8 @@ const DESCRIPTION: &str =
 /// Key and secret of the demo site.
 const DEMO: &str = "demo";
 
-const METRICS: &[MetricRegistrar] = &[MetricRegistrar::of::<CaptchaMetrics>()];
+const METRICS: &[MetricRegistrar] =
+    &[MetricRegistrar::of::<CaptchaMetrics>(), MetricRegistrar::of::<PoolMetrics>()];
 
 /// The captcha service as an entry in the list of services; its [`Service::start`] creates the running
 /// [`CaptchaService`]. It owns the proof-of-work threads, which other services use too.
@@ -182,7 +183,7 @@ async fn build(context: &ServiceContext) -> anyhow::Result<Started> {
     );
     let service = Arc::new(service);
     context.deploy(service.slot()).await;
-    watch(context, &ledger, metrics);
+    watch(context, &ledger, metrics, context.metrics.set()?);
     if settings.sites.is_empty() {
         tracing::warn!(
             "no captcha site is configured, so every call is answered with 401; add one under captcha.sites"
@@ -309,31 +310,16 @@ async fn check(context: &ServiceContext, wasm: Arc<[u8]>) -> anyhow::Result<Comp
 }
 
 /// Adds the ledger to health checks and metrics.
-fn watch(context: &ServiceContext, ledger: &Ledger, captcha: Arc<CaptchaMetrics>) {
+fn watch(context: &ServiceContext, ledger: &Ledger, captcha: Arc<CaptchaMetrics>, pool: Arc<PoolMetrics>) {
     context.health.watch("captcha ledger", Box::new(OpenLedger(ledger.clone())));
     let ledger = ledger.clone();
-    context.metrics.before_scrape(move |metrics| {
+    context.metrics.before_scrape(move |_| {
         let rows = ledger.rows();
         captcha.set_rows(LedgerTable::CaptchaRequest, Some(rows.captcha_request));
         captcha.set_rows(LedgerTable::InvalidatedPayload, Some(rows.invalidated_payload));
         captcha.set_claims_without_ledger(ledger.granted_without_database());
-        metrics.set_pool_stats("captcha", &pool_stats(&ledger.pool_stats()));
+        pool.set(&ledger.pool_stats());
     });
-}
-
-fn pool_stats(stats: &bulkhead_ledger::PoolStats) -> PoolStats {
-    let times = |timing: &Timing| Times { count: timing.count, sum: timing.sum, max: timing.max };
-    PoolStats {
-        size: stats.size,
-        idle: stats.idle,
-        active: stats.active,
-        pending: u32::try_from(stats.pending).unwrap_or(u32::MAX),
-        max: stats.max,
-        min: stats.min,
-        timeouts_total: stats.timeouts,
-        acquire: times(&stats.acquire),
-        usage: times(&stats.usage),
-    }
 }
 
 #[cfg(test)]
