@@ -139,7 +139,8 @@ pub fn check(platform: &AuthorPlatform, file: &Path) -> anyhow::Result<CommandRe
         Fit::None(nearest) => {
             let worlds = platform.worlds.iter().map(|world| world.name);
             let worlds: Vec<&str> = worlds.chain(platform.served.iter().map(|served| served.name)).collect();
-            let mut text = format!("{name} fits no world of this host, which has {}", worlds.join(", "));
+            let worlds = if worlds.is_empty() { "none".to_owned() } else { worlds.join(", ") };
+            let mut text = format!("{name} fits no world of this host, which has {worlds}");
             if let Some(nearest) = nearest {
                 text += &format!("\nthe nearest: {nearest}");
             }

@@ -35,10 +35,15 @@ fn platform() -> AuthorPlatform {
 }
 
 fn text_of(component: &str) -> String {
+    text_on(&platform(), component)
+}
+
+/// The same on another platform.
+fn text_on(platform: &AuthorPlatform, component: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file.wasm");
     std::fs::write(&file, wat::parse_str(component).unwrap()).unwrap();
-    let report = check(&platform(), &file).unwrap();
+    let report = check(platform, &file).unwrap();
     report.failure.map_or(report.text, |failure| failure.to_string())
 }
 
@@ -95,4 +100,11 @@ fn nearest_slot_says_what_is_wrong() {
     let text = text_of(&component("", &["greet"]));
     assert!(text.contains("fits no world of this host, which has test:greeter/greeter@0.1.0"), "{text}");
     assert!(text.contains("it does not export self-test"), "{text}");
+}
+
+#[test]
+fn platform_without_worlds_has_none() {
+    let platform = AuthorPlatform { worlds: Vec::new(), served: Vec::new(), ..platform() };
+    let text = text_on(&platform, &component("", &["greet"]));
+    assert!(text.ends_with("fits no world of this host, which has none"), "{text}");
 }
