@@ -7,7 +7,11 @@ use bulkhead_config::{
     slots::{Limits, SlotId},
     tables::TableSpec,
 };
-use bulkhead_runtime::{capabilities::CapabilitySet, compile::ComponentDigest, slots::Slot};
+use bulkhead_runtime::{
+    capabilities::CapabilitySet,
+    compile::ComponentDigest,
+    slots::{Slot, SlotWorld},
+};
 use bulkhead_service::{
     MetricRegistrar, Service, ServiceContext, ServiceFuture, Started, check_component, not_owned,
 };
@@ -32,6 +36,10 @@ impl Service for AdderPlugin {
 
     fn tables(&self) -> &'static [TableSpec] {
         const { &[TableSpec::of::<Settings>()] }
+    }
+
+    fn worlds(&self) -> &'static [SlotWorld] {
+        const { &[SlotWorld::of::<Adder>(ADDER)] }
     }
 
     fn metrics(&self) -> &'static [MetricRegistrar] {

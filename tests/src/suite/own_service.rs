@@ -286,6 +286,17 @@ async fn component_check_accepts_good_and_refuses_bad() {
 }
 
 #[tokio::test]
+async fn inspection_finds_world_of_own_service() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("guest.wasm"), component(ONE)).unwrap();
+    let inspected = run(folder.path(), &["component", "inspect", "--json", "guest.wasm"]).await;
+    assert!(inspected.succeeded(), "{}", inspected.stderr);
+    let found: Value = serde_json::from_str(&inspected.stdout).unwrap();
+    assert_eq!((&found["world"], &found["slot"]), (&json!(WORLD), &json!("adder")), "{found}");
+    assert_eq!(found["imports"][0]["status"], "granted", "{found}");
+}
+
+#[tokio::test]
 async fn commands_of_other_services_are_missing() {
     let folder = TempDir::new().unwrap();
     let version = run(folder.path(), &["--version"]).await;
