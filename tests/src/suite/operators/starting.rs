@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bulkhead::services::list;
 use bulkhead_tests::{guests::HttpGuest, host::eventually};
 use reqwest::RequestBuilder;
 use tokio::time::timeout;
@@ -71,13 +72,11 @@ async fn service_answers_once_its_component_compiles() {
         let body: Value = answer.json().await.unwrap();
         assert_eq!(body.pointer(member).and_then(Value::as_str), Some(text), "{body}");
     }
-    let slots = ["captcha", "triage", "answer", "status"];
+    let slots: Vec<String> = list::spec().slots().map(|slot| format!("slot {}", slot.id)).collect();
     eventually("readiness has the slots that are starting", async || {
         let failing = failing(&host).await;
         let (first, others) = failing.split_first().unwrap();
-        first == "lifecycle"
-            && slots.iter().all(|slot| others.contains(&format!("slot {slot}")))
-            && others.len() == slots.len()
+        first == "lifecycle" && slots.iter().all(|slot| others.contains(slot)) && others.len() == slots.len()
     })
     .await;
     let operator = Operator::new(&host.admin_url(""), operator::ADMIN);

@@ -1,5 +1,8 @@
 //! Where services are served: listeners of their own, prefixes, and nowhere.
 
+use std::collections::BTreeSet;
+
+use bulkhead::services::list;
 use bulkhead_tests::child::{Bulkhead, Launch};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -72,8 +75,8 @@ async fn all_listeners_close_together() {
 #[tokio::test]
 async fn a_service_that_is_off_costs_nothing() {
     let folder = TempDir::new().unwrap();
-    let off =
-        ["captcha", "status", "tickets"].map(|name| format!("services.{name}.enabled = false")).join("\n");
+    let with_slots: BTreeSet<&str> = list::spec().slots().map(|slot| slot.service).collect();
+    let off: String = with_slots.iter().map(|name| format!("services.{name}.enabled = false\n")).collect();
     let host = Launch::serve_with(folder.path(), &off).ready().await;
     for path in ["/api/v1/captcha/challenge", "/actuator/health", "/terminvereinbarung/api/2/status/"] {
         let (status, body) = challenge(&host, host.url(path)).await;

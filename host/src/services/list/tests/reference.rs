@@ -23,9 +23,6 @@ fn label(path: &[String]) -> String {
         ["embedding", table @ ("default_prompts" | "graphs" | "heads"), _] => {
             format!("embedding.{table}.KEY")
         }
-        ["services", name, rest] if !["apps", "captcha", "embedding", "status", "tickets"].contains(name) => {
-            format!("services.NAME.{rest}")
-        }
         ["embedding", "keys", _, rest] => format!("embedding.keys.NAME.{rest}"),
         ["captcha", "sites", _, rest @ ..] => format!("captcha.sites.KEY.{}", rest.join(".")),
         other => other.join("."),
