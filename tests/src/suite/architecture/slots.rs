@@ -9,27 +9,17 @@ use super::{
 
 /// Folder of the services below `host`, each in a folder of its name.
 const SERVICES: &str = "services";
-/// Folders and files of the platform below `host`, in which no slot is named.
-const PLATFORM: [&str; 12] = [
-    "admin",
-    "cli",
-    "config",
-    "database",
-    "http",
-    "os",
-    "registry",
-    "rollout",
-    "runtime",
-    "server",
-    "service",
-    "telemetry",
-];
 /// Ids and tables that are also names of labels and of JSON members. As ids they are seen by the constructor, as tables in the
 /// names of their keys.
 const WORDS: [&str; 2] = ["answer", "status"];
 
 fn is_of(source: &Source, folders: &[&str]) -> bool {
     folders.iter().any(|folder| source.path.starts_with(folder))
+}
+
+/// Returns the folders of the platform below `host`, in which no slot and no table of a service is named.
+fn platform() -> Vec<&'static str> {
+    crates::PLATFORM.map(|(folder, _)| folder).to_vec()
 }
 
 /// Returns whether a line has one of these words. Part of a path, as in `/captcha`, is not one.
@@ -76,9 +66,9 @@ fn named<'s>(source: &'s Source, slots: &[(&str, &str)]) -> Vec<&'s str> {
         let mut own = slots.iter().filter(|(_, owner)| service(source) == Some(*owner));
         own.any(|(id, _)| line.contains(&format!("SlotId::new(\"{id}\")")))
     };
+    let is_platform = is_of(source, &platform());
     let names = |line: &&str| {
-        line.contains("SlotId::new(\"") && !is_own(line)
-            || is_of(source, &PLATFORM) && (is_literal(line) || is_key(line))
+        line.contains("SlotId::new(\"") && !is_own(line) || is_platform && (is_literal(line) || is_key(line))
     };
     source.served_lines().filter(names).collect()
 }
@@ -90,7 +80,7 @@ fn slots() -> Vec<(&'static str, &'static str)> {
 #[test]
 fn no_slot_is_named_outside_its_service() {
     let sources = sources("host");
-    assert!(PLATFORM.iter().all(|folder| sources.iter().any(|source| source.path.starts_with(folder))));
+    assert!(platform().iter().all(|folder| sources.iter().any(|source| source.path.starts_with(folder))));
     let served = sources.iter().filter(|source| !source.is_test());
     let named: Vec<String> = served
         .flat_map(|source| named(source, &slots()).into_iter().map(|line| (source, line)).collect::<Vec<_>>())
@@ -136,7 +126,7 @@ fn platform_names_no_table_of_a_service() {
     let tables: Vec<&str> =
         spec.tables.iter().map(|table| table.name).filter(|table| *table != "keyvalue").collect();
     let sources = sources("host");
-    let platform = crates::PLATFORM.map(|(folder, _)| folder);
+    let platform = platform();
     let without = sources.iter().filter(|source| !source.is_test() && is_of(source, &platform));
     let named: Vec<String> = without
         .flat_map(|source| naming_tables(source, &tables).into_iter().map(move |line| (source, line)))
