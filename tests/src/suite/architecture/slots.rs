@@ -1,6 +1,6 @@
-//! The platform names no slot and no table of a service: a slot is named by the service that owns it, above the platform.
+//! The platform names no slot, table or metric of a service: a slot is named by the service that owns it, above the platform.
 
-use bulkhead::services::list;
+use bulkhead::{services::list, telemetry::catalog};
 
 use super::{
     crates,
@@ -9,6 +9,8 @@ use super::{
 
 /// Folder of the services below `host`, each in a folder of its name.
 const SERVICES: &str = "services";
+/// Crates of the platform with metrics of their own, which a service lists.
+const WITH_METRICS: [&str; 2] = ["keyvalue", "outgoing"];
 /// Ids and tables that are also names of labels and of JSON members. As ids they are seen by the constructor, as tables in the
 /// names of their keys.
 const WORDS: [&str; 2] = ["answer", "status"];
@@ -133,6 +135,25 @@ fn platform_names_no_table_of_a_service() {
         .map(|(source, line)| format!("{}: {}", source.path.display(), line.trim()))
         .collect();
     assert!(named.is_empty(), "tables of services are named:\n  {}", named.join("\n  "));
+}
+
+#[test]
+fn platform_names_no_metric_of_a_service() {
+    let is_of_platform = |name: &str| catalog::ALL.iter().any(|family| family.name == name);
+    let names = list::metric_families().into_iter().map(|family| family.name);
+    let literals: Vec<String> =
+        names.filter(|name| !is_of_platform(name)).map(|name| format!("\"{name}\"")).collect();
+    assert!(literals.len() > 30, "{literals:?}");
+    let mut platform = platform();
+    platform.retain(|folder| !WITH_METRICS.contains(folder));
+    let sources = sources("host");
+    let without = sources.iter().filter(|source| !source.is_test() && is_of(source, &platform));
+    let named: Vec<String> = without
+        .flat_map(|source| source.served_lines().map(move |line| (source, line)))
+        .filter(|(_, line)| literals.iter().any(|literal| line.contains(literal.as_str())))
+        .map(|(source, line)| format!("{}: {}", source.path.display(), line.trim()))
+        .collect();
+    assert!(named.is_empty(), "metrics of services are named:\n  {}", named.join("\n  "));
 }
 
 #[test]
