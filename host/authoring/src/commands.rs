@@ -71,7 +71,7 @@ pub enum AuthorCommand {
         /// The language: rust, python, javascript or c.
         #[arg(long)]
         lang: String,
-        /// The world: http, captcha, status, triage or answer.
+        /// The world, such as http. A world without a template is refused with the list of those that have one.
         #[arg(long)]
         world: String,
         /// The folder, which must be empty or not there; the name if it is not given.
@@ -161,7 +161,7 @@ pub enum WitCommand {
     Export {
         /// The folder, which must be empty or not there.
         dir: PathBuf,
-        /// The world, such as `captcha`, `http` or `bulkhead:status/status-with-findings`.
+        /// The world, such as `http` or `wasi:http/proxy`. A name that no world has is refused with the list of all.
         #[arg(long)]
         world: Option<String>,
         /// Replace files that are there.
