@@ -1,4 +1,4 @@
-//! The host's capabilities say exactly what the WIT says.
+//! The host's capabilities say exactly what the WIT says, and the page of interfaces says the same.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,12 @@ use bulkhead::{
 };
 use wit_parser::{InterfaceId, Resolve, WorldItem};
 
-use super::wit;
+use super::{root, wit};
 
 /// The world that keeps the deprecated names.
 const DEPRECATED: &str = "host/deprecated";
+/// The page with the tables of interfaces.
+const PAGE: &str = "wit/README.md";
 
 /// Every interface of the host.
 fn offered() -> impl Iterator<Item = &'static Offered> {
@@ -140,4 +142,50 @@ fn slot_has_grants_for_its_world() {
         let hosts = world.exports.is_empty();
         assert!(hosts || slot.is_some(), "the world {name} has no slot");
     }
+}
+
+/// The cells of the first table below a heading of [`PAGE`], a row each.
+fn table(heading: &str) -> Vec<Vec<String>> {
+    let page = std::fs::read_to_string(root().join(PAGE)).unwrap();
+    let (_, rest) = page.split_once(&format!("\n{heading}\n")).unwrap();
+    let rows = rest.lines().skip_while(|line| !line.starts_with("| ---")).skip(1);
+    let rows = rows.take_while(|line| line.starts_with('|'));
+    let cells = |row: &str| -> Vec<String> {
+        row.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()
+    };
+    rows.map(cells).collect()
+}
+
+/// The names in backticks of a cell.
+fn quoted(cell: &str) -> BTreeSet<&str> {
+    cell.split('`').skip(1).step_by(2).collect()
+}
+
+#[test]
+fn page_lists_every_interface_with_its_slots() {
+    let mut listed = BTreeSet::new();
+    for row in table("## What the host offers") {
+        let slots = row[2].split(';').next().unwrap();
+        for name in quoted(&row[0]) {
+            let offered = offered().find(|offered| offered.name == name);
+            let offered = offered.unwrap_or_else(|| panic!("{PAGE} lists {name}, which is not offered"));
+            assert_eq!(slots == "all", offered.is_general, "{name}");
+            let granted: BTreeSet<&str> = list::spec()
+                .slots()
+                .filter(|slot| slot.grants.contains(&name))
+                .map(|slot| slot.id.as_str())
+                .collect();
+            assert_eq!(quoted(slots), granted, "{name}");
+            listed.insert(format!("{name}@{}", row[1]));
+        }
+    }
+    assert_eq!(listed, offered().map(|offered| format!("{offered:?}")).collect());
+}
+
+#[test]
+fn page_lists_every_deprecated_name() {
+    let set = list::capabilities();
+    let row = |name: &str| vec![format!("`{name}`"), format!("`{:?}`", set.find(name).unwrap())];
+    let expected: Vec<_> = set.deprecated().iter().map(|deprecated| row(deprecated.name)).collect();
+    assert_eq!(table("## Deprecated names"), expected);
 }
