@@ -91,7 +91,7 @@ arm *ARGS:
 edge: components
     @{{ setup }} edge
 
-# Make packages of one build in target/package: [archive|debian|image]... | aarch64 | --check; edge [archive|image]... | edge aarch64
+# Make packages of one build in target/package: [archive|debian|image]... | aarch64 | --check; edge [archive|image|aarch64]... [--check]
 package *ARGS: components
     @{{ setup }} package "$@"
 

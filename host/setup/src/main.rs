@@ -37,7 +37,7 @@ Steps:
   fuzz        run the fuzz targets of tests/fuzz: [TARGET|all] [SECONDS]
   edge        build the binary for the edge: target/edge/dist/bulkhead
   package     build the packages in target/package: [archive|debian|image]... | aarch64 | --check;
-              for the edge: edge [archive|image]... | edge aarch64
+              for the edge: edge [archive|image]... [--check] | edge aarch64 [--check]
   arm         run the tests of the embedding engine on 64-bit ARM, emulated: [FILTER]...
 ";
 

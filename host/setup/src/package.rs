@@ -8,6 +8,7 @@ mod crates;
 mod debian;
 mod image;
 mod notices;
+mod smoke;
 mod stage;
 
 use std::path::PathBuf;
@@ -22,7 +23,8 @@ use crate::{arm, components, edge, files, paths};
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 const USAGE: &str = "\
 Usage: just package [archive|debian|image]..., or just package aarch64, or just package --check;
-for the edge: just package edge [archive|image]..., or just package edge aarch64";
+for the edge: just package edge [archive|image]..., or just package edge aarch64; with --check at the end, each service is
+asked";
 /// Packs the binary for the edge.
 const EDGE: &str = "edge";
 /// Makes the archive for 64-bit ARM.
@@ -107,14 +109,18 @@ pub fn package(arguments: &[String]) -> Outcome {
         all => (FeatureSet::Full, all),
     };
     let (is_checked, named) = match arguments {
-        [machine] if machine == AARCH64 => {
-            let release = build_for_arm(features)?;
-            stage::lay_out(&release)?;
-            return write_sums(&[archive::make(&release)?]);
-        }
-        [option] if option == CHECK && features == FeatureSet::Full => (true, &[][..]),
+        [named @ .., option] if option == CHECK => (true, named),
         named => (false, named),
     };
+    if is_checked && features == FeatureSet::Full && !named.is_empty() {
+        return Err(format!("all packages are checked at once\n{USAGE}"));
+    }
+    if named.iter().eq([AARCH64]) {
+        let release = build_for_arm(features)?;
+        stage::lay_out(&release)?;
+        write_sums(&[archive::make(&release)?])?;
+        return if is_checked { smoke::test(&release) } else { Ok(()) };
+    }
     // The Debian package is that of the full set.
     let parts = PARTS.iter().filter(|(part, _)| features == FeatureSet::Full || *part != "debian");
     let parts: Vec<&(&str, Maker)> = parts.collect();
@@ -130,7 +136,11 @@ pub fn package(arguments: &[String]) -> Outcome {
         }
     }
     write_sums(&made)?;
-    if is_checked { check::all(&release, &made) } else { Ok(()) }
+    match features {
+        _ if !is_checked => Ok(()),
+        FeatureSet::Full => check::all(&release, &made),
+        FeatureSet::Edge => smoke::test(&release),
+    }
 }
 
 /// Builds the binary for this machine.
