@@ -143,6 +143,8 @@ fn exchange(new: &Path, target: &Path, old: &Path) -> io::Result<()> {
     let moved = || {
         if target.exists() {
             old.parent().map_or(Ok(()), fs::create_dir_all)?;
+            // Someone may have made the target again after an interruption.
+            let _ = fs::remove_dir_all(old);
             fs::rename(target, old)?;
         }
         fs::rename(new, target)
@@ -247,6 +249,15 @@ mod tests {
         let decided = [(".bundle.new/configuration.toml", "new"), (".bundle.new/whole", "")];
         let old = |at: usize| OLD[at];
         for files in [
+            vec![
+                old(0),
+                old(1),
+                ("models/.bundle.old/one/a", "older"),
+                old(2),
+                old(3),
+                ("models/.bundle.new/one/a", "new"),
+                ("models/.bundle.new/two/a", "new"),
+            ],
             vec![
                 old(0),
                 old(1),
