@@ -128,7 +128,8 @@ impl Drop for Places {
 impl Places {
     /// Ends an interrupted import first.
     fn new(data: &Path, folders: Folders) -> anyhow::Result<Self> {
-        install::clear(data, &folders).context("an interrupted import cannot be ended")?;
+        let unprepared = || format!("cannot prepare {} for the import", data.display());
+        install::clear(data, &folders).with_context(unprepared)?;
         Ok(Self { data: data.to_owned(), folders })
     }
 
