@@ -180,20 +180,25 @@ impl<W: World> Deployment<W> {
         self.set_uncompiled(Some(CompileFallback { reason, substitute: Some(id) }));
     }
 
-    /// Loads the configured version: the one that its reference led to before, or the one that it names now. If
-    /// that cannot be read or may not answer, it loads the configured version that answered last.
+    /// Loads the configured version: the one that its reference led to before, or, if that may not answer, the one that it
+    /// names now. If that cannot be read or may not answer, it loads the configured version that answered last.
     async fn restore_configured(
         &self,
         configured: impl Future<Output = ConfiguredResult>,
         state: &SlotState,
         last: Option<VersionRecord>,
     ) -> Result<LoadedVersion<W>, PrepareError> {
+        let mut refused = None;
         if let Some(pinned) = self.pinned(state).await {
-            return Ok(self.reload_version(VersionRecord { configured: true, ..pinned }).await?);
+            match self.reload_version(VersionRecord { configured: true, ..pinned }).await {
+                // Such as a pack of before an upgrade: its reference may lead to one for this program now.
+                Err(error @ DeployError::Refused { .. }) => refused = Some(error.into()),
+                found => return Ok(found?),
+            }
         }
         let error = match self.load_configured(configured).await {
             Ok(found) => return Ok(found),
-            Err(error) => error,
+            Err(error) => refused.unwrap_or(error),
         };
         let Some(last) = last else { return Err(error) };
         let (slot, version) = (self.slot.name().as_str(), last.id.to_string());

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use super::*;
 
 /// What `bulkhead component compile` makes of a component, with a key or without, and with more arguments.
-async fn compiled(wasm: &[u8], signer: Option<&Signer>, more: &[&str]) -> Vec<u8> {
+pub(super) async fn compiled(wasm: &[u8], signer: Option<&Signer>, more: &[&str]) -> Vec<u8> {
     let folder = TempDir::new().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (file, key, pack) = (path("a.wasm"), path("key"), path("a.cwasm"));

@@ -3,6 +3,7 @@
 use bulkhead_tests::servers::fake_registry::Behaviour;
 
 use super::*;
+use crate::operators::packs::compiled;
 
 /// A host whose captcha slot has this component.
 fn naming(reference: &str, registry: &str) -> Builder {
@@ -102,4 +103,20 @@ async fn stored_component_needs_its_signature() {
     let empty = operator(&host).slot().await["empty"].as_str().unwrap().to_owned();
     assert!(empty.contains("not that of these bytes"), "{empty}");
     host.stop().await;
+}
+
+/// An upgrade may refuse every pack of before; here, it is the key that is not accepted any more.
+#[tokio::test(flavor = "multi_thread")]
+async fn refused_stored_pack_is_pulled_again() {
+    let (fake, mut folder) = (FakeRegistry::start().await, TempDir::new().unwrap());
+    let name = format!("oci://{}/town:1", fake.host());
+    for expected in ['B', 'C'] {
+        let signer = Signer::new();
+        let pack = compiled(&answering(expected, "").component(), Some(&signer), &[]).await;
+        fake.holds("town", "1", &Artifact::of(pack));
+        let host = naming(&name, &plain(&fake.host())).env("BULKHEAD_SANDBOX__PACK_KEYS", &signer.key());
+        let host = host.folder(folder).start().await;
+        assert_eq!(letter(&host, 1).await, expected);
+        folder = host.stop().await;
+    }
 }
