@@ -1,34 +1,16 @@
 //! The binary itself, as an operator starts it: command line, environment, signals, crashes, logs.
 
-mod address_space;
-mod bundle;
 mod cache;
-mod captcha_import;
-mod captcha_sites;
-mod command_line;
+mod commands;
 mod compile;
-mod crash;
 mod data_format;
-mod doctor;
 mod drain;
-mod environment;
+pub mod faults;
 mod first_run;
-pub mod full_disk;
-mod health;
-mod inspect;
 mod listeners;
 mod logs;
-mod manual;
-mod models;
 mod one_file;
-mod operate;
-mod outage;
-mod power_cut;
-mod read_only;
 mod secrets;
-mod shared_folder;
-mod shared_state;
-mod swap_crash;
 mod systemd;
 mod tls;
 

@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use tempfile::TempDir;
 
 use super::*;
-use crate::process::full_disk::fill;
+use crate::process::faults::full_disk::fill;
 
 const ROLLBACKS: &str = "bulkhead_rollouts_total{change=\"automatic-rollback\",slot=\"captcha\"}";
 

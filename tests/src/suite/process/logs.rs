@@ -6,7 +6,7 @@ use bulkhead_tests::{child::Launch, guests::Guest, operator};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{SITE, envelope, operate::done};
+use super::{SITE, commands::operate::done, envelope};
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 

@@ -4,8 +4,8 @@ use bulkhead_tests::{child::Launch, servers::postgres::Postgres};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{replayed, valid};
 use crate::captcha_http::solver;
+use crate::process::{SITE, replayed, valid};
 
 fn warnings(log: &[Value]) -> Vec<&str> {
     let warnings = log.iter().filter(|line| line["level"] == "WARN");
@@ -44,7 +44,7 @@ async fn kubernetes_variables_are_ignored_with_warning() {
         ("BULKHEAD_SERVICE_PORT", "8080"),
         ("BULKHEAD_SERVICE_PORT_HTTP", "8080"),
     ];
-    let launch = Launch::serve_with(folder.path(), super::SITE);
+    let launch = Launch::serve_with(folder.path(), SITE);
     let host = links.iter().fold(launch, |launch, (name, value)| launch.env(name, value)).ready().await;
     assert_eq!(host.status(&host.url("/actuator/health")).await, 200);
     let log = host.stop().await;
@@ -65,7 +65,7 @@ async fn an_unknown_variable_is_an_error() {
 #[tokio::test]
 async fn wasmtime_s_variables_change_no_code() {
     let folder = TempDir::new().unwrap();
-    let launch = Launch::serve_with(folder.path(), super::SITE).env("WASMTIME_BACKTRACE_DETAILS", "1");
+    let launch = Launch::serve_with(folder.path(), SITE).env("WASMTIME_BACKTRACE_DETAILS", "1");
     let host = launch.ready().await;
     assert_eq!(host.status(&host.admin_url("/health/ready")).await, 200);
     host.stop().await;

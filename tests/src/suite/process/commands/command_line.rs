@@ -13,7 +13,7 @@ use bulkhead_tests::{
 };
 use tempfile::TempDir;
 
-use super::SITE;
+use crate::process::SITE;
 
 #[tokio::test]
 async fn help_lists_commands_and_flags() {

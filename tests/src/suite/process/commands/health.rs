@@ -3,7 +3,7 @@
 use bulkhead_tests::child::{Bulkhead, Finished, Launch};
 use tempfile::TempDir;
 
-use super::SITE;
+use crate::process::SITE;
 
 async fn health(host: &Bulkhead, arguments: &[&str]) -> Finished {
     let launch = Launch::bulkhead(&["health", "--url", &host.admin_url("")]);

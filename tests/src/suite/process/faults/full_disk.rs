@@ -9,7 +9,7 @@ use std::{
 use bulkhead_tests::child::Launch;
 use tempfile::TempDir;
 
-use super::{SITE, envelope, replayed, solved, valid, verdict};
+use crate::process::{SITE, envelope, replayed, solved, valid, verdict};
 
 /// Takes all the room that is left on a disk.
 pub fn fill(file: &Path) {
@@ -31,7 +31,7 @@ async fn ledger_on_full_disk_claims_nothing() {
         let (status, answer) = host.post("/api/v1/captcha/verify", &body).await;
         assert_eq!(status, 503, "{answer}");
     }
-    assert!(super::degraded(&host).await.contains(&"data disk".to_owned()));
+    assert!(crate::process::degraded(&host).await.contains(&"data disk".to_owned()));
     fs::remove_file(&filler).unwrap();
     assert_eq!(verdict(&host, &payload).await, valid());
     assert_eq!(verdict(&host, &payload).await, replayed());

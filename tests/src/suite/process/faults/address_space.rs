@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{SITE, envelope, solved, valid, verdict};
+use crate::process::{SITE, envelope, solved, valid, verdict};
 
 /// Far below what the pool reserves, ample for everything else. KiB.
 const LIMIT: u32 = 4 << 20;

@@ -16,7 +16,7 @@ use rcgen::date_time_ymd;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{SITE, tls::issue};
+use crate::process::{SITE, tls::issue};
 
 const DAY: Duration = Duration::from_secs(86_400);
 /// Any ports, and few connections: limits of those who run the tests differ.

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
-use super::{SITE, envelope};
+use crate::process::{SITE, envelope};
 
 const KILLS: u64 = 12;
 

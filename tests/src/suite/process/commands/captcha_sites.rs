@@ -9,7 +9,8 @@ use bulkhead_tests::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{SITE, operate::bulkhead};
+use super::operate::bulkhead;
+use crate::process::SITE;
 
 const SECRET: &str = "the secret of the shop";
 

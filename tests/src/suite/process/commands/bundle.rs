@@ -13,7 +13,7 @@ use bulkhead_tests::{
 };
 use tempfile::TempDir;
 
-use super::{SITE, envelope};
+use crate::process::{SITE, envelope};
 
 const BLOCK: usize = 512;
 

@@ -4,7 +4,7 @@ use bulkhead_tests::{child::Launch, host::eventually, servers::postgres::Postgre
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{SITE, envelope, solved, valid, verdict};
+use crate::process::{SITE, envelope, solved, valid, verdict};
 
 const CALLS: usize = 50;
 

@@ -13,7 +13,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{SITE, envelope};
+use crate::process::{SITE, envelope};
 
 const KILLS: u64 = 8;
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::{sync::Notify, task::JoinSet, time::timeout};
 
-use super::{SITE, envelope, replayed, solved, valid, verdict};
+use crate::process::{SITE, envelope, replayed, solved, valid, verdict};
 
 const KILLS: usize = 6;
 /// Fresh payloads a round; each is submitted by every client.

@@ -4,7 +4,7 @@ use bulkhead_tests::child::Launch;
 use futures_util::future::join;
 use tempfile::TempDir;
 
-use super::{SITE, replayed, solved, valid, verdict};
+use crate::process::{SITE, replayed, solved, valid, verdict};
 
 /// Whichever comes first makes the secrets, the other takes them; a payload is spent for both.
 #[tokio::test]

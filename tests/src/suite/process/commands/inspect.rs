@@ -11,10 +11,8 @@ use bulkhead_tests::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{
-    SITE, envelope,
-    operate::{done, fails},
-};
+use super::operate::{done, fails};
+use crate::process::{SITE, envelope};
 
 /// Logs a line on every call and answers with `letter`.
 fn talking(letter: char) -> Guest {

@@ -10,7 +10,7 @@ use bulkhead_tests::{
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::{SITE, degraded, envelope, solved, valid, verdict};
+use crate::process::{SITE, degraded, envelope, solved, valid, verdict};
 
 #[tokio::test]
 async fn read_only_disk_serves_what_it_can() {

@@ -13,7 +13,7 @@ use sha2::Digest as _;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use super::SITE;
+use crate::process::SITE;
 
 /// Runs `bulkhead` as an operator with a token.
 pub async fn bulkhead(host: &Bulkhead, token: &str, arguments: &[&str]) -> Finished {

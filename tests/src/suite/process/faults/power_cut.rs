@@ -15,7 +15,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{SITE, degraded, envelope, replayed, solved, valid, verdict};
+use crate::process::{SITE, degraded, envelope, replayed, solved, valid, verdict};
 
 /// What a disk may have made of a file that was being written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
