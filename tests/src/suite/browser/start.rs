@@ -1,4 +1,4 @@
-//! The start page of a demonstration, and the pages that show APIs.
+//! The start page of a demonstration, its guides, and the pages that show APIs.
 
 use bulkhead_tests::TestHost;
 use serde_json::{Value, json};
@@ -214,5 +214,27 @@ async fn api_pages_try_calls() {
     let ticket = json!({ "text": TICKET });
     let (triage, _) = try_a_call(&host, "/api/docs", "/api/v1/triage", &ticket, (360, "light")).await;
     assert_eq!(triage["triage"]["category"]["name"], "greeting", "{triage}");
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn guides_are_pages_with_links() {
+    let host = TestHost::builder().config("demo = true\n").start().await;
+    let steps = vec![
+        json!(["size", 360, 800]),
+        json!(["go", host.url("/")]),
+        click("#guides >> role=link[name=\"Bulkhead\"]"),
+        see("h1", "Bulkhead"),
+        see("table a", "embedding"),
+        note("width", "document.documentElement.scrollWidth"),
+        click("main >> role=link[name=\"SECURITY.md\"]"),
+        see("h1", "Security"),
+        note("title", "document.title"),
+        click("role=link[name=\"Demonstration host\"]"),
+        see("h1", "A demonstration host"),
+    ];
+    let walk = walk_well(&host, steps).await;
+    assert!(walk.notes["width"].as_u64().unwrap() <= 360, "too wide: {:?}", walk.notes);
+    assert_eq!(walk.notes["title"], "Security");
     host.stop().await;
 }
