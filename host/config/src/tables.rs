@@ -22,6 +22,8 @@ pub trait ServiceTable: Any + Clone + Send + Sync {
     const NAME: &'static str;
     /// Paths in dotted form whose members are chosen names, not keys.
     const CHOSEN_NAMES: &'static [&'static str] = &[];
+    /// Whether its members are slots by their ids: as in `[slots.NAME]`, `_` in an environment variable means a dash there.
+    const HAS_SLOTS: bool = false;
     /// Keys in dotted form that name a settings file, whose content counts as the value.
     const SETTINGS_FILES: &'static [&'static str] = &[];
 
@@ -36,6 +38,8 @@ pub struct TableSpec {
     pub name: &'static str,
     /// See [`ServiceTable::CHOSEN_NAMES`].
     pub chosen_names: &'static [&'static str],
+    /// See [`ServiceTable::HAS_SLOTS`].
+    pub has_slots: bool,
     /// See [`ServiceTable::SETTINGS_FILES`].
     pub settings_files: &'static [&'static str],
     read: fn(&mut Reader, &mut Context<'_>),
@@ -47,6 +51,7 @@ impl TableSpec {
         Self {
             name: T::NAME,
             chosen_names: T::CHOSEN_NAMES,
+            has_slots: T::HAS_SLOTS,
             settings_files: T::SETTINGS_FILES,
             read: read::<T>,
         }

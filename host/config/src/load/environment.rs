@@ -16,7 +16,7 @@ pub(super) fn apply(tree: &mut Table, names: &ChosenNames, environment: &[(Strin
             continue;
         };
         let path = key.to_ascii_lowercase().split("__").map(str::to_owned).collect();
-        let path = names.adopt_spelling(tree, with_dashes(split_index(names, path)));
+        let path = names.adopt_spelling(tree, with_dashes(names, split_index(names, path)));
         let node = Node { origin: Origin::Environment(name.clone()), value: Value::Text(text.clone()) };
         tree::set(tree, &path, node);
     }
@@ -80,9 +80,9 @@ fn split_index(names: &ChosenNames, path: Vec<String>) -> Vec<String> {
 }
 
 /// Replaces underscores in a slot id by dashes, since a slot id has no underscore.
-fn with_dashes(mut path: Vec<String>) -> Vec<String> {
+fn with_dashes(names: &ChosenNames, mut path: Vec<String>) -> Vec<String> {
     if let [table, slot, ..] = path.as_mut_slice()
-        && table == SLOTS
+        && (table == SLOTS || names.are_slots(table))
     {
         *slot = slot.replace('_', "-");
     }

@@ -35,7 +35,9 @@ impl HostSpec {
 
     /// Returns the paths whose children are chosen names, not keys.
     pub(super) fn chosen_names(&self) -> ChosenNames {
-        ChosenNames::new(self.tables.iter().flat_map(|table| table.chosen_names).copied())
+        let paths = self.tables.iter().flat_map(|table| table.chosen_names).copied();
+        let of_slots = self.tables.iter().filter(|table| table.has_slots).map(|table| table.name);
+        ChosenNames::new(paths, of_slots)
     }
 
     /// Returns the keys that name a file of settings.

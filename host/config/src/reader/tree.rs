@@ -60,19 +60,32 @@ impl Value {
 
 /// The paths of tables whose members are chosen names, not keys.
 #[derive(Clone, Debug, Default)]
-pub struct ChosenNames(Vec<&'static str>);
+pub struct ChosenNames {
+    paths: Vec<&'static str>,
+    /// Tables of services whose members are slots by their ids.
+    of_slots: Vec<&'static str>,
+}
 
 impl ChosenNames {
-    /// Makes the list of the paths that every host has, and of these in dotted form, where `*` is any name.
-    pub(crate) fn new(paths: impl IntoIterator<Item = &'static str>) -> Self {
-        Self(paths.into_iter().collect())
+    /// Makes the list of the paths that every host has, and of these in dotted form, where `*` is any name. The members of
+    /// `of_slots`, which are tables of services, are slots by their ids.
+    pub(crate) fn new(
+        paths: impl IntoIterator<Item = &'static str>,
+        of_slots: impl IntoIterator<Item = &'static str>,
+    ) -> Self {
+        Self { paths: paths.into_iter().collect(), of_slots: of_slots.into_iter().collect() }
+    }
+
+    /// Returns whether the members of this table of a service are slots by their ids.
+    pub(crate) fn are_slots(&self, table: &str) -> bool {
+        self.of_slots.contains(&table)
     }
 
     /// Returns whether the children of this path are chosen names.
     pub(crate) fn are_below(&self, path: &[String]) -> bool {
         let parts: Vec<&str> = path.iter().map(String::as_str).collect();
         matches!(parts.as_slice(), ["registries"] | ["slots", _, "config"])
-            || self.0.iter().any(|known| {
+            || self.paths.iter().any(|known| {
                 let known: Vec<&str> = known.split('.').collect();
                 let is_same = |(known, part): (&&str, &&str)| *known == "*" || known == part;
                 known.len() == parts.len() && known.iter().zip(&parts).all(is_same)

@@ -18,6 +18,7 @@ struct Kiosks {
 impl ServiceTable for Kiosks {
     const NAME: &'static str = "kiosks";
     const CHOSEN_NAMES: &'static [&'static str] = &["kiosks", "kiosks.*.config"];
+    const HAS_SLOTS: bool = true;
 
     fn read(reader: &mut Reader, context: &mut Context<'_>) -> Self {
         let slots = reader.named_tables(Self::NAME, "NAME", |r, name| {
@@ -48,6 +49,20 @@ fn added_slot_has_every_slot_key() {
     assert_eq!(north.key("cpu_ms"), "kiosks.north.cpu_ms");
     assert_eq!(config.table::<Kiosks>().unwrap().slots.len(), 1);
     assert_eq!(config.slots.ids().map(SlotId::as_str).collect::<Vec<_>>(), ["till"]);
+}
+
+#[test]
+fn underscore_in_added_slot_means_dash() {
+    for (toml, variable) in [
+        ("", "BULKHEAD_KIOSKS__NORTH_GATE_2__CPU_MS"),
+        ("[kiosks.north-gate-2]\nmax_concurrent = 3", "BULKHEAD_KIOSKS__NORTH_GATE_2__CPU_MS"),
+        ("", "BULKHEAD_KIOSKS__NORTH-GATE-2__CPU_MS"),
+    ] {
+        let config = super::loaded_for(&spec(), toml, &[(variable, "8")]).config;
+        let slots = &config.table::<Kiosks>().unwrap().slots;
+        let set: Vec<_> = slots.iter().map(|slot| (slot.id().as_str(), slot.limits.cpu_ms)).collect();
+        assert_eq!(set, [("north-gate-2", 8)], "{toml} {variable}");
+    }
 }
 
 #[test]

@@ -71,6 +71,7 @@ impl ServiceTable for AppsSettings {
     const NAME: &'static str = NAME;
     const CHOSEN_NAMES: &'static [&'static str] =
         &["apps", "apps.*.config", "apps.*.secrets", "apps.*.outgoing.*.headers"];
+    const HAS_SLOTS: bool = true;
 
     fn read(reader: &mut Reader, context: &mut Context<'_>) -> Self {
         let read = |r: &mut Reader, name: &str| AppSettings::read(r, name, context);
