@@ -13,7 +13,10 @@ use super::{
     registries::Registry,
     server::Server,
     services::Services,
-    slots::{Offers, Slot, SlotId, SlotSpec, slot_id::MAX_SLOTS},
+    slots::{
+        Offers, Slot, SlotId, SlotSpec,
+        slot_id::{MAX_SLOTS, RESERVED},
+    },
 };
 
 /// A table at the top of the configuration that a service reads.
@@ -145,9 +148,12 @@ impl<'c> Context<'c> {
     /// Returns the id of a slot that `service` adds while the host runs.
     ///
     /// # Errors
-    /// What is wrong with the name: it is not a slot id, that of another slot, or that of another service.
+    /// What is wrong with the name: it is not a slot id, is reserved, or is that of another slot or of another service.
     pub fn slot_id(&self, service: &str, name: &str) -> Result<SlotId, String> {
         let id = SlotId::parse(name).map_err(|error| error.to_string())?;
+        if RESERVED.contains(&name) {
+            return Err("is a name that the audit log of the host uses; choose another one".to_owned());
+        }
         let offers = self.read.offers;
         if offers.slots().any(|slot| slot.id == id) || self.slots.iter().any(|slot| slot.id() == id) {
             return Err("has the name of a slot of this host; choose another one".to_owned());

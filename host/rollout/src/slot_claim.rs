@@ -2,11 +2,12 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use bulkhead_config::{slot_id::MAX_SLOTS, slots::SlotId};
+use bulkhead_config::{
+    slot_id::{MAX_SLOTS, RESERVED},
+    slots::SlotId,
+};
 use bulkhead_telemetry::Metrics;
 use tokio::sync::watch;
-
-use super::{ACCESS, CONFIGURATION};
 
 /// The error of a slot that a service cannot add.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -121,7 +122,7 @@ impl AddedSlots {
 impl ClaimedIds {
     /// Adds a claim to an id beside so many `configured` ones, and returns its number.
     fn add(&mut self, id: SlotId, configured: usize) -> Result<u64, SlotClaimError> {
-        if [ACCESS, CONFIGURATION].contains(&id.as_str()) {
+        if RESERVED.contains(&id.as_str()) {
             return Err(SlotClaimError::Reserved(id));
         }
         if !self.claims.contains_key(&id) && configured + self.claims.len() >= MAX_SLOTS {
@@ -138,6 +139,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+    use crate::{ACCESS, CONFIGURATION};
 
     const ID: SlotId = SlotId::new("slot");
     const OTHER: SlotId = SlotId::new("other");

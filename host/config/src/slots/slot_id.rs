@@ -17,6 +17,9 @@ pub const MAX_SLOTS: usize = 64;
 /// Most distinct ids that a process parses. They stay in memory, so that slots that come and go must not add up.
 const MAX_IDS: usize = 1024;
 
+/// Names that no slot of a configuration may have: the audit log has entries under them that belong to no slot.
+pub const RESERVED: [&str; 2] = ["access", "config"];
+
 /// Longest slot id, bytes: the length of a DNS label.
 const MAX_BYTES: usize = 63;
 

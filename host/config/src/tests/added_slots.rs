@@ -71,6 +71,7 @@ fn added_slot_needs_name_of_its_own() {
         &spec(),
         &[
             ("[kiosks.till]", "kiosks.till: has the name of a slot of this host"),
+            ("[kiosks.access]", "kiosks.access: is a name that the audit log of the host uses"),
             ("[kiosks.bakery]", "kiosks.bakery: has the name of a service of this host"),
             ("[kiosks.North]", "kiosks.North: must begin with a lower-case letter"),
             (
