@@ -109,7 +109,7 @@ async fn increments_of_many_callers_add_up() {
 }
 
 #[tokio::test]
-async fn value_that_is_no_counter_is_refused() {
+async fn value_other_than_counter_is_refused() {
     let (_folder, stores) = opened().await;
     stores.write("links", &set("a", "one")).await.unwrap();
     let refused = stores.write("links", &increment("a", 1)).await.unwrap_err();

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn pattern_that_is_no_origin_is_refused() {
+    fn pattern_other_than_origin_is_refused() {
         for text in [
             "api.example.org",
             "ftp://api.example.org",

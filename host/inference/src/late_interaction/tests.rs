@@ -58,7 +58,7 @@ fn tokens_are_projected_scaled_and_weighed() {
 }
 
 #[test]
-fn missing_file_is_none_and_broken_refused() {
+fn missing_file_is_allowed_and_broken_refused() {
     assert!(open(None).unwrap().is_none());
     let fault = |bytes| open(Some(bytes)).err().unwrap().to_string();
     let wide = ("projection.weight", &[4, 3][..], &[0.0; 12][..]);

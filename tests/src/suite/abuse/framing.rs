@@ -132,7 +132,7 @@ async fn undeclared_body_is_cut_at_the_cap() {
 }
 
 #[tokio::test]
-async fn who_asks_first_is_told_before_sending() {
+async fn expectation_is_answered_before_the_body() {
     let victim = Victim::start().await;
     let large = json_head(VERIFY, "expect: 100-continue\r\ncontent-length: 10485760\r\n");
     let answer = victim.ask(large).await;

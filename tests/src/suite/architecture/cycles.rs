@@ -203,6 +203,6 @@ fn circles_of_imports_end() {
 
 #[test]
 #[should_panic(expected = "no file a.rs")]
-fn a_missing_file_is_told() {
+fn missing_file_is_reported() {
     made_up("mod a;", &[]);
 }

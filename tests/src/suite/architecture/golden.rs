@@ -56,7 +56,7 @@ fn first_difference(accepted: &str, found: &str) -> String {
 }
 
 #[test]
-fn the_first_difference_is_told() {
+fn first_difference_is_named() {
     assert_eq!(first_difference("a\nb\n", "a\nc\n"), "first in line 2: `b` has become `c`");
     assert_eq!(first_difference("a\n", "a\nc\n"), "first in line 2: its end has become `c`");
 }

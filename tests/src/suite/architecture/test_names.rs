@@ -1,6 +1,9 @@
 //! Names of tests: unit, condition, result, in few words.
 
-use super::source::{Source, is_word, sources};
+use super::{
+    source::{Source, is_word, sources},
+    words,
+};
 
 /// Most words of a name.
 const WORDS: usize = 7;
@@ -35,6 +38,17 @@ fn test_names_have_few_words() {
     }
     assert!(long.is_empty(), "more than {WORDS} words:\n  {}", long.join("\n  "));
     assert!(count > 1000, "{count} tests");
+}
+
+#[test]
+fn test_names_have_plain_words() {
+    let mut wrong = Vec::new();
+    for source in ["host", "components", "tests"].iter().flat_map(|folder| sources(folder)) {
+        let is_wrong = |name: &&str| !words::found(&name.replace('_', " ")).is_empty();
+        let names = test_names(&source).into_iter().filter(is_wrong);
+        wrong.extend(names.map(|name| format!("{}: {name}", source.path.display())));
+    }
+    assert!(wrong.is_empty(), "words.rs lists words of these names:\n  {}", wrong.join("\n  "));
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //!
 //! Pages are the Markdown files, the WIT files with their comments, the HTML, JavaScript and alert rules of the repository,
 //! and the justfile. They have none of the words. Of Rust sources of the product (`host` and `components`, without tests)
-//! the doc comments and the literals are searched; crates with such words in data are in [`DATA`].
+//! the doc comments and the literals are searched; crates with such words in data are in [`DATA`]. The names
+//! of tests have none of the words, see `test_names`.
 //!
 //! To measure, run `just test bulkhead-tests architecture::words`: where a count differs from the list, the message has
 //! the line to write and, if the count is higher, each place.
@@ -66,7 +67,7 @@ fn words(text: &str) -> Vec<Word> {
 }
 
 /// Finds the words of [`WORDS`] in a text: the line of each, and which it is.
-fn found(text: &str) -> Vec<(usize, &'static str)> {
+pub fn found(text: &str) -> Vec<(usize, &'static str)> {
     let words = words(text);
     let mut found = Vec::new();
     for (at, word) in words.iter().enumerate() {

@@ -185,7 +185,7 @@ async fn other_statuses_have_the_same_shape() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn json_is_told_by_its_suffix_too() {
+async fn json_is_known_by_suffix() {
     let service = Service::start("").await;
     for kind in ["application/json; charset=utf-8", "application/vnd.api+json"] {
         let request = service.host.client().post(service.host.url("/embed")).header("content-type", kind);

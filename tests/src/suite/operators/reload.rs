@@ -310,7 +310,7 @@ async fn signatures_required_of_unsigned_active_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_signal_reads_it_anew() {
+async fn signal_reads_file_again() {
     let folder = TempDir::new().unwrap();
     let component = folder.path().join("a.wasm");
     fs::write(&component, reading().component()).unwrap();

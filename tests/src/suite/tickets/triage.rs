@@ -116,7 +116,7 @@ async fn prompt_versions_of_many_cost_few_calls() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn health_and_versions_are_told() {
+async fn health_and_versions_are_shown() {
     let service = Service::start("").await;
     let health = service.get("/api/v1/health").await;
     assert_eq!((health.status, health.text.as_str()), (200, "{\"status\":\"healthy\"}"));

@@ -177,7 +177,7 @@ fn unusable_reply_falls_back_to_extraction() {
 }
 
 #[test]
-fn an_answer_in_another_language_is_none() {
+fn answer_in_another_language_is_not_used() {
     let english = "You can get a new passport for this fee at the citizens' office.";
     let base = wrote_by_model(&said(&[(english, &[1]), ("It is valid for ten years.", &[1])]));
     assert_extractive(&ask(&base, QUESTION), "es antwortet in einer anderen Sprache");

@@ -72,7 +72,7 @@ async fn changed_component_file_counts_with_reload() {
 
 /// Else the mended file counts with a restart only.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mended_file_fills_an_empty_slot() {
+async fn corrected_file_fills_empty_slot() {
     let host = hosting_a().component(b"garbage".to_vec()).start().await;
     let admin = admin(&host);
     let file = host.folder().join("guest-captcha.wasm");

@@ -138,7 +138,7 @@ async fn unreadable_source_stays_as_imported() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_missing_is_told() {
+async fn missing_base_and_source_are_named() {
     let folder = TempDir::new().unwrap();
     let (code, _, stderr) = kb(folder.path(), &["info"]).await;
     assert_eq!(code, Some(1));

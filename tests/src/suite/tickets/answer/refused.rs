@@ -5,7 +5,7 @@ use super::*;
 const KEY: &str = "0123456789abcdef0123456789abcdef";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn wrong_bodies_are_told_all_at_once() {
+async fn all_faults_of_body_are_reported() {
     let service = Service::start("").await;
     let whole = json!({ "text": "a", "category": "b", "action": "clerk" });
     let with = |name: &str, value: Value| {

@@ -68,7 +68,7 @@ async fn what_is_no_completion_is_no_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_in_another_form_is_none() {
+async fn answer_in_another_form_falls_back() {
     for (says, reason) in [
         ("I would say harbour.".to_owned(), FORM),
         ("{\"category\": \"greeting\"".to_owned(), FORM),
