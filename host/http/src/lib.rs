@@ -1,12 +1,12 @@
 //! HTTP for all services: listeners, middleware of every request, and building blocks of answers.
 
 pub mod accept;
-pub mod around;
 pub mod asset;
 pub mod docs;
 pub mod error;
 pub mod layers;
 pub mod lifecycle;
+pub mod middleware;
 pub mod openapi;
 pub mod rate_limit;
 mod request;

@@ -29,7 +29,7 @@ use ipnet::IpNet;
 
 use crate::{
     accept::{OverTls, PeerAddr},
-    around,
+    middleware,
 };
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
@@ -112,7 +112,7 @@ pub fn refuse_contradictions<S>(router: Router<S>, answer: fn(&Uri) -> Response)
 where
     S: Clone + Send + Sync + 'static,
 {
-    around::check_requests(router, move |request| {
+    middleware::check_requests(router, move |request| {
         let Contradicting = request.extensions().get::<Contradicting>()?;
         Some(answer(request.uri()))
     })

@@ -23,7 +23,7 @@ pub async fn readable(mut request: Request, next: Next) -> Response {
     }
 }
 
-/// Returns the answer 404 to a path that is not UTF-8, for [`check_requests`](crate::around::check_requests).
+/// Returns the answer 404 to a path that is not UTF-8, for [`check_requests`](crate::middleware::check_requests).
 pub fn refuse_unreadable(request: &mut Request) -> Option<Response> {
     let path = request.uri().path();
     let is_unreadable = path.contains('%') && percent_decode_str(path).decode_utf8().is_err();

@@ -22,8 +22,8 @@ use axum::{
 };
 use bulkhead_http::{
     access_log::Served,
-    around,
     forwarded::{self, Contradicting},
+    middleware,
 };
 use bulkhead_telemetry::Metrics;
 
@@ -116,7 +116,7 @@ pub fn probes(state: ActuatorState) -> Router {
 
 fn finished(router: Router<Arc<ActuatorState>>, state: ActuatorState) -> Router {
     let router = forwarded::refuse_contradictions(router, contradiction);
-    around::change_answers(router, |_| (), |(), response: Response| no_store(response))
+    middleware::change_answers(router, |_| (), |(), response: Response| no_store(response))
         .with_state(Arc::new(state))
 }
 

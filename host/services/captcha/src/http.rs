@@ -29,9 +29,9 @@ use axum::{
 use bulkhead_config::server::Server;
 use bulkhead_http::{
     access_log::Served,
-    around,
     body::BodyLimits,
     forwarded::{self, Contradicting},
+    middleware,
     rate_limit::RateLimiter,
 };
 use thiserror::Error;
@@ -130,7 +130,7 @@ pub fn router(state: CaptchaState) -> Router {
         move |uri: Uri, response: Response| finish(&state, &uri, response)
     };
     let routes = forwarded::refuse_contradictions(routes, contradiction);
-    around::change_answers(routes, |request| request.uri().clone(), finished).with_state(state)
+    middleware::change_answers(routes, |request| request.uri().clone(), finished).with_state(state)
 }
 
 async fn unknown() -> CaptchaApiError {

@@ -30,7 +30,7 @@ use axum::{
     routing::{any, get, post},
 };
 use bulkhead_config::server::Server;
-use bulkhead_http::{around, body::BodyLimits, docs, error::HostError, forwarded, path};
+use bulkhead_http::{body::BodyLimits, docs, error::HostError, forwarded, middleware, path};
 use bulkhead_models::{
     ServedModel,
     config::{EmbeddingSettings, ErrorForm, NamedModels, NormalizeBy},
@@ -193,7 +193,7 @@ pub fn router(state: Arc<EmbeddingState>) -> Router {
         let state = Arc::clone(&state);
         move |request: &mut Request| auth::admit(&state, request)
     };
-    let guarded = around::check_requests(guarded, admitted);
+    let guarded = middleware::check_requests(guarded, admitted);
     let public = Router::new()
         .route("/health", get(health::health))
         .route("/ping", get(health::health))
@@ -207,7 +207,7 @@ pub fn router(state: Arc<EmbeddingState>) -> Router {
         .route("/tei/{model_id}/{*rest}", any(async || HostError::NOT_FOUND))
         .method_not_allowed_fallback(async || HostError::METHOD_NOT_ALLOWED);
     let routes = guarded.merge(public).route("/", get(health::health));
-    let routes = around::check_requests(routes, path::refuse_unreadable);
+    let routes = middleware::check_requests(routes, path::refuse_unreadable);
     let routes =
         cors::with_cors(forwarded::refuse_contradictions(routes, contradiction), &state.cors_origins);
     let finished = {
@@ -218,5 +218,5 @@ pub fn router(state: Arc<EmbeddingState>) -> Router {
     };
     let noted =
         |request: &Request| (EmbeddingAsked::of(request), error_form::is_openai(request.uri().path()));
-    around::change_answers(routes, noted, finished).with_state(state)
+    middleware::change_answers(routes, noted, finished).with_state(state)
 }

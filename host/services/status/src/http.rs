@@ -23,8 +23,8 @@ use axum::{
 };
 use bulkhead_http::{
     access_log::Served,
-    around,
     forwarded::{self, Client},
+    middleware,
 };
 use bulkhead_pow::Pow;
 use bulkhead_runtime::api_keys::ApiKeys;
@@ -103,7 +103,7 @@ pub fn router(state: StatusState) -> Router {
         move |client: Option<Client>, response: Response| finish(&state, client.as_ref(), response)
     };
     let routes = forwarded::refuse_contradictions(routes, contradiction);
-    around::change_answers(routes, |request| request.extensions().get::<Client>().cloned(), finished)
+    middleware::change_answers(routes, |request| request.extensions().get::<Client>().cloned(), finished)
         .with_state(state)
 }
 

@@ -19,7 +19,7 @@ use axum::{
     routing::{any, get, post},
 };
 use bulkhead_config::server::Server;
-use bulkhead_http::{around, body::BodyLimits, docs, forwarded};
+use bulkhead_http::{body::BodyLimits, docs, forwarded, middleware};
 use bulkhead_runtime::api_keys::ApiKeys;
 use serde_json::{Value, json};
 
@@ -87,7 +87,7 @@ pub fn router(state: Arc<TicketState>) -> Router {
         move |request: &mut Request| auth::refusal(&state, request.headers())
     };
     let guarded = Router::new().route(TRIAGE, post(triage::triage)).route(ANSWER, post(answer::answer));
-    let guarded = around::check_requests(guarded, refused);
+    let guarded = middleware::check_requests(guarded, refused);
     let public = Router::new()
         .route(HEALTH, get(health))
         .route(PROMPT_VERSIONS, get(triage::prompt_versions))
@@ -101,7 +101,7 @@ pub fn router(state: Arc<TicketState>) -> Router {
         move |asked: TicketAsked, response: Response| observe::count(&state, &asked, response)
     };
     let routes = forwarded::refuse_contradictions(routes, contradiction);
-    around::change_answers(routes, TicketAsked::of, counted).with_state(state)
+    middleware::change_answers(routes, TicketAsked::of, counted).with_state(state)
 }
 
 /// Answers a request whose forwarding headers contradict each other.
