@@ -12,7 +12,7 @@ use wasmtime_wasi_http::{
     p2::bindings::http::{outgoing_handler, types},
 };
 
-use crate::{journal, outgoing};
+use crate::{outgoing, recording};
 
 /// The least and the most bytes that the host keeps behind a handle.
 const HANDLE_BYTES: RangeInclusive<usize> = 8 << 10..=64 << 10;
@@ -165,18 +165,18 @@ impl WasiHttpHooks for HttpHooks {
         _processed: Exchanged,
     ) -> Box<dyn Future<Output = Result<(Response<WasiBody>, Exchanged), Error>> + Send> {
         let shadow = self.shadow.clone();
-        let key = journal::key(&shadow, &request);
+        let key = recording::key(&shadow, &request);
         if matches!(shadow, ShadowMode::Replay(_)) && !self.may_send {
-            let response = journal::replayed(&shadow, key).ok_or(Error::HttpRequestDenied);
+            let response = recording::replayed(&shadow, key).ok_or(Error::HttpRequestDenied);
             let rest: Exchanged = Box::new(async move {
-                journal::drain(request.into_body()).await;
+                recording::drain(request.into_body()).await;
                 Ok(())
             });
             return Box::new(async move { response.map(|response| (response, rest)) });
         }
         let sent = outgoing::send(Arc::clone(&self.resources), request, options);
         Box::new(async move {
-            let response = journal::recorded(shadow, key, sent.await?);
+            let response = recording::recorded(shadow, key, sent.await?);
             let rest: Exchanged = Box::new(async { Ok(()) });
             Ok((response, rest))
         })

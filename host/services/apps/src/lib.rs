@@ -15,7 +15,7 @@
 //! progress             what the parts of a call know of each other
 //! compared             a body as it is compared with another version's
 //! capability, instance
-//! journal, outgoing, keyvalue
+//! recording, outgoing, keyvalue
 //! config, spec
 //! ```
 
@@ -28,12 +28,12 @@ mod compared;
 pub mod config;
 mod http;
 mod instance;
-mod journal;
 mod keyvalue;
 mod mounts;
 mod outgoing;
 mod probe;
 mod progress;
+mod recording;
 mod request;
 mod response;
 mod running;

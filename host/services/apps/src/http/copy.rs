@@ -31,7 +31,7 @@ pub(super) fn is_wanted(slot: &Slot<AppInstance>, method: &Method, body: &Body) 
     is_read && body.is_end_stream() && matches!(slot.candidate(), Some((_, Trial::Shadow)))
 }
 
-/// Returns the call of a guest with a copy of a request, of whose response these fields are compared. Its outgoing requests are answered from the journal of the
+/// Returns the call of a guest with a copy of a request, of whose response these fields are compared. Its outgoing requests are answered from the recording of the
 /// live call.
 pub(super) fn of(
     request: &GuestRequest,

@@ -1,4 +1,4 @@
-//! The journal of a live call's outgoing requests, from which those of its copy are answered.
+//! The recording of a live call's outgoing requests, from which those of its copy are answered.
 
 use std::{
     pin::Pin,
@@ -15,7 +15,7 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt as _, StreamBody};
 use wasmtime_wasi_http::{Error, WasiBody};
 
-/// Most bytes of a body in the journal. A live call that reads a larger one is not copied.
+/// Most bytes of a body in the recording. A live call that reads a larger one is not copied.
 const BODY_BYTES: usize = 256 << 10;
 
 /// A response, with what the guest has read of its body.
@@ -72,7 +72,7 @@ struct Recorder {
 }
 
 impl Recorder {
-    /// Adds a piece of the body; false if the body is too large for the journal.
+    /// Adds a piece of the body; false if the body is too large for the recording.
     fn add(&mut self, frame: &Frame<Bytes>) -> bool {
         let data = frame.data_ref().map_or::<&[u8], _>(&[], |data| data.as_ref());
         let body = &mut self.recorded.body;
