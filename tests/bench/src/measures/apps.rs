@@ -26,7 +26,8 @@ const CONNECTIONS: usize = 8;
 /// The release that the host is built with.
 const WASMTIME: &str = "48.0.8";
 /// What `wasmtime serve` needs to compile components and to take instances from a pool.
-const FEATURES: &str = "serve,cranelift,parallel-compilation,pooling-allocator,component-model";
+const FEATURES: &str =
+    "run,serve,cranelift,parallel-compilation,pooling-allocator,component-model,component-model-async";
 /// Longest time until the peer answers: it compiles the component first.
 const PATIENCE: Duration = Duration::from_secs(300);
 const PAUSE: Duration = Duration::from_millis(10);
