@@ -63,6 +63,7 @@ pub fn measure(options: &Options, report: &mut Report) {
     }
     report.note("The peer has no limits of processor time, memory and streams, and counts nothing.");
     above_native(options, report);
+    compiling(options, report);
 }
 
 /// The Rust example beside a native route behind the same layers.
@@ -78,6 +79,29 @@ fn above_native(options: &Options, report: &mut Report) {
         let target = if kind == "fresh" { Target::AtMost(60.0) } else { Target::None };
         report.added(&format!("p50 us at 1 connection, {kind} instance"), &theirs.p50, &ours.p50, target);
     }
+}
+
+/// The compilation of the JavaScript example, which is of 12 MB, on one processor and on two.
+fn compiling(options: &Options, report: &mut Report) {
+    report.section("compiling hello in JavaScript", "on one core", "on two");
+    let (mut one, mut two) = (Vec::new(), Vec::new());
+    for _ in 0..options.rounds {
+        one.push(compiled_on("0"));
+        two.push(compiled_on("0,1"));
+    }
+    report.ratio("seconds", &one, &two, Target::AtMost(0.6));
+}
+
+/// Seconds that a compilation takes on these processors, without compiled code of an earlier one.
+fn compiled_on(processors: &str) -> f64 {
+    let (folder, since) = (tempfile::tempdir().unwrap(), Instant::now());
+    let mut compile = Command::new("taskset");
+    compile.args(["--cpu-list", processors]).arg(target().join("release/bulkhead"));
+    compile.args(["component", "compile"]).arg(target().join(HELLOS[1].1));
+    compile.arg("--output").arg(folder.path().join("hello.cwasm"));
+    compile.env("XDG_CACHE_HOME", folder.path()).stdout(Stdio::null());
+    assert!(compile.status().unwrap().success());
+    since.elapsed().as_secs_f64()
 }
 
 /// A server that is asked.
