@@ -7,7 +7,7 @@ setup := "cargo run --quiet --profile edit --locked -p bulkhead-setup --"
 # Everything except the benchmarks, which `just bench` builds. One selection gives dependencies one set of features.
 tested := "--profile edit --workspace --exclude bulkhead-bench --locked"
 deny := "cargo deny --config .config/deny.toml --workspace --locked"
-manifests := "Cargo.toml tests/peers/Cargo.toml tests/fuzz/Cargo.toml"
+manifests := "Cargo.toml tests/peers/Cargo.toml tests/fuzz/Cargo.toml tests/apps/Cargo.toml"
 
 # List the recipes
 default:
@@ -50,6 +50,7 @@ lint: components && deny
     cargo fmt --all --check
     cargo fmt --check --manifest-path tests/peers/Cargo.toml
     cargo fmt --check --manifest-path tests/fuzz/Cargo.toml
+    cargo fmt --all --check --manifest-path tests/apps/Cargo.toml
     cargo clippy --profile edit --workspace --all-targets --locked -- -D warnings
     cargo check --profile edit -p bulkhead --locked
     cargo check --profile edit -p bulkhead --no-default-features --features compiler --locked

@@ -67,6 +67,18 @@ pub fn build_outside(folders: &[String]) -> Outcome {
     Ok(())
 }
 
+/// Builds the apps of the tests, which are a workspace of their own with a lock file.
+pub fn build_test_apps() -> Outcome {
+    let _lock = files::lock(&paths::target())?;
+    let (compiler, linkers) = compiler()?;
+    let target = paths::target().join("test-apps");
+    clear_for_new_compiler(&compiler.rustc, &target)?;
+    let mut command = cargo(["build", "--quiet", "--locked", "--release", "--target", WEBASSEMBLY.name]);
+    command.arg("--target-dir").arg(&target).current_dir(paths::workspace().join("tests/apps"));
+    use_compiler(&mut command, Vec::new(), &compiler, &linkers);
+    run(&mut command)
+}
+
 /// Returns a compiler with std for components, and the folder with the linkers.
 fn compiler() -> Outcome<(Compiler, PathBuf)> {
     let active = Rustc::ask("rustc")?;

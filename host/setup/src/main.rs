@@ -32,7 +32,7 @@ Steps:
   components  find or build std for WebAssembly, then build every component into target/components
   crates      build Rust crates outside of the workspace into components in their folders, without network: FOLDER...
   tests       install what the test suite drives: Chromium, PostgreSQL, npm and Python packages; then build the
-              examples in other languages into target/examples
+              examples in other languages into target/examples and the apps of tests/apps into target/test-apps
   lint        install what `just lint` runs
   fuzz        run the fuzz targets of tests/fuzz: [TARGET|all] [SECONDS]
   edge        build the binary for the edge: target/edge/dist/bulkhead
@@ -47,7 +47,9 @@ fn main() -> ExitCode {
     let outcome = match step {
         "components" => components::build(),
         "crates" => components::build_outside(rest),
-        "tests" => test_tools::install().and_then(|()| examples::build()),
+        "tests" => test_tools::install()
+            .and_then(|()| examples::build())
+            .and_then(|()| components::build_test_apps()),
         "lint" => lint::install(),
         "fuzz" => fuzz::fuzz(rest),
         "arm" => arm::test(rest),

@@ -1,16 +1,19 @@
 //! Apps: components of the world `wasi:http/proxy`.
 
 mod access;
+mod behaviour;
 mod bodies;
 mod hostile;
 mod keyvalue;
 mod link_shortener;
 mod linking;
 mod outgoing;
+pub mod programs;
 mod reload;
 mod rollout;
 mod routing;
 mod run;
+pub mod sdks;
 mod swaps;
 mod trailers;
 
