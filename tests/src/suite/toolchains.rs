@@ -11,7 +11,11 @@ use bulkhead_tests::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{captcha_http::solver, status};
+use crate::{
+    apps::{programs, sdks},
+    captcha_http::solver,
+    status,
+};
 
 /// How instances get their memory.
 const ALLOCATORS: [&str; 2] = ["pooling", "on-demand"];
@@ -133,13 +137,15 @@ async fn javascript_captcha_policy_answers() {
     }
 }
 
-/// An example in each language answers as an app.
+/// An example in each language answers as an app; those with an SDK do more.
 #[tokio::test(flavor = "multi_thread")]
 async fn hello_examples_answer_as_apps() {
     let languages = [("rust", "Rust"), ("python", "Python"), ("javascript", "JavaScript"), ("c", "C")];
-    let mut config = without(&["embedding", "tickets", "status", "captcha"]);
+    let (authority, mut config) =
+        (programs::server().await, without(&["embedding", "tickets", "status", "captcha"]));
     for (id, _) in languages {
-        config.push_str(&format!("[apps.{id}]\npath_prefix = '/{id}'\n"));
+        let outgoing = format!("outgoing = ['http://{authority}']");
+        config.push_str(&format!("[apps.{id}]\npath_prefix = '/{id}'\n{outgoing}\n"));
     }
     let mut builder = TestHost::builder().config(&config);
     for (id, _) in languages {
@@ -151,6 +157,9 @@ async fn hello_examples_answer_as_apps() {
         assert_eq!(answer.status(), 200, "{language}");
         assert_eq!(answer.headers()["content-type"], "text/plain", "{language}");
         assert_eq!(answer.text().await.unwrap(), format!("Hello from {language}\n"));
+    }
+    for id in ["python", "javascript"] {
+        sdks::assert_program_works(&host, &format!("/{id}"), &authority).await;
     }
     host.stop().await;
 }
