@@ -1,5 +1,6 @@
 //! What holds the architecture up: layers, contracts, names and sizes, read from the sources themselves.
 
+mod bindings;
 mod capabilities;
 mod config_keys;
 mod crates;

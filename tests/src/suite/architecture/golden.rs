@@ -26,7 +26,12 @@ pub fn folder() -> PathBuf {
 
 /// Compares `found` with `tests/golden/NAME`.
 pub fn assert_golden(name: &str, found: &str) {
-    let path = folder().join(name);
+    assert_accepted(&format!("tests/golden/{name}"), found);
+}
+
+/// Compares `found` with a file of the repository.
+pub fn assert_accepted(name: &str, found: &str) {
+    let path = root().join(name);
     let [accept, ci] =
         [ACCEPT, CI].map(|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()));
     if accepts(accept.as_deref(), ci.as_deref()).unwrap_or_else(|refusal| panic!("{refusal}")) {
@@ -36,7 +41,7 @@ pub fn assert_golden(name: &str, found: &str) {
     let accepted = fs::read_to_string(&path).unwrap_or_default();
     if accepted != found {
         panic!(
-            "tests/golden/{name} differs from what is found, {}\n\
+            "{name} differs from what is found, {}\n\
              to accept the change, run {ACCEPT}=1 just test bulkhead-tests architecture and commit the file",
             first_difference(&accepted, found)
         );
