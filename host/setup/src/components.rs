@@ -67,6 +67,9 @@ pub fn build_outside(folders: &[String]) -> Outcome {
     Ok(())
 }
 
+/// The exports of the app of the tests that the compiler makes a static library of.
+const LIBRARY_EXPORTS: [&str; 2] = ["wasi:http/incoming-handler@0.2.0#handle", "cabi_realloc"];
+
 /// Builds the apps of the tests, which are a workspace of their own with a lock file.
 pub fn build_test_apps() -> Outcome {
     let _lock = files::lock(&paths::target())?;
@@ -76,7 +79,13 @@ pub fn build_test_apps() -> Outcome {
     let mut command = cargo(["build", "--quiet", "--locked", "--release", "--target", WEBASSEMBLY.name]);
     command.arg("--target-dir").arg(&target).current_dir(paths::workspace().join("tests/apps"));
     use_compiler(&mut command, Vec::new(), &compiler, &linkers);
-    run(&mut command)
+    run(&mut command)?;
+    let built = target.join(WEBASSEMBLY.name).join("release");
+    let mut link = Command::new(linkers.join("wasm-component-ld"));
+    link.arg("--wasm-ld-path").arg(linkers.join("gcc-ld/wasm-ld"));
+    link.args(["--no-entry", "--gc-sections", "--strip-all"]);
+    link.args(LIBRARY_EXPORTS.map(|name| format!("--export={name}")));
+    run(link.arg("-o").arg(built.join("sdk_spin.wasm")).arg(built.join("libsdk_spin.a")))
 }
 
 /// Returns a compiler with std for components, and the folder with the linkers.

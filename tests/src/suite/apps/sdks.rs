@@ -9,7 +9,7 @@ use super::{
 };
 
 /// The SDKs of Rust, each with what its program says.
-const SDKS: [(&str, &str); 1] = [("wstd", "hello from wstd")];
+const SDKS: [(&str, &str); 2] = [("spin", "hello from spin-sdk"), ("wstd", "hello from wstd")];
 
 /// A host that serves the program of an SDK as the app `hello`, which may send requests to `authority`.
 async fn serving(sdk: &str, authority: &str) -> TestHost {
