@@ -182,6 +182,18 @@ mod tests {
     }
 
     #[test]
+    fn authority_has_no_default_port() {
+        for (uri, expected) in [
+            ("https://api.example.org/get", "api.example.org"),
+            ("https://api.example.org:443/get", "api.example.org"),
+            ("http://api.example.org:80/", "api.example.org"),
+            ("http://api.example.org:443/", "api.example.org:443"),
+        ] {
+            assert_eq!(Destination::of(&uri.parse().unwrap()).unwrap().authority(), expected, "{uri}");
+        }
+    }
+
+    #[test]
     fn wildcard_stands_for_one_or_more_labels() {
         for uri in ["https://a.town.example/", "https://b.a.town.example/"] {
             assert!(matches("https://*.town.example", uri), "{uri}");

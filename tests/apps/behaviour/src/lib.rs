@@ -147,10 +147,9 @@ fn sent(given: &IncomingRequest) -> Result<String, String> {
     request.set_authority(field(given, "x-authority").as_deref()).map_err(|()| "authority")?;
     request.set_path_with_query(field(given, "x-path").as_deref()).map_err(|()| "path")?;
     let options = RequestOptions::new();
-    if let Some(wait) = field(given, "x-first-byte-ms") {
-        let wait = wait.parse::<u64>().unwrap() * 1_000_000;
-        options.set_first_byte_timeout(Some(wait)).map_err(|()| "first byte")?;
-    }
+    let nanoseconds = |name: &str| field(given, name).map(|wait| wait.parse::<u64>().unwrap() * 1_000_000);
+    options.set_connect_timeout(nanoseconds("x-connect-ms")).map_err(|()| "connect")?;
+    options.set_first_byte_timeout(nanoseconds("x-first-byte-ms")).map_err(|()| "first byte")?;
     let body = request.body().map_err(|()| "body")?;
     let response =
         outgoing_handler::handle(request, Some(options)).map_err(|code| format!("handle: {code:?}"))?;

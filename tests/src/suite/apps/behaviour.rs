@@ -1,6 +1,6 @@
 //! What the programs check with which wasmtime tests its `wasi:http` 0.2, done by a program of our own.
 
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 
 use super::{
     programs::{program, server},
@@ -41,6 +41,19 @@ async fn server_of_bytes(bytes: &'static [u8]) -> String {
         std::future::pending::<()>().await;
     });
     authority
+}
+
+/// A listener that has as many connections as the system keeps for it, so that the next one waits.
+async fn full_listener() -> (TcpListener, Vec<TcpStream>) {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let (listener, mut open) = (socket.listen(1).unwrap(), Vec::new());
+    let address = listener.local_addr().unwrap();
+    while let Ok(connected) = tokio::time::timeout(Duration::from_secs(2), TcpStream::connect(address)).await
+    {
+        open.push(connected.unwrap());
+    }
+    (listener, open)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -96,13 +109,16 @@ async fn faults_of_servers_get_their_codes() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let silent_authority = silent.local_addr().unwrap().to_string();
     let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().to_string();
-    let host = serving(&[&other, &silent_authority, &gone]).await;
-    for (authority, expected) in [
-        (&other, "response: ErrorCode::HttpProtocolError"),
-        (&silent_authority, "response: ErrorCode::ConnectionReadTimeout"),
-        (&gone, "response: ErrorCode::ConnectionRefused"),
+    let (full, _open) = full_listener().await;
+    let full_authority = full.local_addr().unwrap().to_string();
+    let host = serving(&[&other, &silent_authority, &gone, &full_authority]).await;
+    for (authority, limit, expected) in [
+        (&other, "x-first-byte-ms", "response: ErrorCode::HttpProtocolError"),
+        (&silent_authority, "x-first-byte-ms", "response: ErrorCode::ConnectionReadTimeout"),
+        (&gone, "x-first-byte-ms", "response: ErrorCode::ConnectionRefused"),
+        (&full_authority, "x-connect-ms", "response: ErrorCode::ConnectionTimeout"),
     ] {
-        let fields = [("x-authority", &**authority), ("x-path", "/"), ("x-first-byte-ms", "2000")];
+        let fields = [("x-authority", &**authority), ("x-path", "/"), (limit, "2000")];
         assert_eq!(sent(&host, &fields, Vec::new()).await, expected);
     }
     host.stop().await;
