@@ -159,9 +159,11 @@ fn sent(given: &IncomingRequest) -> Result<String, String> {
         copy(&from, &to)
     };
     OutgoingBody::finish(body, None).map_err(|code| format!("finish: {code:?}"))?;
-    copied.map_err(|error| format!("write: {error:?}"))?;
     response.subscribe().block();
-    shown(&response)
+    // Where the request is not sent, the response says why, and nobody has read the body.
+    let shown = shown(&response)?;
+    copied.map_err(|error| format!("write: {error:?}"))?;
+    Ok(shown)
 }
 
 /// Sends a request with these fields to the server that `x-authority` of another one names.
