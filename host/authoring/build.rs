@@ -1,4 +1,4 @@
-//! Embeds the WIT of the repository, the templates of components and the source of `components/guest`.
+//! Embeds the WIT and the templates that belong to no service, and the source of `components/guest`.
 
 use std::{
     env,
@@ -7,9 +7,24 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The constants that are generated, and the folder of each, from the root of the repository.
-const FOLDERS: [(&str, &str); 3] =
-    [("WIT", "wit"), ("TEMPLATES", "components/templates"), ("GUEST", "components/guest/src")];
+/// The constants that are generated, the folder of each, from the root of the repository, and which of its folders are taken.
+const FOLDERS: [(&str, &str, &[&str]); 3] = [
+    ("WIT", "wit", &["deps", "host"]),
+    (
+        "TEMPLATES",
+        "components/templates",
+        &[
+            "c",
+            "javascript/every-world",
+            "javascript/http",
+            "python/every-world",
+            "python/http",
+            "rust/every-world",
+            "rust/http",
+        ],
+    ),
+    ("GUEST", "components/guest/src", &[""]),
+];
 
 /// Folders that builds make.
 const SKIPPED: [&str; 4] = ["node_modules", "target", "__pycache__", "venv"];
@@ -20,13 +35,15 @@ fn main() -> io::Result<()> {
     let root = root.ok_or_else(|| missing("CARGO_MANIFEST_DIR"))?.join("../..");
     let out = env::var_os("OUT_DIR").map(PathBuf::from).ok_or_else(|| missing("OUT_DIR"))?;
     let mut text = String::new();
-    for (constant, folder) in FOLDERS {
+    for (constant, folder, taken) in FOLDERS {
         let base = fs::canonicalize(root.join(folder))?;
-        println!("cargo::rerun-if-changed={}", base.display());
         let mut files = Vec::new();
-        walk(&base, &mut files)?;
+        for below in taken.iter().map(|name| base.join(name)) {
+            println!("cargo::rerun-if-changed={}", below.display());
+            walk(&below, &mut files)?;
+        }
         files.sort();
-        text += &format!("/// Every file below `{folder}`, sorted.\n");
+        text += &format!("/// Files below `{folder}`, sorted.\n");
         text += &format!("pub(crate) const {constant}: &[EmbeddedFile] = &[\n");
         for file in files {
             let name = file.strip_prefix(&base).map_err(io::Error::other)?;

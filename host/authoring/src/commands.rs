@@ -146,7 +146,7 @@ impl AuthorCommand {
             }
             Self::New { name, lang, world, dir } => {
                 let folder = dir.unwrap_or_else(|| PathBuf::from(&name));
-                scaffold::create(platform.name, &name, &lang, &world, &folder)
+                scaffold::create(platform, &name, &lang, &world, &folder)
             }
         }
     }
@@ -212,7 +212,7 @@ fn export(
     world: Option<&str>,
     replaces: bool,
 ) -> anyhow::Result<CommandReport> {
-    let wit = Packages::embedded()?;
+    let wit = Packages::of(platform)?;
     let (files, what) = match world {
         Some(world) => {
             let world = wit.world(world).map_err(|error| AuthoringFailure::Usage(error.to_string()))?;

@@ -11,18 +11,15 @@ use std::{
 };
 
 use anyhow::{Context as _, anyhow, bail};
+use bulkhead_runtime::slots::EmbeddedFile;
 use wit_parser::{PackageId, PackageName, Resolve, SourceMap, UnresolvedPackageGroup, World, WorldId};
 
-use crate::{
-    embedded::{EmbeddedFile, WIT},
-    fit::bare,
-    platform::AuthorPlatform,
-};
+use crate::{fit::bare, platform::AuthorPlatform};
 
 /// Folder of the packages that others use.
 const DEPENDENCIES: &str = "deps";
 
-/// The embedded packages.
+/// The packages of a binary.
 pub(crate) struct Packages {
     resolve: Resolve,
     folders: Vec<PackageFolder>,
@@ -52,10 +49,10 @@ impl PackageFolder {
 }
 
 impl Packages {
-    /// Reads the embedded packages.
-    pub(crate) fn embedded() -> anyhow::Result<Self> {
+    /// Reads the packages of a binary.
+    pub(crate) fn of(platform: &AuthorPlatform) -> anyhow::Result<Self> {
         let mut files: BTreeMap<&'static str, Vec<&'static EmbeddedFile>> = BTreeMap::new();
-        for file in WIT.iter().filter(|file| file.path.ends_with(".wit")) {
+        for file in platform.wit().filter(|file| file.path.ends_with(".wit")) {
             let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
             files.entry(folder).or_default().push(file);
         }

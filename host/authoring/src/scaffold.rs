@@ -11,10 +11,12 @@ use std::{
 
 use anyhow::Context as _;
 use bulkhead_config::slots::SlotId;
+use bulkhead_runtime::slots::EmbeddedFile;
 
 use crate::{
-    embedded::{EmbeddedFile, GUEST, TEMPLATES},
+    embedded::GUEST,
     packages::{self, Packages},
+    platform::AuthorPlatform,
     report::{AuthoringFailure, CommandReport},
 };
 
@@ -42,7 +44,7 @@ struct TemplateManifest {
 }
 
 impl TemplateManifest {
-    /// Reads lines such as `world: bulkhead:captcha/captcha`.
+    /// Reads lines such as `world: wasi:http/proxy`.
     fn read(text: &str) -> Option<Self> {
         let value = |name: &str| {
             let mut lines = text.lines().filter_map(|line| line.split_once(": "));
@@ -53,8 +55,8 @@ impl TemplateManifest {
 }
 
 /// Returns the languages and worlds of all templates, `language world`.
-fn offered() -> BTreeSet<(&'static str, &'static str)> {
-    let manifests = TEMPLATES.iter().filter_map(|file| {
+fn offered(platform: &AuthorPlatform) -> BTreeSet<(&'static str, &'static str)> {
+    let manifests = platform.templates().filter_map(|file| {
         let mut parts = file.path.splitn(3, '/');
         let (language, world, name) = (parts.next()?, parts.next()?, parts.next()?);
         (name == MANIFEST).then_some((language, world))
@@ -97,14 +99,14 @@ fn fill(text: &str, name: &str, binary: &str, manifest: &TemplateManifest) -> St
 /// # Errors
 /// When the name is invalid, there is no such template, or the folder has files.
 pub(crate) fn create(
-    binary: &str,
+    platform: &AuthorPlatform,
     name: &str,
     language: &str,
     world: &str,
     folder: &Path,
 ) -> anyhow::Result<CommandReport> {
     check_name(name)?;
-    let offered = offered();
+    let offered = offered(platform);
     if !offered.contains(&(language, world)) {
         let listed = listed(&offered);
         let text = format!("there is no template in {language} for the world {world}; there are {listed}");
@@ -112,7 +114,7 @@ pub(crate) fn create(
     }
     let (own, shared) = (format!("{language}/{world}/"), format!("{language}/{EVERY_WORLD}/"));
     let below = |prefix: &str| {
-        let files = TEMPLATES.iter().filter_map(|file| Some((file.path.strip_prefix(prefix)?, file)));
+        let files = platform.templates().filter_map(|file| Some((file.path.strip_prefix(prefix)?, file)));
         files.collect::<Vec<(&str, &EmbeddedFile)>>()
     };
     let (own, shared) = (below(&own), below(&shared));
@@ -125,7 +127,7 @@ pub(crate) fn create(
     let shared = shared.iter().filter(|(name, _)| is_wanted(name) && !own.iter().any(|(own, _)| own == name));
     for (path, file) in own.iter().chain(shared).filter(|(path, _)| *path != MANIFEST) {
         let bytes = match str::from_utf8(file.bytes) {
-            Ok(text) => fill(text, name, binary, &manifest).into_bytes(),
+            Ok(text) => fill(text, name, platform.name, &manifest).into_bytes(),
             Err(_) => file.bytes.to_vec(),
         };
         let path = if *path == IGNORED.0 { IGNORED.1 } else { *path };
@@ -137,7 +139,7 @@ pub(crate) fn create(
             files.push((Path::new(GUEST_FOLDER).join("src").join(file.path), text.into_bytes()));
         }
     }
-    let wit = Packages::embedded()?;
+    let wit = Packages::of(platform)?;
     for (path, bytes) in wit.files(wit.world(&manifest.world)?, &BTreeSet::new()) {
         files.push((Path::new("wit").join(path), bytes.to_vec()));
     }

@@ -1,6 +1,7 @@
 //! Slots: the versions of a component, and which of them takes a call.
 
 mod admission;
+mod author_files;
 mod circuit;
 mod file;
 mod identity;
@@ -42,6 +43,7 @@ use crate::{
 
 pub use self::{
     admission::{Overloaded, Permit},
+    author_files::{AuthorFiles, EmbeddedFile},
     circuit::CircuitBreaker,
     file::{FileError, read_component},
     identity::{VersionId, effective_settings, revision},

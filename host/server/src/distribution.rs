@@ -67,6 +67,7 @@ impl Distribution {
             slots: self.spec().slots().copied().collect(),
             worlds: self.services.iter().flat_map(|service| service.worlds()).copied().collect(),
             served: self.services.iter().flat_map(|service| service.served_worlds()).copied().collect(),
+            files: self.services.iter().map(|service| service.author_files()).collect(),
             capabilities: self.capabilities(),
         }
     }

@@ -21,7 +21,7 @@ use bulkhead_config::{
 };
 use bulkhead_runtime::capabilities::{CapabilitySet, SlotResources};
 use bulkhead_runtime::compile::ComponentDigest;
-use bulkhead_runtime::slots::{ServedWorld, SlotWorld};
+use bulkhead_runtime::slots::{AuthorFiles, ServedWorld, SlotWorld};
 use futures_util::future::LocalBoxFuture;
 
 pub use self::{
@@ -78,6 +78,11 @@ pub trait Service: Send + Sync {
     /// Returns the worlds of components that it serves without a slot of its own.
     fn served_worlds(&self) -> &'static [ServedWorld] {
         &[]
+    }
+
+    /// Returns the WIT of its worlds and interfaces, and templates of components.
+    fn author_files(&self) -> AuthorFiles {
+        AuthorFiles::NONE
     }
 
     /// Returns its sets of metrics, which are registered even where the service is off.

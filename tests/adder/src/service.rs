@@ -10,7 +10,7 @@ use bulkhead_config::{
 use bulkhead_runtime::{
     capabilities::CapabilitySet,
     compile::ComponentDigest,
-    slots::{Slot, SlotWorld},
+    slots::{AuthorFiles, EmbeddedFile, Slot, SlotWorld},
 };
 use bulkhead_service::{
     MetricRegistrar, Service, ServiceContext, ServiceFuture, Started, check_component, not_owned,
@@ -26,6 +26,9 @@ use crate::{
     world::Adder,
 };
 
+/// The package of the service, for authors of components. It has no templates.
+const WIT: EmbeddedFile = EmbeddedFile { path: "adder/adder.wit", bytes: include_bytes!("../wit/adder.wit") };
+
 /// The service in the list of services.
 pub struct AdderPlugin;
 
@@ -40,6 +43,10 @@ impl Service for AdderPlugin {
 
     fn worlds(&self) -> &'static [SlotWorld] {
         const { &[SlotWorld::of::<Adder>(ADDER)] }
+    }
+
+    fn author_files(&self) -> AuthorFiles {
+        AuthorFiles { wit: &[WIT], ..AuthorFiles::NONE }
     }
 
     fn metrics(&self) -> &'static [MetricRegistrar] {

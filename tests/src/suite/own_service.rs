@@ -297,6 +297,27 @@ async fn inspection_finds_world_of_own_service() {
 }
 
 #[tokio::test]
+async fn author_commands_have_files_of_services() {
+    let folder = TempDir::new().unwrap();
+    let exported = run(folder.path(), &["wit", "export", "one", "--world", "adder"]).await;
+    assert!(exported.succeeded(), "{}", exported.stderr);
+    assert!(folder.path().join("one/adder.wit").is_file());
+    assert!(run(folder.path(), &["wit", "export", "all"]).await.succeeded());
+    let packages: BTreeSet<_> =
+        fs::read_dir(folder.path().join("all")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(packages, BTreeSet::from(["adder", "host"].map(Into::into)));
+    for arguments in [
+        &["component", "new", "mine", "--lang", "rust", "--world", "adder"][..],
+        &["component", "new", "mine", "--lang", "rust", "--world", "captcha"],
+    ] {
+        let refused = run(folder.path(), arguments).await;
+        assert_eq!(refused.status.code(), Some(2), "{arguments:?}");
+        let said = "there are c: http; javascript: http; python: http; rust: http";
+        assert!(refused.stderr.contains(said), "{}", refused.stderr);
+    }
+}
+
+#[tokio::test]
 async fn commands_of_other_services_are_missing() {
     let folder = TempDir::new().unwrap();
     let version = run(folder.path(), &["--version"]).await;

@@ -1,38 +1,8 @@
 //! Tests of which world a component fits.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-use bulkhead_config::slots::{Limits, SlotId};
-use bulkhead_runtime::capabilities;
-
 use super::*;
-
-const SLOT: SlotSpec = SlotSpec {
-    id: SlotId::new("greeter"),
-    service: "greeter",
-    limits: &Limits::DEFAULT,
-    grants: &[],
-    uses_models: false,
-    component: None,
-};
-
-fn platform() -> AuthorPlatform {
-    let served = ServedWorld {
-        name: "wasi:http/proxy",
-        exports: &["wasi:http/incoming-handler@0.2.12"],
-        table: "apps",
-        grants: &[],
-        advice: "run it",
-    };
-    let world =
-        SlotWorld { slot: SLOT.id, name: "test:greeter/greeter@0.1.0", exports: &["greet", "self-test"] };
-    AuthorPlatform {
-        name: "bulkhead",
-        slots: vec![SLOT],
-        worlds: vec![world],
-        served: vec![served],
-        capabilities: capabilities::general(),
-    }
-}
+use crate::platform::tests::{platform, without_services};
 
 fn text_of(component: &str) -> String {
     text_on(&platform(), component)
@@ -104,7 +74,6 @@ fn nearest_slot_says_what_is_wrong() {
 
 #[test]
 fn platform_without_worlds_has_none() {
-    let platform = AuthorPlatform { worlds: Vec::new(), served: Vec::new(), ..platform() };
-    let text = text_on(&platform, &component("", &["greet"]));
+    let text = text_on(&without_services(), &component("", &["greet"]));
     assert!(text.ends_with("fits no world of this host, which has none"), "{text}");
 }

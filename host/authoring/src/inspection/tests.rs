@@ -1,21 +1,15 @@
 //! Tests of what an inspection shows.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-use bulkhead_runtime::{capabilities, slots::outline};
+use bulkhead_runtime::slots::outline;
 
 use super::*;
+use crate::platform::tests::without_services;
 
 fn inspected(text: &str) -> ComponentInspection {
-    let platform = AuthorPlatform {
-        name: "bulkhead",
-        slots: Vec::new(),
-        worlds: Vec::new(),
-        served: Vec::new(),
-        capabilities: capabilities::general(),
-    };
     let wasm = wat::parse_str(text).unwrap();
     let outline = outline(&wasm).unwrap();
-    ComponentInspection::new(&platform, &wasm, outline).unwrap()
+    ComponentInspection::new(&without_services(), &wasm, outline).unwrap()
 }
 
 #[test]

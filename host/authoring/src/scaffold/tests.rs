@@ -4,13 +4,18 @@
 use std::fs;
 
 use super::*;
+use crate::platform::tests::platform;
+
+fn made(name: &str, language: &str, world: &str, folder: &Path) -> anyhow::Result<CommandReport> {
+    create(&platform(), name, language, world, folder)
+}
 
 #[test]
 fn every_template_is_written_complete() {
-    for (language, world) in offered() {
+    for (language, world) in offered(&platform()) {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().join("shop-guard");
-        let report = create("bulkhead", "shop-guard", language, world, &folder).unwrap();
+        let report = made("shop-guard", language, world, &folder).unwrap();
         assert!(report.text.contains("shop-guard, a component for "), "{}", report.text);
         for name in ["README.md", ".gitignore", "wit"] {
             assert!(folder.join(name).exists(), "{language} {world}: {name}");
@@ -22,16 +27,17 @@ fn every_template_is_written_complete() {
 }
 
 #[test]
-fn rust_has_every_world() {
-    let worlds: Vec<&str> =
-        offered().into_iter().filter(|(language, _)| *language == "rust").map(|(_, world)| world).collect();
-    assert_eq!(worlds, ["answer", "captcha", "http", "status", "triage"]);
+fn templates_of_services_are_offered() {
+    let offered = offered(&platform());
+    for template in [("c", "http"), ("rust", "http"), ("rust", "greeter")] {
+        assert!(offered.contains(&template), "{offered:?}");
+    }
 }
 
 #[test]
 fn rust_brings_the_guest_crate() {
     let folder = tempfile::tempdir().unwrap();
-    create("bulkhead", "guard", "rust", "captcha", folder.path()).unwrap();
+    made("guard", "rust", "greeter", folder.path()).unwrap();
     let log = fs::read_to_string(folder.path().join("guest/src/log.rs")).unwrap();
     assert!(log.contains("\"../wit/deps/logging\""), "{log}");
     assert!(folder.path().join("wit/deps/logging/logging.wit").exists());
@@ -43,13 +49,13 @@ fn rust_brings_the_guest_crate() {
 fn refusals_say_what_there_is() {
     let folder = tempfile::tempdir().unwrap();
     let error = |name: &str, language: &str, world: &str| {
-        create("bulkhead", name, language, world, folder.path()).unwrap_err().to_string()
+        made(name, language, world, folder.path()).unwrap_err().to_string()
     };
-    let text = error("guard", "c", "triage");
-    assert!(text.contains("no template in c for the world triage") && text.contains("c: http"), "{text}");
-    assert!(error("Guard", "rust", "captcha").contains("must begin with a lower-case letter"));
-    assert!(error("wit-bindgen", "rust", "captcha").contains("is that of a dependency"));
+    let text = error("guard", "c", "greeter");
+    assert!(text.contains("no template in c for the world greeter") && text.contains("c: http"), "{text}");
+    assert!(error("Guard", "rust", "greeter").contains("must begin with a lower-case letter"));
+    assert!(error("wit-bindgen", "rust", "greeter").contains("is that of a dependency"));
     fs::write(folder.path().join("kept"), "").unwrap();
-    let text = error("guard", "rust", "captcha");
+    let text = error("guard", "rust", "greeter");
     assert!(text.contains("has files already"), "{text}");
 }

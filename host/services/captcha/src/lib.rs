@@ -2,6 +2,7 @@
 
 pub mod actuator;
 mod answer;
+mod author_files;
 mod calls;
 pub mod capabilities;
 mod client;

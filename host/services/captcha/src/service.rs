@@ -21,7 +21,7 @@ use bulkhead_rollout::LiveKeys;
 use bulkhead_runtime::capabilities::{CapabilitySet, SlotResources};
 use bulkhead_runtime::compile::ComponentDigest;
 use bulkhead_runtime::keys::MasterKey;
-use bulkhead_runtime::slots::SlotWorld;
+use bulkhead_runtime::slots::{AuthorFiles, SlotWorld};
 use bulkhead_service::{
     CommandSpec, MetricRegistrar, PageEntry, PageForm, PageGuide, SECRETS_DIR, ServedAt, Service,
     ServiceContext, ServiceFuture, ServiceList, SharedDatabase, Started, check_component, not_owned,
@@ -31,6 +31,7 @@ use self::health::{ActuatorHealth, OpenLedger};
 use crate::{
     CaptchaService,
     actuator::{self, ActuatorState, Application},
+    author_files::AUTHOR_FILES,
     capabilities::{ledger::LedgerCapability, pow::PowCapability},
     command::Command,
     config::{Captcha, Database, OnLedgerFailure, Site, management::Management},
@@ -74,6 +75,10 @@ impl Service for CaptchaPlugin {
 
     fn worlds(&self) -> &'static [SlotWorld] {
         const { &[SlotWorld::of::<world::Captcha>(CAPTCHA)] }
+    }
+
+    fn author_files(&self) -> AuthorFiles {
+        AUTHOR_FILES
     }
 
     fn aliases(&self) -> Aliases {

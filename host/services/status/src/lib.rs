@@ -1,6 +1,7 @@
 //! The status service: collects figures of the appointment system and calls its component to report on them.
 
 pub mod alias;
+mod author_files;
 pub mod capabilities;
 mod command;
 pub mod config;

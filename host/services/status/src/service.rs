@@ -15,7 +15,7 @@ use bulkhead_rollout::LiveKeys;
 use bulkhead_runtime::api_keys::token_hash;
 use bulkhead_runtime::capabilities::CapabilitySet;
 use bulkhead_runtime::compile::ComponentDigest;
-use bulkhead_runtime::slots::SlotWorld;
+use bulkhead_runtime::slots::{AuthorFiles, SlotWorld};
 use bulkhead_service::{
     Close, CommandSpec, PageEntry, PageForm, PageGuide, Service, ServiceContext, ServiceFuture, Started,
     check_component, not_owned,
@@ -25,6 +25,7 @@ use futures_util::future::LocalBoxFuture;
 use crate::{
     Status, StatusService,
     alias::ALIASES,
+    author_files::AUTHOR_FILES,
     capabilities::appointments::AppointmentsCapability,
     command::Command,
     config::{AppointmentDatabase, StatusSettings, TokenHash, embedded_appointments},
@@ -53,6 +54,10 @@ impl Service for StatusPlugin {
 
     fn worlds(&self) -> &'static [SlotWorld] {
         const { &[SlotWorld::of::<Status>(STATUS)] }
+    }
+
+    fn author_files(&self) -> AuthorFiles {
+        AUTHOR_FILES
     }
 
     fn aliases(&self) -> Aliases {

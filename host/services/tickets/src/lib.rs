@@ -2,6 +2,7 @@
 //! subcommands, and imports the configuration of the service that it replaces.
 
 pub mod answer;
+mod author_files;
 pub mod capabilities;
 mod classifiers;
 mod command;

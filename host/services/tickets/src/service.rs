@@ -12,7 +12,7 @@ use bulkhead_rollout::LiveKeys;
 use bulkhead_runtime::api_keys::{ApiKeys, token_hash};
 use bulkhead_runtime::capabilities::{CapabilitySet, SlotResources};
 use bulkhead_runtime::compile::ComponentDigest;
-use bulkhead_runtime::slots::SlotWorld;
+use bulkhead_runtime::slots::{AuthorFiles, SlotWorld};
 use bulkhead_service::{
     CommandSpec, MetricRegistrar, PageEntry, PageForm, PageGuide, Service, ServiceContext, ServiceFuture,
     Started, check_component, not_owned,
@@ -21,6 +21,7 @@ use bulkhead_telemetry::Metrics;
 
 use crate::{
     answer::{AnswerService, AnswerWorld},
+    author_files::AUTHOR_FILES,
     capabilities::{guard::GuardCapability, llm::LlmCapability, search::SearchCapability},
     classifiers,
     command::COMMANDS,
@@ -67,6 +68,10 @@ impl Service for TicketsPlugin {
 
     fn worlds(&self) -> &'static [SlotWorld] {
         const { &[SlotWorld::of::<TriageWorld>(TRIAGE), SlotWorld::of::<AnswerWorld>(ANSWER)] }
+    }
+
+    fn author_files(&self) -> AuthorFiles {
+        AUTHOR_FILES
     }
 
     fn add_capabilities(&self, capabilities: CapabilitySet) -> CapabilitySet {

@@ -1,8 +1,9 @@
-//! Tests of the binary's list of services: its arguments, keys, tables, problems, metrics and start page.
+//! Tests of the binary's list of services: its arguments, files for authors, keys, tables, problems, metrics and start page.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod arguments;
+mod author_files;
 mod metrics;
 mod problems;
 mod reference;
