@@ -2,6 +2,7 @@
 
 mod deprecated;
 pub mod list;
+mod start_page;
 
 pub use bulkhead_apps_service as apps;
 pub use bulkhead_captcha_service as captcha;

@@ -20,6 +20,30 @@ pub struct Distribution {
     /// The names of subcommands of services, in the order of the help. Those that are not named come last, in the order of
     /// services.
     pub command_order: &'static [&'static str],
+    /// What the start page of `--demo` shows besides the services.
+    pub start_page: StartPage,
+}
+
+/// The start page of a binary.
+#[derive(Clone, Copy, Debug)]
+pub struct StartPage {
+    /// The name of the product, for the page's title.
+    pub name: &'static str,
+    /// The guides that are listed before those of services.
+    pub first_guides: &'static [BinaryGuide],
+    /// The guides that are listed after those of services.
+    pub last_guides: &'static [BinaryGuide],
+}
+
+/// A guide that belongs to no service.
+#[derive(Clone, Copy, Debug)]
+pub struct BinaryGuide {
+    /// Its path in the repository, which ends in `.md`: links between guides are relative to it.
+    pub source: &'static str,
+    /// Its title, which its first heading repeats.
+    pub title: &'static str,
+    /// Its text, in Markdown.
+    pub text: &'static str,
 }
 
 impl Distribution {

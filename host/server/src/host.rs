@@ -148,7 +148,7 @@ impl Host {
         loaded: Loaded,
         source: Option<ConfigSource>,
     ) -> anyhow::Result<Self> {
-        let (services, demo) = (distribution.services, loaded.config.demo);
+        let (services, page, demo) = (distribution.services, &distribution.start_page, loaded.config.demo);
         let loaded = with_demo(services, loaded, demo);
         let source = source.map(|source| -> ConfigSource {
             Arc::new(move || source().map(|loaded| with_demo(services, loaded, demo)))
@@ -168,7 +168,7 @@ impl Host {
         if let Some(certificates) = admin.certificates() {
             context.health.watch_certificate("admin.tls", Arc::clone(certificates));
         }
-        context.routes.set_shared(start::router(&context, admin.url())).await?;
+        context.routes.set_shared(start::router(page, &context, admin.url())).await?;
         for service in services {
             service.load(&context).await?;
         }
@@ -181,7 +181,7 @@ impl Host {
 
         let mut servers = JoinSet::new();
         let heartbeat = Heartbeat::default();
-        let public = routes::serve(&context, shared, &lifecycle, &heartbeat, &mut servers)?;
+        let public = routes::serve(page, &context, shared, &lifecycle, &heartbeat, &mut servers)?;
         servers.spawn(completion::complete(&context, &lifecycle, starting, admin.url()));
         let addresses = Addresses { public, admin: admin.local_addr() };
         let engine = Arc::clone(&context.slot_context.engine);

@@ -13,5 +13,5 @@ pub mod cli;
 mod distribution;
 pub mod host;
 
-pub use distribution::Distribution;
+pub use distribution::{BinaryGuide, Distribution, StartPage};
 pub use host::Host;

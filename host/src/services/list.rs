@@ -11,7 +11,7 @@ use bulkhead_service::ServiceList;
 pub use super::tickets::spec::{ANSWER, TRIAGE};
 use super::{
     apps::service::AppsPlugin, captcha::service::CaptchaPlugin, deprecated::DEPRECATED,
-    status::service::StatusPlugin,
+    start_page::START_PAGE, status::service::StatusPlugin,
 };
 pub use super::{captcha::spec::CAPTCHA, status::spec::STATUS};
 #[cfg(feature = "inference")]
@@ -40,6 +40,7 @@ pub const BULKHEAD: Distribution = Distribution {
     services: SERVICES,
     deprecated: DEPRECATED,
     command_order: &["run", "model", "demo", "captcha", "kb", "triage", "tickets"],
+    start_page: START_PAGE,
 };
 
 /// Returns the capabilities of this binary.

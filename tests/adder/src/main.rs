@@ -12,7 +12,7 @@ mod world;
 
 use std::process::ExitCode;
 
-use bulkhead_server::{Distribution, cli};
+use bulkhead_server::{Distribution, StartPage, cli};
 
 use self::service::AdderPlugin;
 
@@ -23,5 +23,6 @@ fn main() -> ExitCode {
         services: &[&AdderPlugin],
         deprecated: &[],
         command_order: &[],
+        start_page: StartPage { name: "Adder", first_guides: &[], last_guides: &[] },
     })
 }

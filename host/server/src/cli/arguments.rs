@@ -122,7 +122,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::cli::command;
+    use crate::{cli::command, distribution::StartPage};
 
     const WITH_ALL: Distribution = Distribution {
         name: "counting",
@@ -130,6 +130,7 @@ mod tests {
         services: &[&Counting],
         deprecated: &[],
         command_order: &["sum"],
+        start_page: StartPage { name: "Counting", first_guides: &[], last_guides: &[] },
     };
     const WITH_NONE: Distribution = Distribution { name: "other", services: &[], ..WITH_ALL };
 

@@ -10,6 +10,7 @@ use bulkhead_service::{ListenerSettings, Routes, ServiceContext};
 use tokio::task::JoinSet;
 
 use super::start;
+use crate::distribution::StartPage;
 
 /// The routes of a host. Dropping it removes them, and with them what services keep for their routes: the host's own parts.
 #[derive(Debug)]
@@ -34,8 +35,10 @@ impl Drop for HostRoutes {
 }
 
 /// Opens every listener, of which the shared one has the address `shared` and whose accept loops share `heartbeat`, and
-/// returns the address of the shared one. One of `servers` reloads the certificate.
+/// returns the address of the shared one, which shows `page` if the configuration asks for the demonstration. One of
+/// `servers` reloads the certificate.
 pub(super) fn serve(
+    page: &StartPage,
     context: &ServiceContext,
     shared: Reserved,
     lifecycle: &Lifecycle,
@@ -47,7 +50,7 @@ pub(super) fn serve(
     let certificates = certificates.context("cannot serve TLS with --tls-cert and --tls-key (server.tls)")?;
     let connections = accept::Settings::new(server, context.metrics.clone());
     let settings = ListenerSettings {
-        shared_layer: start::innermost(context),
+        shared_layer: start::innermost(page, context),
         layers: Layers::new(server, context.metrics.clone()),
         connections: accept::Settings { heartbeat: heartbeat.clone(), ..connections },
         certificates: certificates.clone(),

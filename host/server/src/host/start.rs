@@ -12,9 +12,11 @@ use bulkhead_rollout::{Deploy, DeploymentRegistry};
 use bulkhead_service::{PageEntry, Service, ServiceContext};
 use serde_json::{Value, json};
 
+use crate::distribution::StartPage;
+
 /// Returns the routes of what the page loads, if the configuration asks for the demonstration. `admin` is the base URL of
 /// the operators' listener.
-pub(super) fn router(context: &ServiceContext, admin: &str) -> Router {
+pub(super) fn router(page: &StartPage, context: &ServiceContext, admin: &str) -> Router {
     let config = &context.config;
     if !config.demo {
         return Router::new();
@@ -24,7 +26,7 @@ pub(super) fn router(context: &ServiceContext, admin: &str) -> Router {
     let entries = entries(context);
     let described = |(name, entry): &(&'static str, PageEntry)| (*name, described(config, name, entry));
     let services: Vec<_> = entries.iter().map(described).collect();
-    page::router(&entries, move || {
+    page::router(page, &entries, move || {
         // Before the others, so that a slot that becomes ready meanwhile is not missing.
         let starting = deployments.starting();
         let starting_of = |name: &str| {
@@ -44,11 +46,11 @@ pub(super) fn router(context: &ServiceContext, admin: &str) -> Router {
 }
 
 /// Returns the innermost layer of a listener that shows the page at `/`, if the configuration asks for the demonstration.
-pub(super) fn innermost(context: &ServiceContext) -> Option<RouterLayer> {
+pub(super) fn innermost(page: &StartPage, context: &ServiceContext) -> Option<RouterLayer> {
     if !context.config.demo {
         return None;
     }
-    let shown = Arc::new(page::with_forms(&entries(context)));
+    let shown = Arc::new(page::with_forms(page.name, &entries(context)));
     let layer =
         move |router: Router| router.layer(from_fn_with_state(Arc::clone(&shown), page::answer_browser));
     Some(Arc::new(layer))

@@ -1,6 +1,6 @@
 //! Makes a page of a guide, which is written in Markdown.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, iter};
 
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
@@ -22,14 +22,13 @@ impl Guide {
     }
 
     /// Returns its page, whose links to the guides of `sources` lead to their pages. Of other links within the repository only the
-    /// text is left.
-    pub fn html(&self, sources: &BTreeSet<String>) -> String {
+    /// text is left. `name` is that of the product.
+    pub fn html(&self, name: &str, sources: &BTreeSet<String>) -> String {
         let mut text = String::with_capacity(self.text.len() * 2);
         html::push_html(&mut text, self.events(sources).into_iter());
-        let mut title = String::new();
-        html::push_html(&mut title, std::iter::once(Event::Text(self.title.into())));
+        let (name, title) = (escaped(name), escaped(self.title));
         let folder = "../".repeat(1 + self.source.matches('/').count());
-        format!(include_str!("page/guide.html"), folder = folder, title = title, text = text)
+        format!(include_str!("page/guide.html"), name = name, folder = folder, title = title, text = text)
     }
 
     fn events(&self, sources: &BTreeSet<String>) -> Vec<Event<'static>> {
@@ -89,6 +88,13 @@ impl Guide {
     }
 }
 
+/// Returns a text for a place in HTML.
+pub fn escaped(text: &str) -> String {
+    let mut html = String::new();
+    html::push_html(&mut html, iter::once(Event::Text(text.into())));
+    html
+}
+
 /// Returns the path of the page of a guide from that of its text.
 fn page_of(source: &str) -> String {
     format!("{}.html", source.strip_suffix(".md").unwrap_or(source))
@@ -111,7 +117,7 @@ mod tests {
         let sources = BTreeSet::from(["a/b.md", "c.md"].map(str::to_owned));
         let guide = Guide { source: "a/b.md".to_owned(), title: "A & B", text: TEXT };
         assert_eq!(guide.page(), "a/b.html");
-        guide.html(&sources)
+        guide.html("C & D", &sources)
     }
 
     #[test]
@@ -119,6 +125,7 @@ mod tests {
         let page = page();
         for part in [
             "<title>A &amp; B</title>",
+            "<strong>C &amp; D</strong>",
             "href=\"../../start.css\"",
             "<h1 id=\"a--b\">A &amp; B</h1>",
             "<h2 id=\"what-is-it\">What is <code>it</code>?</h2>",

@@ -19,7 +19,8 @@ use bulkhead_service::{PageEntry, PageGuide};
 use bulkhead_telemetry::accept::negotiate;
 use serde_json::{Value, json};
 
-use super::guide::Guide;
+use super::guide::{Guide, escaped};
+use crate::distribution::{BinaryGuide, StartPage};
 
 /// The content security policy: only the page's own files are loaded, and text never becomes markup or script.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
@@ -33,6 +34,8 @@ const OFFERS: [&str; 3] = ["application/json", "text/plain", "text/html"];
 
 /// The line of the page in whose place the forms of services are put.
 const FORMS: &str = "    <!-- forms -->\n";
+/// The text of the page in whose place the name of the product is put.
+const NAME: &str = "{name}";
 
 macro_rules! own {
     ($kind:ident, $file:literal) => {
@@ -44,41 +47,22 @@ macro_rules! own {
 static FILES: [Asset; 4] =
     [own!(SCRIPT, "app.js"), own!(SCRIPT, "call.js"), own!(SCRIPT, "dom.js"), own!(STYLE, "start.css")];
 
-macro_rules! guide {
-    ($title:literal, $source:literal) => {
-        ($source, $title, include_str!(concat!("../../../../../", $source)))
-    };
-}
-
-/// The guide that is listed before those of services: its path in the repository, title and text.
-const FIRST_GUIDE: (&str, &str, &str) = guide!("Bulkhead", "README.md");
-
-/// The guides that are listed after those of services.
-const LAST_GUIDES: [(&str, &str, &str); 8] = [
-    guide!("Deploy a host", "host/deploy/README.md"),
-    guide!("Configuration reference", "host/config/REFERENCE.md"),
-    guide!("Operators' guide", "host/rollout/README.md"),
-    guide!("Authors' guide", "components/README.md"),
-    guide!("Interfaces and versions", "wit/README.md"),
-    guide!("Key-value stores", "host/keyvalue/README.md"),
-    guide!("Outgoing HTTP", "host/outgoing/README.md"),
-    guide!("Security", "SECURITY.md"),
-];
-
-/// Returns the page with the forms of the services, which are given with their names.
-pub fn with_forms(services: &[(&'static str, PageEntry)]) -> Asset {
+/// Returns the page of a product with the forms of the services, which are given with their names.
+pub fn with_forms(name: &str, services: &[(&'static str, PageEntry)]) -> Asset {
     let forms = services.iter().filter_map(|(_, entry)| entry.form);
     let forms: String = forms.map(|form| format!("{}\n", form.html)).collect();
-    Asset::made("index.html", HTML, include_str!("page/index.html").replace(FORMS, &forms))
+    let page = include_str!("page/index.html").replace(NAME, &escaped(name));
+    Asset::made("index.html", HTML, page.replace(FORMS, &forms))
 }
 
 /// Returns the routes of the files that the page loads, for services that are given with their names. `what` is called for
 /// every request, returns what runs, and must not block.
 pub fn router(
+    page: &StartPage,
     services: &[(&'static str, PageEntry)],
     what: impl Fn() -> Value + Send + Sync + 'static,
 ) -> Router {
-    let guides = guides(services);
+    let guides = guides(page, services);
     let listed: Value = guides.iter().map(listed).collect();
     let what = Arc::new(what);
     let what_runs = get(move || {
@@ -98,8 +82,8 @@ pub fn router(
     }
     let sources: BTreeSet<String> = guides.iter().map(|guide| guide.source.clone()).collect();
     for guide in guides {
-        let page = Asset::made(guide.title, HTML, guide.html(&sources));
-        router = with_file(router, &format!("{FOLDER}/guides/{}", guide.page()), page);
+        let html = Asset::made(guide.title, HTML, guide.html(page.name, &sources));
+        router = with_file(router, &format!("{FOLDER}/guides/{}", guide.page()), html);
     }
     router
 }
@@ -115,18 +99,18 @@ fn with_file(router: Router, path: &str, file: Asset) -> Router {
 }
 
 /// Returns every guide in the order of the list.
-fn guides(services: &[(&'static str, PageEntry)]) -> Vec<Guide> {
-    let own = |(source, title, text): (&str, &'static str, &'static str)| Guide {
-        source: source.to_owned(),
-        title,
-        text,
+fn guides(page: &StartPage, services: &[(&'static str, PageEntry)]) -> Vec<Guide> {
+    let own = |guide: &BinaryGuide| {
+        let BinaryGuide { source, title, text } = *guide;
+        Guide { source: source.to_owned(), title, text }
     };
     let of_service = |(name, entry): &(&'static str, PageEntry)| {
         let PageGuide { title, text } = entry.guide?;
         Some(Guide { source: format!("host/services/{name}/README.md"), title, text })
     };
     let of_services = services.iter().filter_map(of_service);
-    [own(FIRST_GUIDE)].into_iter().chain(of_services).chain(LAST_GUIDES.map(own)).collect()
+    let (first, last) = (page.first_guides.iter().map(own), page.last_guides.iter().map(own));
+    first.chain(of_services).chain(last).collect()
 }
 
 /// Returns a guide's title, and its path relative to `/`.
@@ -188,6 +172,12 @@ mod tests {
 
     const FORM: &str = "    <section id=\"one\" hidden></section>\n";
 
+    const PAGE: StartPage = StartPage {
+        name: "Shop & more",
+        first_guides: &[BinaryGuide { source: "README.md", title: "First", text: "# First\n" }],
+        last_guides: &[BinaryGuide { source: "deploy/README.md", title: "Last", text: "# Last\n" }],
+    };
+
     /// A service with a form and a guide, and one without.
     fn services() -> [(&'static str, PageEntry); 2] {
         let form = PageForm { html: FORM, script: "export function start() {}\n" };
@@ -197,8 +187,8 @@ mod tests {
     }
 
     async fn ask(method: &str, path: &str, accept: Option<&str>) -> Response {
-        let files = router(&services(), || json!({ "version": "1" }));
-        let page = Arc::new(with_forms(&services()));
+        let files = router(&PAGE, &services(), || json!({ "version": "1" }));
+        let page = Arc::new(with_forms(PAGE.name, &services()));
         let router = Router::new().route("/", post(async || "posted")).merge(files);
         let router = router.layer(from_fn_with_state(page, answer_browser));
         let mut request = Request::builder().method(method).uri(path);
@@ -228,16 +218,13 @@ mod tests {
         let page = to_bytes(ask("GET", "/", Some(BROWSERS[0])).await.into_body(), 1 << 20).await.unwrap();
         let page = String::from_utf8(page.to_vec()).unwrap();
         assert!(page.contains(FORM) && !page.contains(FORMS), "{page}");
+        assert!(page.contains("<title>Shop &amp; more demonstration</title>"), "{page}");
         let what = ask("GET", &format!("{FOLDER}/what-runs.json"), None).await;
         let what: Value =
             serde_json::from_slice(&to_bytes(what.into_body(), 1 << 20).await.unwrap()).unwrap();
         let titles: Vec<&Value> =
             what["guides"].as_array().unwrap().iter().map(|guide| &guide["title"]).collect();
-        assert_eq!(titles[..2], ["Bulkhead", "One"]);
-        assert_eq!(titles[2..], LAST_GUIDES.map(|(_, title, _)| title));
-        for (file, title, text) in LAST_GUIDES {
-            assert_eq!(text.lines().next(), Some(&*format!("# {title}")), "{file}");
-        }
+        assert_eq!(titles, ["First", "One", "Last"]);
         assert_eq!(what["guides"][1]["path"], "demo/start/guides/host/services/one/README.html");
     }
 
@@ -286,7 +273,7 @@ mod tests {
     async fn page_has_no_urls_and_no_markup() {
         const MARKUP: [&str; 6] =
             ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "DOMParser"];
-        for file in FILES.iter().chain([&with_forms(&[])]) {
+        for file in FILES.iter().chain([&with_forms(PAGE.name, &[])]) {
             let body = to_bytes(file.answer(&HeaderMap::new(), POLICY).into_body(), 1 << 20).await.unwrap();
             let text = String::from_utf8(body.to_vec()).unwrap();
             assert!(!text.contains("http://") && !text.contains("url("), "{}", file.name);

@@ -1,4 +1,4 @@
-//! Tests of what the services add to the start page.
+//! Tests of what the services and the binary add to the start page.
 
 use super::loaded;
 use crate::services::list::BULKHEAD;
@@ -31,6 +31,14 @@ fn forms_and_guides_name_their_service() {
         assert!(form.script.contains(" function start("), "{name}");
     }
     assert!(forms > 3, "{forms}");
+}
+
+#[test]
+fn guides_begin_with_their_title() {
+    let page = BULKHEAD.start_page;
+    for guide in page.first_guides.iter().chain(page.last_guides) {
+        assert_eq!(guide.text.lines().next(), Some(&*format!("# {}", guide.title)), "{}", guide.source);
+    }
 }
 
 #[test]
