@@ -162,7 +162,9 @@ impl<'c> Context<'c> {
             return Err("has the name of a service of this host; choose another one".to_owned());
         }
         if offers.slots().count() + self.slots.len() >= MAX_SLOTS {
-            return Err(format!("is one slot more than the {MAX_SLOTS} that a host takes; remove one"));
+            return Err(format!(
+                "comes after {MAX_SLOTS} slots in the order of names, and a host takes no more; remove this one or another"
+            ));
         }
         Ok(id)
     }

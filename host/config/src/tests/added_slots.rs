@@ -84,6 +84,14 @@ fn added_slot_needs_name_of_its_own() {
 }
 
 #[test]
+fn slot_over_limit_may_stay_for_another() {
+    // With the slot of the service there are 65.
+    let kiosks: String = (0..64).map(|number| format!("[kiosks.k{number:02}]\n")).collect();
+    let refused = "kiosks.k63: comes after 64 slots in the order of names, and a host takes no more";
+    super::each_refused_for(&spec(), &[(kiosks.as_str(), refused)]);
+}
+
+#[test]
 fn reference_has_keys_of_added_slots() {
     let paths: Vec<String> = reference(&spec()).into_iter().map(|doc| doc.path).collect();
     for key in ["cpu_ms", "grants", "rollout.history", "signatures.policy", "watch.folder"] {
