@@ -31,7 +31,7 @@ pub enum AuthorCommand {
     },
     /// Call an export of a component, without a host. Clocks, random numbers, logging, configuration and the stubs work;
     /// `bulkhead:host/keys` answers with an error, because there are no keys; a call of anything else ends with a trap.
-    /// The answer is printed in WAVE. A `wasi:http` component is not called but served: `run`.
+    /// The answer is printed in WAVE. A `wasi:http` component is not called but served.
     #[command(
         after_help = "Exit codes: 0 answered; 1 failed; 2 wrong arguments, or there is no such export; 3 not a component; \
                       9 answered with an error; 10 trapped, or exceeded a limit."

@@ -27,8 +27,7 @@ pub use self::{
 };
 
 /// Stack that host functions need in addition to `sandbox.stack_bytes`. An overflow would abort the process, and
-/// untouched pages take no memory. Compiled without optimisation, a search in the knowledge base took more than half of
-/// it.
+/// untouched pages take no memory. Compiled without optimisation, the deepest host function took more than half of it.
 const HOST_STACK_BYTES: usize = 512 << 10;
 /// Guard region of a memory that is allocated on demand, bytes: with it, most offsets of a load need no bounds check.
 const ON_DEMAND_GUARD_BYTES: u64 = 64 << 10;

@@ -2,7 +2,7 @@
 
 use sqlx::{Connection as _, postgres::PgConnection};
 
-/// Advisory lock for creating the tables; the ledger's is this number minus two.
+/// Advisory lock for creating the tables. Whatever else uses the database takes another number.
 const LOCK: i64 = 0x6275_6c6b_6865_6166;
 
 /// Queries that read nothing and fail if a column is missing.

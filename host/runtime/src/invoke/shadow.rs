@@ -21,7 +21,7 @@ use crate::{
 /// the background once this one has ended. `call` is the name of the call for operators.
 ///
 /// A shadow costs this call one attempt to take a permit, a clone of its arguments and of its answer, and a recording
-/// of what the host answered about the ledger and about figures. The recording is replayed to the shadow call, so that
+/// of what capabilities answered that may change. The recording is replayed to the shadow call, so that
 /// neither the time in between nor the writes of this call make a difference, and the shadow call writes nothing. Where
 /// the recording would exceed the candidate's `memory_bytes`, there is no shadow call, and it counts as skipped.
 ///
