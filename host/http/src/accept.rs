@@ -24,7 +24,7 @@ use crate::lifecycle::Stopping;
 use connection::Connection;
 use listen::Bound;
 use live_router::LiveRouter;
-pub use observer::{ConnectionObserver, Fault};
+pub use observer::{ConnectionFault, ConnectionObserver};
 pub use settings::Settings;
 
 /// First pause after the operating system refused to accept.
@@ -80,7 +80,7 @@ async fn accept_all(
         };
         let Some(permit) = permit else {
             tracing::debug!("an address has its share of connections (server.connections_per_address)");
-            settings.observer.fault(Fault::Share);
+            settings.observer.fault(ConnectionFault::Share);
             continue;
         };
         open.spawn(connection::run(connection.clone(), stream, peer, permit));
@@ -95,7 +95,7 @@ async fn accept(listener: &TcpListener, settings: &Settings) -> (TcpStream, Sock
             Ok(accepted) => return accepted,
             Err(error) => error,
         };
-        settings.observer.fault(Fault::Accept);
+        settings.observer.fault(ConnectionFault::Accept);
         if concerns_one_connection(&error) {
             continue;
         }

@@ -1,6 +1,6 @@
 //! The members of a request's JSON object, with error messages for people.
 
-use bulkhead_http::json::{self, Fault};
+use bulkhead_http::json::{self, ObjectError};
 use bulkhead_telemetry::quoted;
 use serde_json::Value;
 
@@ -84,11 +84,13 @@ pub(super) fn wrong_type(name: &str) -> AdminApiError {
 }
 
 /// Describes why a body cannot be read.
-fn describe(fault: &Fault) -> String {
+fn describe(fault: &ObjectError) -> String {
     match fault {
-        Fault::NotObject => fault.to_string(),
-        Fault::Unreadable(error) if error.is_eof() => "the body is not JSON: it ends too early".to_owned(),
-        Fault::Unreadable(error) => {
+        ObjectError::NotObject => fault.to_string(),
+        ObjectError::Unreadable(error) if error.is_eof() => {
+            "the body is not JSON: it ends too early".to_owned()
+        }
+        ObjectError::Unreadable(error) => {
             format!("the body is not JSON from line {}, column {} on", error.line(), error.column())
         }
     }

@@ -25,7 +25,7 @@ use super::{
     connection_limit::ConnectionPermit,
     listen::Bound,
     live_router::LiveRouter,
-    observer::Fault,
+    observer::ConnectionFault,
     settings::Settings,
     stream::{RequestBody, ResponseBody, Socket, Stream},
     tls::Certificates,
@@ -78,9 +78,9 @@ pub(super) async fn run(shared: Connection, socket: TcpStream, peer: SocketAddr,
                 biased;
                 shaken = timeout(shared.settings.header_timeout, handshake) => match shaken {
                     Ok(Ok(stream)) => serve(&shared, stream, peer, &permit).await,
-                    Ok(Err(_)) | Err(_) => Err(Fault::Handshake),
+                    Ok(Err(_)) | Err(_) => Err(ConnectionFault::Handshake),
                 },
-                () = permit.evicted() => Err(Fault::Evicted),
+                () = permit.evicted() => Err(ConnectionFault::Evicted),
             }
         }
     };
@@ -103,7 +103,7 @@ async fn serve<S: Socket>(
     stream: S,
     peer: SocketAddr,
     permit: &ConnectionPermit,
-) -> Result<(), Fault> {
+) -> Result<(), ConnectionFault> {
     let Settings { header_timeout: head, keep_alive, .. } = shared.settings;
     let (limits, activity) = (IdleLimits { head, keep_alive }, permit.activity());
     let mut stopping = shared.stopping.clone();
@@ -118,7 +118,7 @@ async fn serve<S: Socket>(
         tokio::select! {
             biased;
             ended = connection.as_mut() => return match ended {
-                Err(_) if idled => Err(unless_refused(Fault::Timeout)),
+                Err(_) if idled => Err(unless_refused(ConnectionFault::Timeout)),
                 Err(error) => classify(&*error),
                 Ok(()) => Ok(()),
             },
@@ -127,11 +127,11 @@ async fn serve<S: Socket>(
                 connection.as_mut().graceful_shutdown();
                 // Shuts down as far as possible without waiting, because another connection waits for the permit.
                 let _ = connection.as_mut().now_or_never();
-                return Err(unless_refused(Fault::Evicted));
+                return Err(unless_refused(ConnectionFault::Evicted));
             }
             () = activity.overdue(limits.later(grace)) => {
                 if idled {
-                    return Err(unless_refused(Fault::Timeout));
+                    return Err(unless_refused(ConnectionFault::Timeout));
                 }
                 idled = true;
                 grace = CLOSE_GRACE;
@@ -189,15 +189,15 @@ fn abandons_body(status: StatusCode) -> bool {
     matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::PAYLOAD_TOO_LARGE)
 }
 
-fn classify(error: &(dyn std::error::Error + Send + Sync + 'static)) -> Result<(), Fault> {
+fn classify(error: &(dyn std::error::Error + Send + Sync + 'static)) -> Result<(), ConnectionFault> {
     match error.downcast_ref::<hyper::Error>() {
-        Some(error) if error.is_parse_too_large() => Err(Fault::TooLarge),
-        Some(error) if error.is_parse() => Err(Fault::Malformed),
+        Some(error) if error.is_parse_too_large() => Err(ConnectionFault::TooLarge),
+        Some(error) if error.is_parse() => Err(ConnectionFault::Malformed),
         // The client had gone before the socket was closed, after its last answer.
         Some(error) if error.is_shutdown() => Ok(()),
         // Stopped before the first byte.
         None if is_interrupted(error) => Ok(()),
-        _ => Err(Fault::Broken),
+        _ => Err(ConnectionFault::Broken),
     }
 }
 

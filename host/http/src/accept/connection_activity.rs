@@ -16,7 +16,7 @@ use std::{
 
 use tokio::time::{Instant, sleep_until};
 
-use super::observer::Fault;
+use super::observer::ConnectionFault;
 
 /// The least time for an answer that the client reads slowly but steadily. Bounded because HTTP/2 pings also cause
 /// writes.
@@ -62,7 +62,7 @@ pub(super) struct ConnectionActivity {
     /// Bytes of an answer may wait to be written, although its body has been handed over.
     buffered: AtomicBool,
     /// The parser refused a request head.
-    refused: OnceLock<Fault>,
+    refused: OnceLock<ConnectionFault>,
     /// The client has yet to take bytes before more can be written.
     blocked: AtomicBool,
     /// When an answer was last written to its end, milliseconds after `start`.
@@ -157,13 +157,13 @@ impl ConnectionActivity {
     }
 
     /// Records that the parser refused a request head, after which the client may still be sending.
-    pub(super) fn refuse_head(&self, fault: Fault) {
+    pub(super) fn refuse_head(&self, fault: ConnectionFault) {
         let _ = self.refused.set(fault);
         self.set_unread(true);
     }
 
     /// Returns why the parser refused a request head, if it did.
-    pub(super) fn refused_head(&self) -> Option<Fault> {
+    pub(super) fn refused_head(&self) -> Option<ConnectionFault> {
         self.refused.get().copied()
     }
 

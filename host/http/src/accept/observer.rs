@@ -2,7 +2,7 @@
 
 /// A fault of a connection outside a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum ConnectionFault {
     /// The operating system refused to accept, mostly because file descriptors ran out.
     Accept,
     /// The TLS handshake failed or took too long.
@@ -21,7 +21,7 @@ pub enum Fault {
     Evicted,
 }
 
-impl Fault {
+impl ConnectionFault {
     /// Every fault.
     pub const ALL: [Self; 8] = [
         Self::Accept,
@@ -56,7 +56,7 @@ pub trait ConnectionObserver: Send + Sync + 'static {
     /// Records that a connection is closed; called once for each opened one.
     fn closed(&self) {}
     /// Records a fault outside a request.
-    fn fault(&self, _fault: Fault) {}
+    fn fault(&self, _fault: ConnectionFault) {}
 }
 
 impl ConnectionObserver for () {}

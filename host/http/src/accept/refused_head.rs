@@ -10,7 +10,7 @@ use bytes::Bytes;
 use serde_json::json;
 use tracing::field;
 
-use super::observer::Fault;
+use super::observer::ConnectionFault;
 use crate::{
     error::{HostError, NO_STORE},
     request_id::RequestId,
@@ -35,10 +35,10 @@ impl RefusedHead {
     }
 
     /// Returns the fault of the connection.
-    pub(super) fn fault(self) -> Fault {
+    pub(super) fn fault(self) -> ConnectionFault {
         match self.0.status {
-            StatusCode::BAD_REQUEST => Fault::Malformed,
-            _ => Fault::TooLarge,
+            StatusCode::BAD_REQUEST => ConnectionFault::Malformed,
+            _ => ConnectionFault::TooLarge,
         }
     }
 
@@ -72,9 +72,9 @@ mod tests {
     #[test]
     fn only_statuses_of_the_parser_are_refusals() {
         for (head, fault) in [
-            ("HTTP/1.1 400 Bad Request\r\n", Fault::Malformed),
-            ("HTTP/1.0 400 Bad Request\r\n", Fault::Malformed),
-            ("HTTP/1.1 431 Request Header Fields Too Large\r\n", Fault::TooLarge),
+            ("HTTP/1.1 400 Bad Request\r\n", ConnectionFault::Malformed),
+            ("HTTP/1.0 400 Bad Request\r\n", ConnectionFault::Malformed),
+            ("HTTP/1.1 431 Request Header Fields Too Large\r\n", ConnectionFault::TooLarge),
         ] {
             assert_eq!(RefusedHead::of(head.as_bytes()).unwrap().fault(), fault, "{head}");
         }

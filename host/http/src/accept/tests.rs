@@ -43,7 +43,7 @@ const FOR_EVER: Duration = Duration::from_secs(86_400);
 const BODY: BodyLimits = BodyLimits { bytes: 64, time: IMPATIENT, key: None };
 
 #[derive(Default)]
-struct Counts(Mutex<(Vec<Fault>, usize, usize)>);
+struct Counts(Mutex<(Vec<ConnectionFault>, usize, usize)>);
 
 impl ConnectionObserver for Counts {
     fn opened(&self) {
@@ -52,7 +52,7 @@ impl ConnectionObserver for Counts {
     fn closed(&self) {
         self.0.lock().unwrap().2 += 1;
     }
-    fn fault(&self, fault: Fault) {
+    fn fault(&self, fault: ConnectionFault) {
         self.0.lock().unwrap().0.push(fault);
     }
 }
@@ -131,7 +131,7 @@ impl Host {
     }
 
     /// Ends service and returns the faults; every connection that was opened must be closed.
-    async fn stop(self) -> Vec<Fault> {
+    async fn stop(self) -> Vec<ConnectionFault> {
         self.lifecycle.stop();
         timeout(PATIENT * 2, self.served).await.expect("service ends").unwrap();
         let (faults, opened, closed) = std::mem::take(&mut *self.counts.0.lock().unwrap());
@@ -211,7 +211,7 @@ async fn silent_slow_and_idle_connections_are_closed() {
     assert_eq!(host.send("").await, "", "nothing sent");
     assert_eq!(host.send("GET / HTTP/1.1\r\nhost: x\r\nx-slow: ").await, "", "half a head");
     assert_eq!(host.send("PRI * HTTP/2.0\r\n\r\nSM").await, "", "half a preface");
-    assert_eq!(host.stop().await, [Fault::Timeout; 3]);
+    assert_eq!(host.stop().await, [ConnectionFault::Timeout; 3]);
 
     let host = Host::start(IMPATIENT, PATIENT, 100);
     let idle = host.send("GET / HTTP/1.1\r\nhost: x\r\n\r\n").await;
@@ -261,7 +261,10 @@ async fn what_is_not_http_is_counted() {
         assert!(answer.contains("\r\nx-request-id: "), "{answer}");
         assert!(answer.contains(&format!("\r\n\r\n{{\"error\":\"{code}\"")), "{answer}");
     }
-    assert_eq!(host.stop().await, [Fault::Malformed, Fault::TooLarge, Fault::TooLarge]);
+    assert_eq!(
+        host.stop().await,
+        [ConnectionFault::Malformed, ConnectionFault::TooLarge, ConnectionFault::TooLarge]
+    );
 }
 
 /// The connection is closed after the answer although the client keeps it open, and is counted as malformed.
@@ -273,7 +276,7 @@ async fn refused_heads_do_not_keep_connections() {
     assert!(rest(&mut refused).await.starts_with("HTTP/1.1 400 "));
     assert!(host.send(head("GET", "/", "")).await.ends_with("hello"), "there is room again");
     drop(refused);
-    assert_eq!(host.stop().await, [Fault::Malformed]);
+    assert_eq!(host.stop().await, [ConnectionFault::Malformed]);
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use bulkhead_telemetry::{
 };
 
 use super::access_log::{Exchange, RequestObserver};
-use crate::accept::{ConnectionObserver, Fault};
+use crate::accept::{ConnectionFault, ConnectionObserver};
 
 impl ConnectionObserver for Metrics {
     fn opened(&self) {
@@ -17,7 +17,7 @@ impl ConnectionObserver for Metrics {
         self.http.connections.dec();
     }
 
-    fn fault(&self, fault: Fault) {
+    fn fault(&self, fault: ConnectionFault) {
         self.http.connection_error(fault.as_str());
     }
 }

@@ -11,14 +11,14 @@ use serde_json::value::RawValue;
 
 /// Why a body is not the expected object. Displays as the reason, for the client.
 #[derive(Debug)]
-pub enum Fault {
+pub enum ObjectError {
     /// It is JSON of another kind.
     NotObject,
     /// It is not JSON, or an object of another shape.
     Unreadable(serde_json::Error),
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ObjectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotObject => f.write_str("the body must be a JSON object"),
@@ -30,24 +30,24 @@ impl fmt::Display for Fault {
 /// Reads an object as `T`, which decides about unknown members.
 ///
 /// # Errors
-/// See [`Fault`].
-pub fn object<T: DeserializeOwned>(text: &[u8]) -> Result<T, Fault> {
+/// See [`ObjectError`].
+pub fn object<T: DeserializeOwned>(text: &[u8]) -> Result<T, ObjectError> {
     expect_object(text)?;
-    serde_json::from_slice(text).map_err(Fault::Unreadable)
+    serde_json::from_slice(text).map_err(ObjectError::Unreadable)
 }
 
 /// Returns an object's members in their order, duplicates included.
 ///
 /// # Errors
-/// See [`Fault`].
-pub fn members<'de, V: Deserialize<'de>>(text: &'de [u8]) -> Result<Vec<(String, V)>, Fault> {
+/// See [`ObjectError`].
+pub fn members<'de, V: Deserialize<'de>>(text: &'de [u8]) -> Result<Vec<(String, V)>, ObjectError> {
     expect_object(text)?;
     let mut members = Vec::new();
     let read = each(text, |name, value| {
         members.push((name, value));
         true
     });
-    read.map(|()| members).map_err(Fault::Unreadable)
+    read.map(|()| members).map_err(ObjectError::Unreadable)
 }
 
 /// Passes an object's members to `take` in their order, until it rejects one. A rejected member is reported before
@@ -76,12 +76,12 @@ pub fn as_written(text: String) -> serde_json::Result<Box<RawValue>> {
 }
 
 /// Rejects other kinds, because a derived reader accepts an array as an object's members in order.
-fn expect_object(text: &[u8]) -> Result<(), Fault> {
+fn expect_object(text: &[u8]) -> Result<(), ObjectError> {
     if text.trim_ascii_start().starts_with(b"{") {
         return Ok(());
     }
-    let IgnoredAny = serde_json::from_slice(text).map_err(Fault::Unreadable)?;
-    Err(Fault::NotObject)
+    let IgnoredAny = serde_json::from_slice(text).map_err(ObjectError::Unreadable)?;
+    Err(ObjectError::NotObject)
 }
 
 /// Any value, whose texts and numbers are read and not kept.
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(object::<Point>(br#" {"x":1,"y":2}"#).unwrap(), Point { x: 1 });
         for text in ["[1]", "1", "\"x\"", "null"] {
             let refused = object::<Point>(text.as_bytes()).unwrap_err();
-            assert!(matches!(refused, Fault::NotObject), "{text}: {refused}");
+            assert!(matches!(refused, ObjectError::NotObject), "{text}: {refused}");
             assert_eq!(refused.to_string(), "the body must be a JSON object", "{text}");
         }
         for text in ["", "{", "[1", r#"{"x":300}"#, r#"{}"#] {

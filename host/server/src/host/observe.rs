@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use bulkhead_http::accept::{ConnectionObserver, Fault};
+use bulkhead_http::accept::{ConnectionFault, ConnectionObserver};
 use bulkhead_runtime::engine::Engine;
 use bulkhead_telemetry::{
     Metrics,
@@ -14,14 +14,14 @@ use bulkhead_telemetry::{
 pub(super) struct FaultObserver(pub(super) Arc<Metrics>);
 
 impl ConnectionObserver for FaultObserver {
-    fn fault(&self, fault: Fault) {
+    fn fault(&self, fault: ConnectionFault) {
         self.0.fault(fault);
     }
 }
 
 /// Lists the faults with which a connection may end, so that each is counted from zero.
 pub(super) fn connections(metrics: &Metrics) {
-    metrics.http.expect_connection_errors(&Fault::ALL.map(Fault::as_str));
+    metrics.http.expect_connection_errors(&ConnectionFault::ALL.map(ConnectionFault::as_str));
 }
 
 /// Has every scrape read how much of the instance pool and of the memory is in use.

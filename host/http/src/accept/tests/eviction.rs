@@ -17,7 +17,7 @@ async fn full_listener_evicts_idle_and_headless_connections() {
     assert!(asked.unwrap().ends_with("hello"));
     // Closed with half a head unread, which may be a reset.
     let _ = timeout(PATIENT, half.read_to_end(&mut Vec::new())).await.expect("the connection ends");
-    assert_eq!(host.stop().await, [Fault::Evicted; 3]);
+    assert_eq!(host.stop().await, [ConnectionFault::Evicted; 3]);
 }
 
 #[tokio::test]
@@ -33,7 +33,7 @@ async fn full_listener_evicts_stalled_connections() {
     let asked = tokio::time::timeout(PATIENT, host.send(head("GET", "/", ""))).await;
     assert!(asked.unwrap().ends_with("hello"));
     deafness.await.unwrap();
-    assert_eq!(host.stop().await, [Fault::Evicted; 2]);
+    assert_eq!(host.stop().await, [ConnectionFault::Evicted; 2]);
 }
 
 #[tokio::test]
@@ -49,7 +49,7 @@ async fn hanging_handshake_is_evicted() {
     let next = host.connect().await;
     assert_eq!(timeout(PATIENT, rest(&mut silent)).await.unwrap(), "");
     drop(next);
-    assert_eq!(host.stop().await, [Fault::Evicted, Fault::Handshake]);
+    assert_eq!(host.stop().await, [ConnectionFault::Evicted, ConnectionFault::Handshake]);
 }
 
 #[tokio::test]
@@ -65,5 +65,5 @@ async fn evicted_http2_connection_gets_goaway() {
     assert!(host.send(head("GET", "/", "")).await.ends_with("hello"));
     // GOAWAY without an error, so that a client asks again elsewhere.
     timeout(PATIENT, connection).await.expect("the connection ends").unwrap().unwrap();
-    assert_eq!(host.stop().await, [Fault::Evicted]);
+    assert_eq!(host.stop().await, [ConnectionFault::Evicted]);
 }
