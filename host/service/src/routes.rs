@@ -43,14 +43,14 @@ pub enum RoutesError {
     Stopping,
 }
 
-/// The place of a listener: its address, `None` for the shared one, and the setting that names it.
+/// Where a listener listens: its address, `None` for the shared one, and the setting that names it.
 #[derive(Clone, Debug)]
-struct Place {
+struct ListenAddress {
     address: Option<SocketAddr>,
     setting: Cow<'static, str>,
 }
 
-impl Place {
+impl ListenAddress {
     const SHARED: Self = Self { address: None, setting: Cow::Borrowed(SHARED_SETTING) };
 
     /// Returns whether both are one listener. With port 0, each setting gets a port of its own.
@@ -63,7 +63,7 @@ impl Place {
 /// A router and the listener that serves it.
 #[derive(Clone)]
 struct Placed {
-    place: Place,
+    place: ListenAddress,
     router: Router,
     /// Whether it takes what no other router of the listener takes.
     is_rest: bool,
@@ -71,7 +71,7 @@ struct Placed {
 
 /// The routers of a listener: its routes, and what takes the rest.
 struct Wanted {
-    place: Place,
+    place: ListenAddress,
     routes: Router,
     rest: Option<Router>,
 }
@@ -116,7 +116,7 @@ impl fmt::Debug for Routes {
 impl Routes {
     /// Returns the empty routes of a host with these services. Nothing is served before [`open`](Self::open).
     pub fn new(services: Services) -> Self {
-        let shared = vec![Placed { place: Place::SHARED, router: Router::new(), is_rest: false }];
+        let shared = vec![Placed { place: ListenAddress::SHARED, router: Router::new(), is_rest: false }];
         let host = RouteEntry { service: HOST.to_owned(), name: String::new(), routers: shared };
         let table = RouteTable { entries: vec![host], ..RouteTable::default() };
         Self { services: Arc::new(services), table: Arc::new(Mutex::new(table)), change_lock: Arc::default() }
@@ -127,7 +127,7 @@ impl Routes {
     /// # Errors
     /// See [`set`](Self::set).
     pub async fn set_shared(&self, router: Router) -> Result<(), RoutesError> {
-        let routers = vec![Placed { place: Place::SHARED, router, is_rest: false }];
+        let routers = vec![Placed { place: ListenAddress::SHARED, router, is_rest: false }];
         self.replace(RouteEntry { service: HOST.to_owned(), name: String::new(), routers }).await
     }
 
@@ -224,7 +224,7 @@ impl Routes {
         };
         let entries = with_entry(entries, entry.clone());
         // Routes that conflict close nothing.
-        let wanted: Vec<Place> =
+        let wanted: Vec<ListenAddress> =
             routers_by_listener(&entries)?.into_iter().map(|wanted| wanted.place).collect();
         Ok(listeners.close_overlapping(&wanted))
     }
@@ -259,11 +259,11 @@ impl Routes {
 
     /// Returns a router of a service with the place of its listener.
     fn placed(&self, service: &str, at: ServedAt, router: Router) -> Result<Placed, RoutesError> {
-        let own = |address, setting| Place { address: Some(address), setting };
+        let own = |address, setting| ListenAddress { address: Some(address), setting };
         let (place, is_rest) = match at {
             ServedAt::Service => return self.placed_below_prefix(service, router),
             ServedAt::Address { address, setting } => (own(address, setting), false),
-            ServedAt::Rest { listener: None } => (Place::SHARED, true),
+            ServedAt::Rest { listener: None } => (ListenAddress::SHARED, true),
             ServedAt::Rest { listener: Some((address, setting)) } => (own(address, setting), true),
         };
         Ok(Placed { place, router, is_rest })
@@ -272,7 +272,7 @@ impl Routes {
     /// Returns a router of a service at the service's listener, below its path prefix.
     fn placed_below_prefix(&self, service: &str, router: Router) -> Result<Placed, RoutesError> {
         let settings = self.services.get(service);
-        let place = settings.listen.map_or(Place::SHARED, |address| Place {
+        let place = settings.listen.map_or(ListenAddress::SHARED, |address| ListenAddress {
             address: Some(address),
             setting: format!("services.{service}.listen").into(),
         });

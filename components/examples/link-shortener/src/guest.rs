@@ -1,6 +1,6 @@
 //! Binds the component to the WIT world `example:links/links`.
 
-use crate::{Asked, LONGEST_LINK, Link};
+use crate::{LONGEST_LINK, Link, LinkRequest};
 use bindings::exports::wasi::http::incoming_handler::{Guest, IncomingRequest, ResponseOutparam};
 use bindings::wasi::http::outgoing_handler;
 use bindings::wasi::http::types::{
@@ -35,10 +35,10 @@ struct Component;
 impl Guest for Component {
     fn handle(request: IncomingRequest, out: ResponseOutparam) {
         let path = request.path_with_query().unwrap_or_default();
-        let answer = match Asked::of(matches!(request.method(), Method::Post), &path) {
-            Asked::Shorten => shorten(&request),
-            Asked::Follow(code) => follow(code),
-            Asked::Other => Answer::text(404, "POST a link to /, or GET a code"),
+        let answer = match LinkRequest::of(matches!(request.method(), Method::Post), &path) {
+            LinkRequest::Shorten => shorten(&request),
+            LinkRequest::Follow(code) => follow(code),
+            LinkRequest::Other => Answer::text(404, "POST a link to /, or GET a code"),
         };
         respond(out, answer);
     }

@@ -10,7 +10,7 @@ const CODE_LENGTH: usize = 8;
 
 /// What a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked<'r> {
+pub enum LinkRequest<'r> {
     /// To shorten the link in its body.
     Shorten,
     /// To follow the link of a code.
@@ -19,7 +19,7 @@ pub enum Asked<'r> {
     Other,
 }
 
-impl<'r> Asked<'r> {
+impl<'r> LinkRequest<'r> {
     /// Reads what a request with this path and query asks for.
     pub fn of(is_post: bool, path_with_query: &'r str) -> Self {
         let path = path_with_query.split_once('?').map_or(path_with_query, |(path, _)| path);
@@ -92,16 +92,16 @@ mod tests {
     #[test]
     fn request_asks_by_method_and_path() {
         for (is_post, path, asked) in [
-            (true, "/", Asked::Shorten),
-            (true, "?a", Asked::Shorten),
-            (true, "/0123456v", Asked::Other),
-            (false, "/0123456v?a", Asked::Follow("0123456v")),
-            (false, "/0123456w", Asked::Other),
-            (false, "/0123456V", Asked::Other),
-            (false, "/0123456", Asked::Other),
-            (false, "/", Asked::Other),
+            (true, "/", LinkRequest::Shorten),
+            (true, "?a", LinkRequest::Shorten),
+            (true, "/0123456v", LinkRequest::Other),
+            (false, "/0123456v?a", LinkRequest::Follow("0123456v")),
+            (false, "/0123456w", LinkRequest::Other),
+            (false, "/0123456V", LinkRequest::Other),
+            (false, "/0123456", LinkRequest::Other),
+            (false, "/", LinkRequest::Other),
         ] {
-            assert_eq!(Asked::of(is_post, path), asked, "{path}");
+            assert_eq!(LinkRequest::of(is_post, path), asked, "{path}");
         }
     }
 

@@ -18,7 +18,7 @@ use bulkhead_http::{
 use futures_util::future::BoxFuture;
 use tokio::{runtime::Handle, task::JoinSet};
 
-use super::{Place, Wanted};
+use super::{ListenAddress, Wanted};
 
 /// Completes once the socket of a listener is closed.
 pub(super) type SocketClosed = BoxFuture<'static, ()>;
@@ -39,7 +39,7 @@ pub struct ListenerSettings {
 
 /// An open listener. Dropping it closes it.
 struct OpenListener {
-    place: Place,
+    place: ListenAddress,
     address: SocketAddr,
     router: LiveRouter,
     closed: SocketClosed,
@@ -107,8 +107,8 @@ impl Listeners {
 
     /// Closes the listeners that are not among these places and hold an address that one of them needs, with futures that
     /// complete once their sockets are closed. Until then, that place cannot be bound.
-    pub(super) fn close_overlapping(&mut self, wanted: &[Place]) -> Vec<SocketClosed> {
-        let is_open = |place: &Place| self.open.iter().any(|known| known.place.is_same(place));
+    pub(super) fn close_overlapping(&mut self, wanted: &[ListenAddress]) -> Vec<SocketClosed> {
+        let is_open = |place: &ListenAddress| self.open.iter().any(|known| known.place.is_same(place));
         let opening = wanted.iter().filter(|place| !is_open(place));
         let needed: Vec<SocketAddr> = opening.map(|place| self.address(place)).collect();
         let is_in_the_way = |known: &OpenListener| {
@@ -132,24 +132,24 @@ impl Listeners {
         while self.tasks.join_next().await.is_some() {}
     }
 
-    fn address(&self, place: &Place) -> SocketAddr {
+    fn address(&self, place: &ListenAddress) -> SocketAddr {
         place.address.unwrap_or(self.shared)
     }
 
-    fn bind(&mut self, place: &Place) -> Result<Bound, ListenError> {
+    fn bind(&mut self, place: &ListenAddress) -> Result<Bound, ListenError> {
         let reserved = self.reserved.take_if(|_| place.address.is_none());
         let reserved = reserved.map_or_else(|| listen::reserve(&place.setting, self.address(place)), Ok)?;
         reserved.listen(self.settings.certificates.clone())
     }
 
     /// Adds the layers of every listener to a router.
-    fn with_layers(&self, place: &Place, routes: Router, rest: Option<Router>) -> Router {
+    fn with_layers(&self, place: &ListenAddress, routes: Router, rest: Option<Router>) -> Router {
         let innermost = self.settings.shared_layer.clone().filter(|_| place.address.is_none());
         layers::with_layers(routes, Layers { innermost, rest, ..self.settings.layers.clone() })
     }
 
     /// Serves a bound listener.
-    fn serve(&mut self, place: Place, bound: Bound, router: Router) -> OpenListener {
+    fn serve(&mut self, place: ListenAddress, bound: Bound, router: Router) -> OpenListener {
         tracing::info!(url = bound.url(), setting = &*place.setting, "listening");
         let (address, closed, router) =
             (bound.local_addr(), Box::pin(bound.closed()), LiveRouter::from(router));
