@@ -31,7 +31,7 @@ use super::{
     slots::Slots,
     tables::{Context, ReadBefore, ReadTables},
 };
-use alias::Layer;
+use alias::AliasLayer;
 pub use host_spec::HostSpec;
 pub use reference::reference;
 
@@ -147,7 +147,7 @@ pub fn load(sources: Sources, spec: &HostSpec) -> Result<Loaded, Problems> {
     let read_file = |file: ConfigFile| file::read(&file.name, &file.text, &names, &mut problems);
     let mut tree = file.map_or_else(Table::new, read_file);
     environment::drop_service_links(&mut environment, &mut warnings);
-    let layer = Layer {
+    let layer = AliasLayer {
         tree: &mut tree,
         names: &names,
         environment: &environment,

@@ -11,7 +11,7 @@ pub mod tree;
 
 use std::{collections::BTreeMap, mem};
 
-pub use key::Key;
+pub use key::KeyReader;
 
 use super::{
     problems::{Origin, Problem},
@@ -94,8 +94,8 @@ impl Reader {
     }
 
     /// Starts reading a key of the current table.
-    pub fn key(&mut self, name: &'static str, doc: &'static str) -> Key<'_> {
-        Key::new(self, name, doc)
+    pub fn key(&mut self, name: &'static str, doc: &'static str) -> KeyReader<'_> {
+        KeyReader::new(self, name, doc)
     }
 
     /// Reads a table whose keys all have defaults.

@@ -9,7 +9,7 @@ use super::{
 
 /// `[services.NAME]`: whether and where a service is served.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Service {
+pub struct ServiceSettings {
     /// Whether the service runs; a disabled one costs nothing at start.
     pub enabled: bool,
     /// Its own listener instead of the shared one.
@@ -20,9 +20,9 @@ pub struct Service {
 
 /// `[services]`: every service of the host by its name, in the order of the binary's list.
 #[derive(Clone, Debug)]
-pub struct Services(Vec<(&'static str, Service)>);
+pub struct Services(Vec<(&'static str, ServiceSettings)>);
 
-impl Service {
+impl ServiceSettings {
     fn read(reader: &mut Reader, name: &str) -> Self {
         reader.table(name, |r| Self {
             enabled: r.key("enabled", "Whether the service runs; a disabled one costs nothing").flag(true),
@@ -42,19 +42,20 @@ impl Services {
     pub(super) fn read(reader: &mut Reader, services: &[ServiceSpec]) -> Self {
         let read = |r: &mut Reader| {
             let services = services.iter();
-            services.map(|service| (service.name, Service::read(r, service.name))).collect()
+            services.map(|service| (service.name, ServiceSettings::read(r, service.name))).collect()
         };
         Self(reader.table("services", read))
     }
 
     /// Returns one service. A service that the host does not have is off.
-    pub fn get(&self, name: &str) -> &Service {
-        static OFF: Service = Service { enabled: false, listen: None, path_prefix: String::new() };
+    pub fn get(&self, name: &str) -> &ServiceSettings {
+        static OFF: ServiceSettings =
+            ServiceSettings { enabled: false, listen: None, path_prefix: String::new() };
         self.each().find(|(known, _)| *known == name).map_or(&OFF, |(_, service)| service)
     }
 
     /// Returns each service with its name in the configuration.
-    pub fn each(&self) -> impl Iterator<Item = (&'static str, &Service)> {
+    pub fn each(&self) -> impl Iterator<Item = (&'static str, &ServiceSettings)> {
         self.0.iter().map(|(name, service)| (*name, service))
     }
 

@@ -25,7 +25,7 @@ pub use http::{Answered, Http, method_label};
 pub use process::{DiskSpace, WasmMemory};
 pub use pulls::{Pull, Pulls};
 pub use sets::MetricSet;
-pub use sharing::Sharing;
+pub use sharing::SharingMetrics;
 pub use slot::{SlotMetrics, SlotReading, VersionLabels};
 
 /// A hook that runs before each scrape and sets figures that are only read then.
@@ -79,7 +79,7 @@ pub struct Metrics {
     /// Connections and requests.
     pub http: Http,
     /// The state that hosts share.
-    pub sharing: Sharing,
+    pub sharing: SharingMetrics,
     /// Components that are pulled from registries.
     pub pulls: Pulls,
 }
@@ -118,7 +118,7 @@ impl Metrics {
             compile: Series::<Histogram, 0>::register(&catalog::COMPILE, &registry)?.get([]),
             process: Process::register(&registry, data_dir)?,
             http: Http::register(&registry)?,
-            sharing: Sharing::register(&registry)?,
+            sharing: SharingMetrics::register(&registry)?,
             pulls: Pulls::register(&registry)?,
             registry,
         })

@@ -19,7 +19,7 @@ pub struct Aliases {
     /// Variables that hold one secret of a list.
     pub secrets: &'static [SecretAlias],
     /// Applies what a plain alias cannot express.
-    pub others: fn(&mut Layer<'_>),
+    pub others: fn(&mut AliasLayer<'_>),
 }
 
 impl Aliases {
@@ -39,7 +39,7 @@ pub struct SecretAlias {
 }
 
 /// The tree that a layer changes, and the problems found while doing so.
-pub struct Layer<'l> {
+pub struct AliasLayer<'l> {
     /// The values of the layers below.
     pub tree: &'l mut Table,
     /// The paths whose children are chosen names.
@@ -53,7 +53,7 @@ pub struct Layer<'l> {
 }
 
 /// Applies the aliases to the tree.
-pub(super) fn apply(mut layer: Layer<'_>, aliases: &[Aliases]) {
+pub(super) fn apply(mut layer: AliasLayer<'_>, aliases: &[Aliases]) {
     for (name, text) in layer.environment {
         let origin = Origin::Environment(name.clone());
         match name.as_str() {
@@ -71,7 +71,7 @@ pub(super) fn apply(mut layer: Layer<'_>, aliases: &[Aliases]) {
     }
 }
 
-fn set_level(layer: &mut Layer<'_>, origin: Origin, text: &str) {
+fn set_level(layer: &mut AliasLayer<'_>, origin: Origin, text: &str) {
     let names = server::LEVELS.map(|(name, _)| name);
     match names.contains(&text.trim().to_ascii_lowercase().as_str()) {
         true => tree::set_text(layer.tree, "log.level", origin, text.trim()),

@@ -10,7 +10,7 @@ use super::{
 use crate::secret::Secret;
 
 /// A key about to be read. The last method of the chain names the type and reads the value.
-pub struct Key<'r> {
+pub struct KeyReader<'r> {
     reader: &'r mut Reader,
     name: &'static str,
     doc: &'static str,
@@ -20,7 +20,7 @@ pub struct Key<'r> {
     required: bool,
 }
 
-impl<'r> Key<'r> {
+impl<'r> KeyReader<'r> {
     pub(super) fn new(reader: &'r mut Reader, name: &'static str, doc: &'static str) -> Self {
         Self { reader, name, doc, aliases: &[], unit: None, default: None, required: false }
     }

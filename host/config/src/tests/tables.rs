@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, net::SocketAddr, path::PathBuf};
 use super::{each_refused, loaded};
 use crate::{
     HostSpec, Origin, Problem,
-    alias::{Aliases, Layer, SecretAlias},
+    alias::{AliasLayer, Aliases, SecretAlias},
     formats,
     reader::Reader,
     reference,
@@ -22,7 +22,7 @@ pub(super) const ALIASES: &[Aliases] = &[Aliases {
         SecretAlias { variable: "SHOP_KEY", key: "shop.keys", appends: true },
         SecretAlias { variable: "SHOP_ONLY_KEY", key: "shop.keys", appends: false },
     ],
-    others: |layer: &mut Layer<'_>| {
+    others: |layer: &mut AliasLayer<'_>| {
         for (name, text) in layer.environment {
             let origin = Origin::Environment(name.clone());
             match name.strip_prefix("SHOP_PRICE_") {

@@ -65,7 +65,7 @@ fn entries(context: &ServiceContext) -> Vec<(&'static str, PageEntry)> {
 /// Describes a service as far as it is known before the start.
 fn described(config: &Config, name: &str, entry: &PageEntry) -> Value {
     let PageEntry { base_path, docs, about, form, guide: _ } = entry;
-    let settings: &bulkhead_config::services::Service = config.services.get(name);
+    let settings: &bulkhead_config::services::ServiceSettings = config.services.get(name);
     let state = match (settings.enabled, settings.listen) {
         (false, _) => "off",
         (true, None) => "on",

@@ -11,13 +11,13 @@ use crate::{
 const RESULTS: [&str; 4] = ["applied", "refused", "failed", "published"];
 
 /// Metrics of the shared state; a host without sharing has no series.
-pub struct Sharing {
+pub struct SharingMetrics {
     reachable: Series<Gauge, 0>,
     generations: Series<Gauge, 2>,
     syncs: Series<IntCounter, 2>,
 }
 
-impl Sharing {
+impl SharingMetrics {
     pub(super) fn register(registry: &Registry) -> Result<Self> {
         Ok(Self {
             reachable: Series::register(&catalog::SHARED_REACHABLE, registry)?,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::source::{Source, sources};
 
 /// Types that the configuration holds in private fields, by name or id.
-const HELD_BY_NAME: [&str; 2] = ["Slot", "Service"];
+const HELD_BY_NAME: [&str; 2] = ["Slot", "ServiceSettings"];
 /// Modules of the configuration's types: its own, and those of the services' tables.
 const MODULES: [&str; 10] = [
     "config/src",
@@ -178,9 +178,18 @@ fn the_types_of_the_configuration_are_found() {
     let sources = sources("host");
     let found = configuration(&sources);
     assert_eq!(tables(&sources).len(), bulkhead::services::list::spec().tables.len());
-    for name in
-        ["Server", "Admin", "Log", "Sandbox", "Limits", "Service", "Captcha", "Site", "Jwt", "Management"]
-    {
+    for name in [
+        "Server",
+        "Admin",
+        "Log",
+        "Sandbox",
+        "Limits",
+        "ServiceSettings",
+        "Captcha",
+        "Site",
+        "Jwt",
+        "Management",
+    ] {
         let (fields, _) = found.get(name).unwrap_or_else(|| panic!("{name} is not found"));
         assert!(!fields.is_empty(), "{name} has no fields");
     }

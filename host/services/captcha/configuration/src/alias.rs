@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use bulkhead_config::{
     Origin, Problem,
-    alias::{Aliases, Layer},
+    alias::{AliasLayer, Aliases},
     tree::{self, Node, Table, Value},
 };
 
@@ -39,7 +39,7 @@ const DATASOURCE: &str = "SPRING_DATASOURCE_";
 /// Applies the variables whose names follow Spring's rules.
 ///
 /// A site that no file names comes from the Java service and behaves like it (`compat`).
-fn apply(layer: &mut Layer<'_>) {
+fn apply(layer: &mut AliasLayer<'_>) {
     let mut datasource = Datasource::default();
     let (mut exposure, mut scrape_path) = (BTreeSet::new(), spring::SCRAPE_PATH);
     for (name, text) in layer.environment {
@@ -61,7 +61,7 @@ fn apply(layer: &mut Layer<'_>) {
 }
 
 /// Sets the key that a variable names, if there is one. Returns the list of endpoints that the key belongs to.
-fn apply_property(layer: &mut Layer<'_>, name: &str, text: &str) -> Option<[&'static str; 5]> {
+fn apply_property(layer: &mut AliasLayer<'_>, name: &str, text: &str) -> Option<[&'static str; 5]> {
     let origin = Origin::Environment(name.to_owned());
     let Some(path) = key_path(layer, name) else {
         let text = "ignored; no key has this name";
@@ -102,7 +102,7 @@ fn map_scrape(tree: &mut Table, list: &[&str; 5]) {
 }
 
 /// Returns the key that a variable sets; prefers a site that is known already.
-fn key_path(layer: &Layer<'_>, name: &str) -> Option<Vec<String>> {
+fn key_path(layer: &AliasLayer<'_>, name: &str) -> Option<Vec<String>> {
     let candidates = spring::keys_of_variable(name).into_iter();
     let mut candidates =
         candidates.map(|path| layer.names.adopt_spelling(layer.tree, path)).collect::<Vec<_>>();
@@ -126,7 +126,7 @@ fn set_property(tree: &mut Table, path: &[String], origin: Origin, text: &str) {
     tree::set(tree, path, Node { origin, value: Value::Text(text.to_owned()) });
 }
 
-fn apply_datasource(layer: &mut Layer<'_>, datasource: Datasource) {
+fn apply_datasource(layer: &mut AliasLayer<'_>, datasource: Datasource) {
     let origin = Origin::Environment(format!("{DATASOURCE}URL"));
     match datasource.translate() {
         None => {}
