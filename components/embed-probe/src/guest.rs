@@ -1,5 +1,7 @@
 //! Binds the example to its WIT world.
 
+use bulkhead_guest::Log;
+
 use bindings::bulkhead::host::embeddings::{self, Options, Truncation};
 use bindings::bulkhead::host::rerank;
 use bindings::exports::example::embed_probe::probe::{Guest, Input, Kind};
@@ -26,6 +28,8 @@ mod bindings {
     export!(Component);
 }
 
+/// This component's log.
+const LOG: Log = Log::new("embed-probe");
 /// Size of each hoarded tensor, bytes.
 const HOARDED: usize = 64 << 10;
 
@@ -67,6 +71,7 @@ fn compute(model: &str, inputs: Vec<(String, Tensor)>) -> Vectors {
 
 impl Guest for Component {
     fn typed(model: String, texts: Vec<String>, prompt_name: Option<String>) -> Vectors {
+        LOG.report_panics();
         let options = Options {
             prompt_name,
             refuse_long: false,
@@ -78,11 +83,13 @@ impl Guest for Component {
     }
 
     fn describe(model: String) -> Result<(String, String, u32), String> {
+        LOG.report_panics();
         let about = embeddings::describe(&model).map_err(refused)?;
         Ok((about.id, about.weights_sha256, about.dims))
     }
 
     fn graph(model: String, texts: Vec<String>, prompt_name: Option<String>) -> Vectors {
+        LOG.report_panics();
         let Packed { bytes, offsets, count } = Packed::new(&texts);
         let size = |bytes: &[u8]| u32::try_from(bytes.len()).unwrap_or(u32::MAX);
         let mut inputs = vec![
@@ -97,6 +104,7 @@ impl Guest for Component {
     }
 
     fn compute(model: String, inputs: Vec<Input>) -> Vectors {
+        LOG.report_panics();
         let tensor = |input: Input| {
             let kind = match input.kind {
                 Kind::Byte => TensorType::U8,
@@ -110,17 +118,20 @@ impl Guest for Component {
     }
 
     fn rank(model: String, query: String, texts: Vec<String>) -> Result<Vec<(u32, f32)>, String> {
+        LOG.report_panics();
         let options = rerank::Options { raw_scores: true, refuse_long: false };
         let ranked = rerank::rank(&model, &query, &texts, options).map_err(not_ranked)?;
         Ok(ranked.into_iter().map(|text| (text.index, text.score)).collect())
     }
 
     fn load(bytes: Vec<u8>) -> Result<(), String> {
+        LOG.report_panics();
         let loaded = graph::load(&[bytes], GraphEncoding::Onnx, ExecutionTarget::Cpu);
         loaded.map(drop).map_err(error_text)
     }
 
     fn hoard(count: u32) {
+        LOG.report_panics();
         let zeros = vec![0; HOARDED];
         let tensor = |_| Tensor::new(&[HOARDED as u32], TensorType::U8, &zeros);
         drop((0..count).map(tensor).collect::<Vec<_>>());
@@ -129,6 +140,7 @@ impl Guest for Component {
 
 impl bindings::Guest for Component {
     fn self_test() -> Result<(), String> {
+        LOG.report_panics();
         let packed = Packed::new(&["a".to_owned()]);
         if packed.count == 2 { Ok(()) } else { Err("one text does not have two offsets".to_owned()) }
     }

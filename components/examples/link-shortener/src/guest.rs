@@ -1,5 +1,7 @@
 //! Binds the component to the WIT world `example:links/links`.
 
+use bulkhead_guest::Log;
+
 use crate::{LONGEST_LINK, Link, LinkRequest};
 use bindings::exports::wasi::http::incoming_handler::{Guest, IncomingRequest, ResponseOutparam};
 use bindings::wasi::http::outgoing_handler;
@@ -24,6 +26,8 @@ mod bindings {
     export!(Component);
 }
 
+/// This component's log.
+const LOG: Log = Log::new("link-shortener");
 /// The store of the links, by their codes.
 const STORE: &str = "links";
 /// The first status that says that a link leads nowhere.
@@ -34,6 +38,7 @@ struct Component;
 
 impl Guest for Component {
     fn handle(request: IncomingRequest, out: ResponseOutparam) {
+        LOG.report_panics();
         let path = request.path_with_query().unwrap_or_default();
         let answer = match LinkRequest::of(matches!(request.method(), Method::Post), &path) {
             LinkRequest::Shorten => shorten(&request),

@@ -32,6 +32,7 @@ const COMPONENTS: &[(&str, &[&str])] = &[
         &[
             "bulkhead:host/embeddings@0.1.1",
             "bulkhead:host/rerank@0.1.1",
+            "wasi:logging/logging@0.1.0-draft",
             "wasi:nn/errors@0.2.0-rc-2024-10-28",
             "wasi:nn/graph@0.2.0-rc-2024-10-28",
             "wasi:nn/inference@0.2.0-rc-2024-10-28",
