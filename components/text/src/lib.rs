@@ -8,6 +8,7 @@ pub mod language;
 mod lists;
 #[cfg(test)]
 mod steps;
+pub mod texts;
 pub mod tokens;
 pub mod window;
 pub mod words;
