@@ -3,7 +3,6 @@
 pub mod account;
 pub mod birth;
 pub mod date;
-mod districts;
 pub mod email;
 mod number;
 mod phone;

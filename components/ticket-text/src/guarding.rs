@@ -5,6 +5,8 @@
 
 use bulkhead_text::language::Language;
 
+use crate::lists::guard;
+
 /// The verdict of the host's guard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
@@ -52,29 +54,16 @@ impl Verdict {
 
     /// Returns the message for clerks, if the verdict blocks publication.
     pub fn message(&self, judged: Judged, language: Language) -> Option<String> {
-        let german = match judged {
-            Judged::Message => "Nachricht",
-            Judged::Answer => "Antwort",
+        let judged = match judged {
+            Judged::Message => guard::MESSAGE,
+            Judged::Answer => guard::ANSWER,
         };
-        let english = match judged {
-            Judged::Message => "message",
-            Judged::Answer => "answer",
-        };
-        match (self, language) {
-            (Self::Unguarded | Self::Safe, _) => None,
-            (Self::Unsafe(labels), Language::German) => Some(format!(
-                "Die Prüfung hat die {german} beanstandet{}; veröffentlicht wird nichts.",
-                list(labels)
-            )),
-            (Self::Unsafe(labels), Language::English) => {
-                Some(format!("The guard objects to the {english}{}; nothing is published.", list(labels)))
+        match self {
+            Self::Unguarded | Self::Safe => None,
+            Self::Unsafe(labels) => {
+                Some(guard::OBJECTION.with(language, &[&judged.of(language), &list(labels)]))
             }
-            (Self::Unavailable(_), Language::German) => {
-                Some("Die Prüfung antwortet nicht; veröffentlicht wird nichts.".to_owned())
-            }
-            (Self::Unavailable(_), Language::English) => {
-                Some("The guard does not answer; nothing is published.".to_owned())
-            }
+            Self::Unavailable(_) => Some(guard::SILENCE.of(language).to_owned()),
         }
     }
 }

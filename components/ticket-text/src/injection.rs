@@ -5,17 +5,20 @@
 //! the text.
 
 mod masks;
-mod patterns;
 #[cfg(test)]
 mod tests;
 
-use std::fmt::Write as _;
-
 use bulkhead_text::clean::Rendered;
 
-use patterns::{
-    BEFORE_ORDERS, COMMANDS, FRAMES, IMPERATIVES, MARKS, ORDERED, OWN, PATTERNS, Pattern, SPEAKERS, SYSTEM,
+use crate::lists::injection::{
+    BEFORE_ORDERS, COMMANDS, FRAMES, IMPERATIVES, MARKS, ORDERED, OWN, PATTERNS, SPEAKERS,
 };
+
+/// A sequence of word prefixes; each step lists alternatives.
+type Pattern = &'static [&'static [&'static str]];
+
+/// A speaker that messages of programs have, too: it is forged only before an imperative.
+const SYSTEM: &str = "system:";
 
 /// Maximum number of words between two steps of a pattern.
 const GAP: usize = 3;
@@ -45,16 +48,8 @@ pub fn is_injected(text: &str) -> bool {
 
 /// Returns the patterns as text, to compare two hosts.
 pub fn prompt() -> String {
-    let mut text = String::new();
-    for pattern in PATTERNS.iter().chain(ORDERED) {
-        // Writing to a text does not fail.
-        let _ = writeln!(text, "{pattern:?}");
-    }
-    let _ = write!(
-        text,
-        "{IMPERATIVES:?} {BEFORE_ORDERS:?} {OWN:?} {MARKS:?} {FRAMES:?} {SPEAKERS:?} {COMMANDS:?}"
-    );
-    text
+    let words = [IMPERATIVES, BEFORE_ORDERS, OWN, MARKS, FRAMES, SPEAKERS, COMMANDS];
+    format!("{PATTERNS:?} {ORDERED:?} {words:?}")
 }
 
 /// Returns whether `line` forges the speaker of a conversation. Leading signs of lists and headings are ignored.

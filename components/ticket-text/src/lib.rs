@@ -1,6 +1,7 @@
 //! Text processing for the components that read tickets: sentences, extraction, redaction, prompt injections, and
 //! requests to the host's language model and guard.
 
+pub mod calendar;
 pub mod cursor;
 pub mod extract;
 pub mod guarding;

@@ -4,6 +4,8 @@ use bulkhead_text::clean::visible;
 use bulkhead_text::language::Language;
 use serde::de::DeserializeOwned;
 
+use crate::lists::failures;
+
 /// A question to a language model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
@@ -48,24 +50,16 @@ pub enum Failure {
 impl Failure {
     /// Returns the message for clerks.
     pub fn message(self, language: Language) -> &'static str {
-        let (german, english) = match self {
-            Self::Guarded => ("die Prüfung beanstandet die Nachricht", "the guard objects to the message"),
-            Self::Injected => {
-                ("die Nachricht enthält Anweisungen an eine Maschine", "the message speaks to a machine")
-            }
-            Self::NotConfigured => ("es ist keines eingerichtet", "none is configured"),
-            Self::Denied => ("die Anfrage ist nicht erlaubt", "the request is not allowed"),
-            Self::OverBudget => ("sein Kontingent ist aufgebraucht", "its budget is used up"),
-            Self::Silent => ("es antwortet nicht", "it does not answer"),
-            Self::Form => (
-                "seine Antwort hat eine andere Form als verlangt",
-                "its answer has another form than asked for",
-            ),
+        let text = match self {
+            Self::Guarded => failures::GUARDED,
+            Self::Injected => failures::INJECTED,
+            Self::NotConfigured => failures::NOT_CONFIGURED,
+            Self::Denied => failures::DENIED,
+            Self::OverBudget => failures::OVER_BUDGET,
+            Self::Silent => failures::SILENT,
+            Self::Form => failures::FORM,
         };
-        match language {
-            Language::German => german,
-            Language::English => english,
-        }
+        text.of(language)
     }
 }
 

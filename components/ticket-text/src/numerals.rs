@@ -3,41 +3,28 @@
 #[cfg(test)]
 mod tests;
 
-/// Numerals with words of their own in German and in English.
-const WORDS: [(u32, &str, &str); 27] = [
-    (2, "zwei", "two"),
-    (3, "drei", "three"),
-    (4, "vier", "four"),
-    (5, "fünf", "five"),
-    (6, "sechs", "six"),
-    (7, "sieben", "seven"),
-    (8, "acht", "eight"),
-    (9, "neun", "nine"),
-    (10, "zehn", "ten"),
-    (11, "elf", "eleven"),
-    (12, "zwölf", "twelve"),
-    (13, "dreizehn", "thirteen"),
-    (14, "vierzehn", "fourteen"),
-    (15, "fünfzehn", "fifteen"),
-    (16, "sechzehn", "sixteen"),
-    (17, "siebzehn", "seventeen"),
-    (18, "achtzehn", "eighteen"),
-    (19, "neunzehn", "nineteen"),
-    (20, "zwanzig", "twenty"),
-    (30, "dreißig", "thirty"),
-    (40, "vierzig", "forty"),
-    (50, "fünfzig", "fifty"),
-    (60, "sechzig", "sixty"),
-    (70, "siebzig", "seventy"),
-    (80, "achtzig", "eighty"),
-    (90, "neunzig", "ninety"),
-    (100, "hundert", "hundred"),
-];
+use crate::lists::numerals::WORDS;
 
 /// Returns the number that `word`, in lower case, means: `neunundneunzig`, `zweihundert`, `ninety-nine`. `None` for
 /// one, which is also an article.
 pub fn number(word: &str) -> Option<u32> {
     german(word).or_else(|| english(word)).filter(|number| *number > 1)
+}
+
+/// Returns the number that has a word of its own.
+fn known(word: &str) -> Option<u32> {
+    numbered(WORDS, |own| own == word).and_then(|(number, _)| number.try_into().ok())
+}
+
+/// Returns the number and the word of the first of `entries`, words by their numbers, that `fits`.
+pub fn numbered<'l>(
+    entries: &[(&str, &[&'l str])],
+    mut fits: impl FnMut(&str) -> bool,
+) -> Option<(i64, &'l str)> {
+    entries.iter().find_map(|(number, words)| {
+        let word = words.iter().find(|word| fits(word))?;
+        Some((number.parse().ok()?, *word))
+    })
 }
 
 fn german(word: &str) -> Option<u32> {
@@ -54,7 +41,6 @@ fn hundreds(word: &str) -> Option<u32> {
 
 /// Parses "neunundneunzig".
 fn tens(word: &str) -> Option<u32> {
-    let known = |word: &str| WORDS.iter().find(|(_, german, _)| *german == word).map(|(number, ..)| *number);
     let one = |word: &str| if ["ein", "eins"].contains(&word) { Some(1) } else { known(word) };
     let compound = || {
         let (ones, tens) = word.split_once("und")?;
@@ -71,7 +57,6 @@ fn rest_of(rest: &str, read: fn(&str) -> Option<u32>) -> Option<u32> {
 
 /// Parses "ninety-nine".
 fn english(word: &str) -> Option<u32> {
-    let known = |word: &str| WORDS.iter().find(|(.., english)| *english == word).map(|(number, ..)| *number);
     let Some((tens, ones)) = word.split_once('-') else {
         return if word == "thousand" { Some(1_000) } else { known(word) };
     };

@@ -9,6 +9,10 @@ use std::ops::Range;
 
 use bulkhead_text::abbreviations::is_abbreviated;
 
+use crate::lists::tense::{
+    APPOINTED, FUTURE, IRREGULAR, NO_PARTICIPLES, ON, PARTICIPLES, PAST, PERFECT, REQUESTED, SEPARABLE,
+};
+
 /// Returns the byte ranges of sentences in `text`, which end with a mark and a space, or with a line. The points of
 /// "3. Mai" and "Dr. Mai" end none.
 pub fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> {
@@ -108,138 +112,15 @@ pub fn clauses(text: &str) -> Vec<Range<usize>> {
     clauses
 }
 
-/// Words of the past tense.
-const PAST: [&str; 30] = [
-    "seit",
-    "gestern",
-    "vorgestern",
-    "wurde",
-    "wurden",
-    "war",
-    "waren",
-    "hatte",
-    "hatten",
-    "bekam",
-    "erhielt",
-    "letzten",
-    "letzte",
-    "letztes",
-    "vergangenen",
-    "vergangene",
-    "vorigen",
-    "vorige",
-    "since",
-    "ago",
-    "was",
-    "were",
-    "had",
-    "did",
-    "last",
-    "yesterday",
-    "got",
-    "kam",
-    "kamen",
-    "came",
-];
-/// Auxiliary verbs of the perfect tense.
-const PERFECT: [&str; 14] = [
-    "habe", "hab", "haben", "hat", "habt", "bin", "ist", "sind", "seid", "worden", "have", "has", "i've",
-    "we've",
-];
-/// Words of the future.
-const FUTURE: [&str; 39] = [
-    "werde",
-    "werden",
-    "wird",
-    "möchte",
-    "möchten",
-    "will",
-    "wollen",
-    "würde",
-    "würden",
-    "soll",
-    "sollen",
-    "muss",
-    "müssen",
-    "kann",
-    "können",
-    "darf",
-    "plane",
-    "planen",
-    "bis",
-    "ab",
-    "zum",
-    "nächsten",
-    "nächste",
-    "kommenden",
-    "kommende",
-    "would",
-    "want",
-    "until",
-    "next",
-    "plan",
-    "planning",
-    "shall",
-    "going",
-    "can",
-    "could",
-    "frist",
-    "spätestens",
-    "deadline",
-    "due",
-];
-/// Words of the future even in the perfect tense: "Ich habe am 3. Mai einen Termin bekommen".
-const APPOINTED: [&str; 2] = ["termin", "appointment"];
-/// Actions on the day of a request, not of an appointment: "Ich habe am 3. Mai einen Termin beantragt".
-const REQUESTED: [&str; 12] = [
-    "beantragt",
-    "angefragt",
-    "angefordert",
-    "abgeschickt",
-    "abgegeben",
-    "abgesendet",
-    "eingereicht",
-    "gestellt",
-    "geschickt",
-    "requested",
-    "submitted",
-    "applied",
-];
-/// Words between an appointment and its day.
-const ON: [&str; 6] = ["am", "für", "on", "for", "um", "at"];
-/// Prefixes of German participles, after a separable prefix.
-const PARTICIPLES: [&str; 6] = ["ge", "be", "ver", "er", "ent", "zer"];
-const SEPARABLE: [&str; 14] =
-    ["ab", "an", "auf", "aus", "ein", "zu", "nach", "mit", "vor", "weg", "hin", "um", "zurück", "los"];
 /// Minimum number of letters between prefix and ending of a participle.
 const LEAST_STEM: usize = 2;
-/// English participles without "ed", irregular German ones, and words that only look like one.
-const IRREGULAR: [&str; 16] = [
-    "sent",
-    "paid",
-    "made",
-    "lost",
-    "handed",
-    "written",
-    "given",
-    "brought",
-    "done",
-    "unterschrieben",
-    "unterzeichnet",
-    "übersandt",
-    "übermittelt",
-    "überwiesen",
-    "hinterlegt",
-    "widersprochen",
-];
-const NO_PARTICIPLES: [&str; 7] = ["need", "indeed", "bed", "red", "wed", "geöffnet", "geschlossen"];
 
 /// Returns whether `clause` has a participle without an auxiliary verb and so ends another clause's perfect tense, as
 /// in "Am 3. Mai habe ich, wie besprochen, den Antrag gestellt".
 pub fn ends_perfect(clause: &str) -> bool {
     let lower = clause.to_lowercase();
     let has = |known: &[&str]| words(&lower).any(|word| known.contains(&word));
-    words(&lower).any(is_participle) && !has(&PAST) && !has(&PERFECT) && !has(&FUTURE)
+    words(&lower).any(is_participle) && !has(PAST) && !has(PERFECT) && !has(FUTURE)
 }
 
 /// Returns the tense of `sentence`, if its words show one.
@@ -250,10 +131,10 @@ pub fn tense(sentence: &str) -> Option<Tense> {
     let participle = words.iter().any(|word| is_participle(word));
     // "Ihr Bescheid vom 3. Mai", not "vom 3. bis zum 5. Mai"
     let dated = has(&["vom"]) && !has(&["bis"]);
-    let appointed = has(&APPOINTED) && !lower.split([',', ';']).any(is_requested);
-    if has(&PAST) || dated || (participle && has(&PERFECT) && !appointed) {
+    let appointed = has(APPOINTED) && !lower.split([',', ';']).any(is_requested);
+    if has(PAST) || dated || (participle && has(PERFECT) && !appointed) {
         Some(Tense::Past)
-    } else if appointed || has(&FUTURE) {
+    } else if appointed || has(FUTURE) {
         Some(Tense::Future)
     } else {
         participle.then_some(Tense::Past)
@@ -271,7 +152,7 @@ fn is_requested(clause: &str) -> bool {
     let has = |known: &[&str]| words.iter().any(|word| known.contains(word));
     let mut pairs = words.windows(2);
     let dated = pairs.any(|pair| matches!(pair, [one, next] if APPOINTED.contains(one) && ON.contains(next)));
-    has(&APPOINTED) && has(&REQUESTED) && has(&PERFECT) && !dated
+    has(APPOINTED) && has(REQUESTED) && has(PERFECT) && !dated
 }
 
 fn is_participle(word: &str) -> bool {

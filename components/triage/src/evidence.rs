@@ -1,11 +1,12 @@
 //! Evidence for a category: the most similar labelled example, and the words that the text shares with it.
 
-mod empty;
 #[cfg(test)]
 mod tests;
 
 use bulkhead_text::tokens::spaced;
 use bulkhead_triage_features::{FeatureSettings, Row};
+
+use crate::lists::evidence::STOP_WORDS;
 
 /// Maximum number of words reported.
 const MOST_WORDS: usize = 4;
@@ -56,7 +57,7 @@ fn shared(text: &str, example: &str) -> Vec<String> {
     let mut shared: Vec<String> = Vec::new();
     for word in written_words(text) {
         let lower = word.to_lowercase();
-        let says = lower.chars().count() >= SHORTEST_WORD && !empty::is_empty(&lower);
+        let says = lower.chars().count() >= SHORTEST_WORD && !STOP_WORDS.contains(&lower.as_str());
         let is_new = !shared.iter().any(|other| other.to_lowercase() == lower);
         if says && is_new && known.contains(&lower) {
             shared.push(word.to_owned());

@@ -7,6 +7,7 @@ pub mod evidence;
 pub mod extraction;
 #[cfg(target_family = "wasm")]
 mod guest;
+mod lists;
 pub mod llm;
 pub mod prompts;
 pub mod reasoning;

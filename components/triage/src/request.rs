@@ -4,7 +4,6 @@ mod dated;
 mod relative;
 #[cfg(test)]
 mod tests;
-mod vocabulary;
 
 use bulkhead_ticket_text::extract::date::Date;
 use bulkhead_ticket_text::extract::{Kind, find};

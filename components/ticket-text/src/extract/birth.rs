@@ -2,12 +2,8 @@
 
 use std::ops::Range;
 
-/// Words for a birth.
-const BIRTH: [&str; 4] = ["geb", "geboren", "born", "dob"];
-/// Separators of clauses.
-const JOINTS: [&str; 5] = [" und ", " and ", " aber ", " but ", ","];
-/// Auxiliary verbs of a clause about an action.
-const HAVE: [&str; 8] = ["habe", "hab", "haben", "hat", "hatte", "have", "has", "had"];
+use crate::lists::birth;
+
 /// Maximum number of characters from such a word to the date.
 const LONGEST_LABEL: usize = 40;
 
@@ -37,18 +33,16 @@ fn last_sentence(label: &str) -> &str {
 /// Returns the part of `label` after the beginning of a clause about an action: "geboren und habe am ..." mentions
 /// two days. Nothing else separates a birth word from its date, so that no date of birth is missed.
 fn own_clause(label: &str) -> &str {
-    let begins = JOINTS.iter().filter_map(|joint| label.rfind(joint).map(|at| at + joint.len())).max();
+    let begins = birth::JOINTS.iter().filter_map(|joint| label.rfind(joint).map(|at| at + joint.len())).max();
     let clause = begins.and_then(|at| label.get(at..)).unwrap_or(label);
-    let has_done = clause.split_whitespace().any(|word| HAVE.contains(&word.to_lowercase().as_str()));
+    let has_done =
+        clause.split_whitespace().any(|word| birth::ACTIONS.contains(&word.to_lowercase().as_str()));
     if has_done { clause } else { label }
 }
 
 fn tells_of_birth(words: &str) -> bool {
     let lower = words.to_lowercase();
     let mut words = lower.split(|letter: char| !letter.is_alphanumeric());
-    words.any(|word| BIRTH.contains(&word) || is_birth_word(word))
-}
-
-fn is_birth_word(word: &str) -> bool {
-    ["geburt", "birth"].iter().any(|start| word.starts_with(start))
+    words
+        .any(|word| birth::WORDS.contains(&word) || birth::STARTS.iter().any(|start| word.starts_with(start)))
 }

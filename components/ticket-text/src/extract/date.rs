@@ -6,59 +6,16 @@ use std::ops::Range;
 
 pub use time::{Date, Month};
 
-pub use forms::named_month;
-
 use super::{Taken, streets};
 use crate::cursor::scan;
+use crate::lists::dates;
 use crate::sentences::{Tense, Tenses};
 use forms::{FORMS, Written};
 
 /// Two-digit years up to this many after today's are in this century.
 const YEARS_AHEAD: i32 = 20;
-/// Words whose numbers are not dates: paragraphs and versions.
-const COUNTED: [&str; 30] = [
-    "abs",
-    "absatz",
-    "art",
-    "artikel",
-    "nr",
-    "nummer",
-    "ziffer",
-    "ziff",
-    "kapitel",
-    "abschnitt",
-    "punkt",
-    "tabelle",
-    "seite",
-    "version",
-    "versionen",
-    "ver",
-    "vers",
-    "release",
-    "rev",
-    "build",
-    "firmware",
-    "ios",
-    "android",
-    "windows",
-    "section",
-    "chapter",
-    "zimmer",
-    "raum",
-    "room",
-    "ip",
-];
-/// Words before a day and a month with a space between them.
-const ANNOUNCING: [&str; 10] = ["am", "vom", "den", "dem", "zum", "bis", "seit", "ab", "der", "datum"];
-/// Units of amounts, in lower case.
-const UNITS: [&str; 12] =
-    ["euro", "eur", "€", "%", "prozent", "cent", "chf", "dollar", "$", "kg", "mio", "stück"];
 /// Number of characters of the longest of them.
 const LONGEST_UNIT: usize = 7;
-/// Words before the day of a purpose.
-const AIMS: [&str; 6] = [" für den ", " zum ", " auf den ", "ermin am ", "ppointment on ", " to "];
-/// Words and signs between the first and the last day of a range.
-const SPANS: [&str; 7] = ["-", "–", "/", "bis", "bis zum", "to", "until"];
 /// Plausible years.
 const YEARS: Range<i32> = 1900..2100;
 
@@ -113,7 +70,7 @@ impl Reading<'_> {
     fn of_span(&self, last: &Reading<'_>, text: &str) -> Option<Date> {
         let between = text.get(self.range.end..last.range.start)?;
         (self.written.year.is_none() && last.written.year.is_some()).then_some(())?;
-        SPANS.contains(&between.trim()).then_some(())?;
+        dates::SPANS.contains(&between.trim()).then_some(())?;
         let in_year = |year| self.date.replace_year(year).ok();
         let same = in_year(last.date.year())?;
         if same <= last.date { Some(same) } else { in_year(last.date.year() - 1) }
@@ -122,7 +79,7 @@ impl Reading<'_> {
 
 /// Returns whether it is the day of a purpose, whose tense no verb shows: "beantragt für den 15.12."
 fn is_aimed_at(text: &str, range: &Range<usize>) -> bool {
-    text.get(..range.start).is_some_and(|before| AIMS.iter().any(|aim| before.ends_with(aim)))
+    text.get(..range.start).is_some_and(|before| dates::AIMS.iter().any(|aim| before.ends_with(aim)))
 }
 
 /// Parses the whole of `text` as a date.
@@ -174,9 +131,9 @@ fn counts_otherwise(text: &str, range: &Range<usize>, written: &Written<'_>) -> 
     let apart = written.year.is_none() && text.get(range.clone()).is_some_and(|form| form.contains(' '));
     short
         && figures
-        && (apart && !ANNOUNCING.contains(&word.as_str())
-            || COUNTED.contains(&word.as_str())
-            || UNITS.iter().any(|start| unit.starts_with(start)))
+        && (apart && !dates::ANNOUNCING.contains(&word.as_str())
+            || dates::COUNTED.contains(&word.as_str())
+            || dates::UNITS.iter().any(|start| unit.starts_with(start)))
 }
 
 fn read(written: &Written<'_>, today: Date, tense: impl FnOnce() -> Option<Tense>) -> Option<Date> {

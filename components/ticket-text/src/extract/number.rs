@@ -4,53 +4,12 @@ mod register;
 
 use super::Reading;
 use crate::cursor::{Cursor, scan};
+use crate::lists::files;
 
-/// Words that announce a file number, the longer ones before their prefixes.
-const FILE_WORDS: [&str; 20] = [
-    "aktenzeichen",
-    "akz",
-    "az",
-    "geschäftszeichen",
-    "geschäftsnummer",
-    "fallnummer",
-    "gz",
-    "vorgangsnummer",
-    "vorgang",
-    "antragsnummer",
-    "bearbeitungsnummer",
-    "kassenzeichen",
-    "zeichen",
-    "processing id",
-    "case number",
-    "file number",
-    "reference number",
-    "reference",
-    "ref",
-    "case no",
-];
-/// Endings of words for things that offices file under a number: "Wohngeld Nr. WG-4477812". They announce one only
-/// with `Nr.` or the like.
-const FILED: [&str; 12] = [
-    "geld",
-    "antrag",
-    "antrags",
-    "bescheid",
-    "bescheids",
-    "verfahren",
-    "verfahrens",
-    "vorschuss",
-    "sozialhilfe",
-    "beihilfe",
-    "bafög",
-    "akten",
-];
-/// Words for a number after those.
-const COUNTED: [&str; 2] = ["nummer", "nr"];
 /// Parts that may follow a file word.
 const FILE_PARTS: [Part; 3] = [points, counter, space];
 /// Separators of a word and its counter: "Vorgangs-Nr.".
 const JOINTS: [&str; 3] = [" ", "-", "s-"];
-const COUNTERS: [&str; 6] = ["nr", "no", "number", "lautet", "ist", "is"];
 /// Parts that may follow the word "ticket".
 const TICKET_PARTS: [Part; 6] = [
     |cursor| any_word(cursor, &["nummer", " number"]),
@@ -82,22 +41,22 @@ pub(super) fn find_tickets(text: &str) -> Vec<Reading> {
 /// Returns the file numbers in `text`.
 pub(super) fn find_files(text: &str) -> Vec<Reading> {
     let mut found = find(text, |cursor| {
-        FILE_WORDS.iter().find_map(|word| {
+        files::WORDS.iter().find_map(|word| {
             cursor.attempt(|ahead| {
                 ahead.skip_word(word).then(|| after(ahead, &FILE_PARTS, file_number)).flatten()
             })
         })
     });
     let lower = text.to_lowercase();
-    if !COUNTED.iter().any(|word| lower.contains(word)) {
+    if !files::COUNTED.iter().any(|word| lower.contains(word)) {
         return found;
     }
     let filed = scan(text, |cursor| {
-        FILED.iter().find_map(|word| {
+        files::FILED.iter().find_map(|word| {
             cursor.attempt(|ahead| {
                 ahead.skip_word(word).then_some(())?;
                 ahead.skip_any(&JOINTS);
-                any_word(ahead, &COUNTED).then(|| after(ahead, &FILE_PARTS, file_number)).flatten()
+                any_word(ahead, files::COUNTED).then(|| after(ahead, &FILE_PARTS, file_number)).flatten()
             })
         })
     });
@@ -153,7 +112,7 @@ fn number(cursor: &mut Cursor<'_>) -> Option<Reading> {
 
 /// Advances over ` Nr.:` and the like.
 fn counter(cursor: &mut Cursor<'_>) -> bool {
-    let found = cursor.skip_any(&JOINTS) && any_word(cursor, &COUNTERS);
+    let found = cursor.skip_any(&JOINTS) && any_word(cursor, files::COUNTERS);
     points(cursor);
     found
 }

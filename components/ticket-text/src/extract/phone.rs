@@ -4,41 +4,14 @@ use std::ops::Range;
 
 use super::Reading;
 use crate::cursor::{Cursor, scan};
+use crate::lists::phones;
 
 /// Minimum and maximum number of digits.
 const DIGITS: Range<usize> = 7..16;
 /// Maximum number of characters between two groups of digits.
 const WIDEST_GAP: usize = 3;
-/// Words that announce any number, and endings of those that name its kind.
-const NUMBERS: [&str; 5] = ["nummer", "nr", "number", "no", "id"];
-const ENDINGS: [&str; 5] = ["nummer", "nr", "number", "-no", "-id"];
-/// Endings of words that announce the number of a thing: "Stromrechnung".
-const NUMBERED: [&str; 9] =
-    ["rechnung", "bescheid", "zeichen", "vertrag", "auftrag", "bestellung", "buchung", "sendung", "beleg"];
-/// Parts of words that announce a telephone number.
-const TELEPHONES: [&str; 12] =
-    ["tel", "fon", "phone", "ruf", "handy", "mobil", "fax", "cell", "call", "whatsapp", "kontakt", "contact"];
 /// Number of characters searched for such words before a number.
 const REACH: usize = 40;
-/// Words that announce other numbers.
-const OTHERS: [&str; 16] = [
-    "konto",
-    "kto",
-    "account",
-    "kunden",
-    "kunde",
-    "customer",
-    "steuer",
-    "tax",
-    "order",
-    "invoice",
-    "passport",
-    "pass",
-    "ausweis",
-    "bank",
-    "insurance",
-    "reference",
-];
 
 pub(super) fn find(text: &str) -> Vec<Reading> {
     let numbers = scan(text, form).filter_map(|(range, ())| {
@@ -100,15 +73,15 @@ fn is_dated(number: &str) -> bool {
 fn is_announced_otherwise(before: &str) -> bool {
     let lower = super::last(before, REACH).to_lowercase();
     let mut rest = lower.trim_end_matches(|letter: char| !letter.is_alphanumeric());
-    for verb in [" lautet", " ist", " is"] {
-        rest = rest.strip_suffix(verb).unwrap_or(rest).trim_end();
+    for verb in phones::VERBS {
+        rest = rest.strip_suffix(*verb).unwrap_or(rest).trim_end();
     }
     let mut words = rest.rsplit(|letter: char| !letter.is_alphanumeric() && !"-.".contains(letter));
     let word = words.next().unwrap_or_default().trim_matches(['-', '.']);
     // "account number"
-    let word = if NUMBERS.contains(&word) { words.next().unwrap_or_default() } else { word };
-    let telephone = TELEPHONES.iter().any(|kind| word.contains(kind));
+    let word = if phones::NUMBERS.contains(&word) { words.next().unwrap_or_default() } else { word };
+    let telephone = phones::TELEPHONES.iter().any(|kind| word.contains(kind));
     let ends = |endings: &[&str]| endings.iter().any(|end| word.ends_with(end));
     // "Bestellung" and "Telefonrechnung" contain parts of telephone words.
-    ends(&NUMBERED) || !telephone && (ends(&ENDINGS) || OTHERS.contains(&word))
+    ends(phones::THINGS) || !telephone && (ends(phones::ENDINGS) || phones::OTHERS.contains(&word))
 }

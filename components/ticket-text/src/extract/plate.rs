@@ -3,56 +3,15 @@
 use std::ops::Range;
 
 use super::Reading;
-use super::districts::is_district;
 use crate::cursor::{Cursor, scan};
+use crate::lists::plates;
 
-/// Words that announce a plate, which may then have any spelling.
-const WORDS: [&str; 5] = ["kennzeichen", "nummernschild", "nummernschilds", "licence plate", "license plate"];
-/// Words and signs between such a word and the plate.
-const BETWEEN: [&str; 8] = [" mit", " ist", " lautet", ":", " is", " number", " nr.", " „"];
 /// Separators after the district and before the digits.
 const JOINTS: [&str; 5] = [" - ", " – ", "-", "–", " "];
 /// Maximum number of letters and digits of a plate.
 const LONGEST: usize = 8;
 /// Minimum number of letters and digits of an unannounced plate without a hyphen.
 const LEAST_SPACED: usize = 5;
-/// Words for things with numbers that look like plates.
-const NUMBERED: [&str; 28] = [
-    "haus",
-    "block",
-    "gebäude",
-    "aufgang",
-    "treppe",
-    "raum",
-    "zimmer",
-    "halle",
-    "eingang",
-    "wohnung",
-    "tor",
-    "anlage",
-    "anhang",
-    "blatt",
-    "formular",
-    "punkt",
-    "typ",
-    "teil",
-    "klasse",
-    "gruppe",
-    "spalte",
-    "reihe",
-    "platz",
-    "abschnitt",
-    "kapitel",
-    "seite",
-    "größe",
-    "serie",
-];
-/// Capitalised words and abbreviations that are also districts or letters of plates: two of them are no plate.
-const SMALL_WORDS: [&str; 44] = [
-    "AB", "ALS", "AM", "AN", "BEI", "BIN", "DA", "DE", "DES", "DIN", "DU", "EIN", "EN", "ER", "ES", "HAT",
-    "IM", "IN", "IS", "ISO", "JA", "MAI", "MAL", "NEU", "NR", "NUR", "OB", "OS", "RE", "ROT", "SO", "ST",
-    "TO", "UM", "UN", "VO", "WAR", "WEG", "WEN", "WER", "WIR", "WO", "ZU", "EU",
-];
 
 /// A plate with its byte range.
 struct Plate {
@@ -73,7 +32,7 @@ impl Plate {
 
     fn is_one(&self, text: &str) -> bool {
         self.length() <= LONGEST
-            && is_district(&self.district)
+            && plates::DISTRICTS.contains(&self.district.as_str())
             && super::stands_alone(text, &self.range)
             && !text.get(self.range.end..).is_some_and(continues_number)
             && !text.get(..self.range.start).is_some_and(belongs)
@@ -81,7 +40,7 @@ impl Plate {
 
     /// Returns whether it is a plate without an announcement.
     fn is_sure(&self, text: &str) -> bool {
-        let small = |part: &String| SMALL_WORDS.contains(&part.as_str());
+        let small = |part: &String| plates::SMALL.contains(&part.as_str());
         let paper = self.district == "DIN" && matches!(self.letters.as_str(), "A" | "B" | "C");
         let words = self.letters == "NR" || (small(&self.district) && small(&self.letters));
         let numbered = text.get(..self.range.start).is_some_and(is_numbered);
@@ -115,7 +74,7 @@ pub(crate) fn all(text: &str) -> Vec<Range<usize>> {
         let plausible = |plate: &Plate| {
             let letters = plate.district.chars().count() + plate.letters.chars().count();
             let written = text.get(range.clone()).unwrap_or_default();
-            let standard = SMALL_WORDS.iter().any(|word| word.len() > 2 && written.starts_with(word));
+            let standard = plates::SMALL.iter().any(|word| word.len() > 2 && written.starts_with(word));
             letters > 2 && plate.digits.len() > 2 && !standard && plate.is_one(text)
         };
         plates.iter().any(plausible).then_some(range)
@@ -128,8 +87,8 @@ pub(crate) fn all(text: &str) -> Vec<Range<usize>> {
 
 /// Parses `Kennzeichen ist b tr 4410` into all possible plates.
 fn announced(cursor: &mut Cursor<'_>) -> Option<Vec<Plate>> {
-    WORDS.iter().any(|word| cursor.skip_word(word)).then_some(())?;
-    while BETWEEN.iter().any(|between| cursor.skip_word(between)) {}
+    plates::WORDS.iter().any(|word| cursor.skip_word(word)).then_some(())?;
+    while plates::BETWEEN.iter().any(|between| cursor.skip_word(between)) {}
     cursor.skip(" ");
     let one = |plate: Plate| vec![plate];
     let read = cursor.attempt(|ahead| plate(ahead, char::is_alphabetic, &JOINTS).map(one));
@@ -174,13 +133,13 @@ fn joined(cursor: &mut Cursor<'_>, case: fn(char) -> bool) -> Option<Vec<Plate>>
     let written = cursor.take(2..=5, |letter| case(letter) && of_district(letter))?;
     let letters = written.to_uppercase();
     // "Kennzeichen seit 2026"
-    let word = written != letters || SMALL_WORDS.contains(&written);
+    let word = written != letters || plates::SMALL.contains(&written);
     let _hyphen = cursor.skip("-") || (!word && cursor.skip(" "));
     let digits = cursor.digits(1..=4).filter(|digits| !digits.starts_with('0'))?.to_owned();
     let kind = kind(cursor);
     let read = letters.char_indices().skip(1).filter_map(|(at, _)| {
         let (district, own) = letters.split_at_checked(at)?;
-        let fits = own.len() <= 2 && own.is_ascii() && is_district(district);
+        let fits = own.len() <= 2 && own.is_ascii() && plates::DISTRICTS.contains(&district);
         fits.then(|| Plate {
             range: start..cursor.at(),
             district: district.to_owned(),
@@ -229,5 +188,5 @@ fn belongs(before: &str) -> bool {
 /// Returns whether the word `before` makes it the number of something else.
 fn is_numbered(before: &str) -> bool {
     let word = before.trim_end().rsplit(|letter: char| !letter.is_alphabetic()).next().unwrap_or_default();
-    NUMBERED.contains(&word.to_lowercase().as_str())
+    plates::THINGS.contains(&word.to_lowercase().as_str())
 }

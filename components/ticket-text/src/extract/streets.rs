@@ -2,15 +2,8 @@
 
 use std::ops::Range;
 
-/// Endings of street names.
-pub(crate) const ENDS: [&str; 15] = [
-    "straße", "strasse", "gasse", "weg", "platz", "allee", "ring", "damm", "ufer", "chaussee", "steig",
-    "pfad", "markt", "graben", "wall",
-];
-/// Words between a street and its day: "Straße des 17. Juni".
-const LINKS: [&str; 3] = ["des", "der", "vom"];
-/// Words before the date of something else: "am 1. Mai Straße gesperrt".
-const DAYS: [&str; 7] = ["am", "vom", "den", "zum", "bis", "seit", "ab"];
+use crate::lists::streets;
+
 /// Number of characters searched before a day.
 const REACH: usize = 60;
 /// Number of characters of the longest ending of a street name.
@@ -22,18 +15,18 @@ pub(super) fn are_named_after(text: &str, range: &Range<usize>) -> bool {
     let before = super::last(text.get(..range.start).unwrap_or_default(), REACH).to_lowercase();
     let mut words = before.split_whitespace().rev();
     let word = words.next().unwrap_or_default();
-    if LINKS.contains(&word) && words.next().is_some_and(ends_street) {
+    if streets::LINKS.contains(&word) && words.next().is_some_and(ends_street) {
         return true;
     }
     let after = text.get(range.end..).unwrap_or_default();
     let begins = |name: &str| {
         let name = name.chars().take(LONGEST_END).collect::<String>().to_lowercase();
-        name.starts_with("str.") || ENDS.iter().any(|end| name.starts_with(end))
+        name.starts_with("str.") || streets::ENDS.iter().any(|end| name.starts_with(end))
     };
     after.strip_prefix('-').is_some_and(begins)
-        || (!DAYS.contains(&word) && after.strip_prefix(' ').is_some_and(begins))
+        || (!streets::DAYS.contains(&word) && after.strip_prefix(' ').is_some_and(begins))
 }
 
 fn ends_street(word: &str) -> bool {
-    word.ends_with("str.") || ENDS.iter().any(|end| word.ends_with(end))
+    word.ends_with("str.") || streets::ENDS.iter().any(|end| word.ends_with(end))
 }

@@ -5,19 +5,17 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::lists::addresses;
+use crate::calendar;
+use crate::lists::{addresses, streets::ENDS};
 
 use super::places::{HOUSE, WORD, ends_address, is_counted, is_elsewhere, tells_of_residence};
 use super::{PiiKind, british, lowercase};
-use crate::extract::streets::ENDS;
 
-/// Months in names of streets.
-const MONTHS: &str = "Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember";
 /// Prepositions that begin street names.
 const AT: &str = "Am|Beim|Im|Vorm|Zum|Zur|(?:An|Auf|Bei|Hinter|In|Neben|Über|Unter|Vor|Zu|Zwischen) (?:dem|den|der|die|das)";
 
 static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    let house = HOUSE;
+    let (house, months) = (HOUSE, calendar::months().collect::<Vec<_>>().join("|"));
     let ends = format!(r"(?i:{}|str\.|str\b)", ENDS.join("|"));
     let ending = r"[A-ZÀ-ÖØ-Þ][A-Za-zÀ-ÖØ-öø-ÿ-]*(?i:straße|strasse|platz|allee|ufer|weg)";
     let (before, first) = (addresses::BEFORE_TOWNS.join("|"), addresses::FIRST.join("|"));
@@ -53,8 +51,8 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         // "Postfach 10 22"
         r"\b(?:Postfach|P\.? ?O\.? ?Box) [0-9]{1,4}(?: [0-9]{2,3}){0,3}\b".to_owned(),
         // "Straße des 17. Juni 135", "1.-Mai-Straße 5"
-        format!(r"\b[A-Za-zÀ-ÖØ-öø-ÿ-]*{ends} (?:des|der|vom) [0-9]{{1,2}}\. ?(?i:{MONTHS}) {house}"),
-        format!(r"\b[0-9]{{1,2}}\.[ -]?(?i:{MONTHS})[ -]{ends} ?{house}"),
+        format!(r"\b[A-Za-zÀ-ÖØ-öø-ÿ-]*{ends} (?:des|der|vom) [0-9]{{1,2}}\. ?(?i:{months}) {house}"),
+        format!(r"\b[0-9]{{1,2}}\.[ -]?(?i:{months})[ -]{ends} ?{house}"),
         // "Platz der Republik 1", "Allee der Kosmonauten 33"
         format!(
             r"\b(?:{ending}|{alone}) (?:der|des|zur|zum) (?:{WORD} )?(?P<noun>{WORD}) (?P<house>{house})"

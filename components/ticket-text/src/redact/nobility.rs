@@ -1,5 +1,6 @@
 //! Particles of names, and the words after them that are not part of a name.
 
+use crate::calendar::is_month;
 use crate::lists::nobility;
 
 /// The continuation of a name: "Graf von Schönburg", "van der Berg". Only one word after each particle: more may
@@ -39,6 +40,7 @@ fn is_other(particle: &str, word: &str) -> bool {
     let ends = |endings: &[&str]| endings.iter().any(|end| word.ends_with(end));
     let with_article = matches!(particle, "zum" | "zur" | "vom");
     nobility::WORDS.contains(&word.as_str())
+        || is_month(&word)
         || ends(nobility::ENDINGS)
         || (with_article && ends(nobility::ABSTRACT))
 }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{PiiKind, names, nobility};
+use crate::calendar;
 use crate::extract::last;
 use crate::lists::people;
 
@@ -241,6 +242,8 @@ fn is_common(word: &str) -> bool {
     let word = word.to_lowercase();
     is_role(&word)
         || people::WORDS.contains(&word.as_str())
+        || calendar::is_month(&word)
+        || calendar::begins_with_weekday(&word)
         || people::PRONOUNS.contains(&word.as_str())
         || people::ENDINGS.iter().any(|end| ends_compound(&word, end))
         || word.split('-').any(|part| people::WORDS.contains(&part))

@@ -1,5 +1,6 @@
 //! Forms of streets and houses, and the nouns after "Am" and "Im" that are not streets despite a number.
 
+use crate::calendar::is_month;
 use crate::lists::places;
 
 /// A capitalised word, as in names of streets and towns.
@@ -19,9 +20,10 @@ const POSTCODE: usize = 5;
 /// them.
 pub(super) fn is_elsewhere(noun: &str, text: &str) -> bool {
     let noun = noun.to_lowercase();
-    let known =
-        places::WORDS.contains(&noun.as_str()) || places::ENDINGS.iter().any(|end| noun.ends_with(end));
-    known || is_no_house(text)
+    places::WORDS.contains(&noun.as_str())
+        || places::ENDINGS.iter().any(|end| noun.ends_with(end))
+        || is_month(&noun)
+        || is_no_house(text)
 }
 
 /// Returns whether an address may end before `behind`: at the end of the sentence or line, or before a town.

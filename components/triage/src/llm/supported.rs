@@ -3,16 +3,15 @@
 use std::collections::BTreeSet;
 
 use bulkhead_text::words::has_words;
+use bulkhead_ticket_text::calendar;
 use bulkhead_ticket_text::cursor::scan;
-use bulkhead_ticket_text::extract::date::named_month;
 use bulkhead_ticket_text::llm::one_line;
 use bulkhead_ticket_text::numerals::number;
 use bulkhead_ticket_text::redact::Redacted;
 use bulkhead_ticket_text::sentences::sentences;
 use bulkhead_triage_configuration::Configuration;
 
-/// Words for days to come.
-const DAYS: [&str; 3] = ["morgen", "übermorgen", "tomorrow"];
+use crate::lists::llm::DAYS;
 
 /// Returns the supported sentences of `reasoning`, with personal data restored. Unknown tokens are removed.
 pub(super) fn supported_sentences(
@@ -43,7 +42,7 @@ fn figures(text: &str) -> BTreeSet<String> {
     let months = scan(text, |cursor| {
         let begins = cursor.rest().starts_with(char::is_uppercase)
             && !cursor.before().is_some_and(char::is_alphanumeric);
-        let month = begins.then(|| named_month(cursor)).flatten()?;
+        let month = begins.then(|| calendar::month(cursor)).flatten()?;
         (!cursor.rest().starts_with(char::is_alphanumeric)).then_some(u8::from(month).to_string())
     });
     let words =

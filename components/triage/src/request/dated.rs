@@ -7,11 +7,19 @@ use bulkhead_ticket_text::extract::date::{self, Date};
 use bulkhead_ticket_text::sentences::{Tense, clauses, ends_perfect, tense};
 
 use super::relative::{self, Ago};
-use super::vocabulary::{
-    APPLIED, APPOSITION, ASKING, BARE, BEING, BREAKS, DECISION, DENIALS, ENDINGS, FINITE, FOR, HAVE, IF,
-    JOINTS, LASTING, LEAST_ROUNDING, LONGEST_PURPOSE, MADE, NAMES, OBJECTIONS, OF, ON, RECEIVERS, REMINDERS,
-    REQUESTED, ROUNDING, SINCE, THEN, UNTIL, WRITERS,
+use crate::lists::requests::{
+    APPLIED, APPOSITION, ASKING, BEING, BREAKS, DECISIONS, DENIALS, ENDINGS, FINITE, FOR, HAVE, IF, JOINTS,
+    LASTING, MADE, NAMES, OBJECTIONS, OF, ON, RECEIVERS, REMINDERS, REQUESTED, SINCE, SINCE_STARTS, THEN,
+    UNTIL, WRITERS,
 };
+
+/// Maximum number of words of a clause that is only a date.
+const BARE: usize = 3;
+/// Maximum number of words of a purpose.
+const LONGEST_PURPOSE: usize = 4;
+/// Rounding of a span: at least this many days, and this share of its length.
+const LEAST_ROUNDING: i64 = 3;
+const ROUNDING: i64 = 8;
 
 /// A date mention.
 #[derive(Debug, Clone)]
@@ -42,7 +50,7 @@ struct Sentence<'t> {
 pub(super) fn days(text: &str, part: Range<usize>, today: Date) -> Vec<Ago> {
     let sentence = text.get(part.clone()).unwrap_or_default();
     let lower = lowered(sentence);
-    let words = MADE.iter().chain(&NAMES).chain(&LASTING).chain([&DECISION]);
+    let words = MADE.iter().chain(NAMES).chain(LASTING).chain(DECISIONS);
     let words: Vec<Range<usize>> = words.flat_map(|word| places(&lower, word)).collect();
     if words.is_empty() {
         return Vec::new();
@@ -95,8 +103,8 @@ impl Sentence<'_> {
         let first = words(text).next().unwrap_or_default();
         let is_open = IF.contains(&first) || is_question && ASKING.contains(&first);
         let has = |known: &[&str]| words(text).any(|word| known.contains(&word));
-        let is_another_s = REMINDERS.iter().chain([&DECISION]).any(|word| text.contains(word))
-            || has(&RECEIVERS) && !has(&WRITERS);
+        let is_another_s =
+            has_any(text, REMINDERS) || has_any(text, DECISIONS) || has(RECEIVERS) && !has(WRITERS);
         MADE.iter().flat_map(|made| places(text, made)).any(|place| {
             let before = text.get(..place.start).unwrap_or_default();
             let ending = text.get(place.end..).map_or("", |behind| words_end(behind));
@@ -111,7 +119,7 @@ impl Sentence<'_> {
     /// Returns the day by which `part` names a request, or since which it lasts.
     fn named(&self, part: &Range<usize>) -> Option<Ago> {
         let text = self.text(part);
-        if text.contains(DECISION) && OBJECTIONS.iter().any(|word| self.lower.contains(word)) {
+        if has_any(text, DECISIONS) && has_any(self.lower, OBJECTIONS) {
             return self.nearest(part);
         }
         let speaks = self.words.iter().any(|word| within(word, part));
@@ -121,9 +129,7 @@ impl Sentence<'_> {
         let mentions = self.mentions.iter().filter(|one| within(&one.place, part));
         let named = mentions.filter(|one| {
             let before = self.lower.get(part.start..one.place.start).unwrap_or_default();
-            lasts && self.is_since(&one.place)
-                || is_label(before)
-                || one.ago.roughly && NAMES.iter().any(|name| text.contains(name))
+            lasts && self.is_since(&one.place) || is_label(before) || one.ago.roughly && has_any(text, NAMES)
         });
         named.map(|one| one.ago).max()
     }
@@ -158,13 +164,13 @@ impl Sentence<'_> {
     fn is_continued_by(&self, part: &Range<usize>, next: Option<&Range<usize>>) -> bool {
         let text = self.text(part);
         let has = |text: &str, known: &[&str]| words(text).any(|word| known.contains(&word));
-        let was_there = has(text, &BEING) && self.mentions.len() == 1;
+        let was_there = has(text, BEING) && self.mentions.len() == 1;
         let shares = |next: &Range<usize>| {
             let (joined, next) = (next.start > part.end, self.text(next));
-            next.trim_start().starts_with(THEN)
-                || joined && !has(next, &WRITERS) && (!has(next, &HAVE) && !has(next, &FINITE) || was_there)
+            THEN.iter().any(|then| next.trim_start().starts_with(then))
+                || joined && !has(next, WRITERS) && (!has(next, HAVE) && !has(next, FINITE) || was_there)
         };
-        has(text, &HAVE) && !words(text).any(ends_perfect) || next.is_some_and(shares)
+        has(text, HAVE) && !words(text).any(ends_perfect) || next.is_some_and(shares)
     }
 
     /// Returns whether the day at `place` is the beginning of something that lasts.
@@ -172,7 +178,7 @@ impl Sentence<'_> {
         let before = self.lower.get(..place.start).unwrap_or_default();
         let own = self.lower.get(place.clone()).unwrap_or_default();
         SINCE.iter().any(|since| before.ends_with(since))
-            || ["seit", "since", "for "].iter().any(|since| own.starts_with(since))
+            || SINCE_STARTS.iter().any(|since| own.starts_with(since))
     }
 
     fn text(&self, part: &Range<usize>) -> &str {
@@ -199,6 +205,10 @@ fn is_label(before: &str) -> bool {
         let requested = |text: &str| text.is_empty() || REQUESTED.iter().any(|to| text.starts_with(to));
         OF.iter().any(|of| behind.strip_suffix(of).is_some_and(requested)) || behind.trim_end().ends_with(':')
     })
+}
+
+fn has_any(text: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| text.contains(word))
 }
 
 /// Returns the rest of the word that `text` begins in.
@@ -260,16 +270,16 @@ fn is_until(lower: &str, day: &DateMention) -> bool {
 /// Returns whether `day` is the day for which `part` requests something.
 fn is_of_purpose(lower: &str, part: &Range<usize>, day: &DateMention) -> bool {
     let before = lower.get(part.start..day.place.start).unwrap_or_default();
-    let on = if day.exact { ON.as_slice() } else { &[" "] };
+    let on = if day.exact { ON } else { &[" "] };
     let Some(before) = on.iter().find_map(|on| before.strip_suffix(on)) else { return false };
     let begun =
         FOR.iter().filter_map(|purpose| before.rfind(purpose).map(|at| (at, at + purpose.len()))).max();
     begun.is_some_and(|(at, end)| {
-        let purpose = before.get(end..).unwrap_or_default();
-        purpose.split_whitespace().count() <= LONGEST_PURPOSE
-            && !purpose.contains(|sign: char| sign.is_ascii_digit())
-            && !MADE.iter().chain(&NAMES).any(|word| purpose.contains(word))
-            && !before.get(..at).unwrap_or_default().ends_with(APPLIED)
+        let (before, purpose) = (before.get(..at).unwrap_or_default(), before.get(end..).unwrap_or_default());
+        let is_request = has_any(purpose, MADE) || has_any(purpose, NAMES);
+        let is_applied = APPLIED.iter().any(|verb| before.ends_with(verb));
+        let is_long = purpose.split_whitespace().count() > LONGEST_PURPOSE;
+        !is_request && !is_applied && !is_long && !purpose.contains(|sign: char| sign.is_ascii_digit())
     })
 }
 

@@ -2,8 +2,14 @@
 
 use std::ops::Range;
 
+use bulkhead_ticket_text::calendar;
 use bulkhead_ticket_text::cursor::{Cursor, scan};
-use bulkhead_ticket_text::extract::date::{self, Date, Month};
+use bulkhead_ticket_text::extract::date::{Date, Month};
+use bulkhead_ticket_text::numerals::{number, numbered};
+
+use crate::lists::spans::{
+    ABOUT, BEFORE, DAYS, ENDINGS, FEW, LAST, LAST_ENDINGS, ON, ONE, ROUGHLY, TODAY, UNITS, WITHIN,
+};
 
 /// A distance in the past.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,86 +31,8 @@ impl Ago {
     }
 }
 
-/// Numerals with their values. "einigen" and "several" are not here: their number is unknown.
-const NUMBERS: [(&str, i64); 29] = [
-    ("einem", 1),
-    ("einer", 1),
-    ("eine", 1),
-    ("ein", 1),
-    ("zwei", 2),
-    ("drei", 3),
-    ("vier", 4),
-    ("fünf", 5),
-    ("sechs", 6),
-    ("sieben", 7),
-    ("acht", 8),
-    ("neun", 9),
-    ("zehn", 10),
-    ("elf", 11),
-    ("zwölf", 12),
-    ("a", 1),
-    ("an", 1),
-    ("one", 1),
-    ("two", 2),
-    ("three", 3),
-    ("four", 4),
-    ("five", 5),
-    ("six", 6),
-    ("seven", 7),
-    ("eight", 8),
-    ("nine", 9),
-    ("ten", 10),
-    ("eleven", 11),
-    ("twelve", 12),
-];
-
-/// Beginnings of words for units of time, with their days; see [`ENDINGS`].
-const UNITS: [(&str, i64); 8] = [
-    ("tag", 1),
-    ("day", 1),
-    ("woche", 7),
-    ("week", 7),
-    ("monat", 30),
-    ("month", 30),
-    ("jahr", 365),
-    ("year", 365),
-];
-/// Endings of those words.
-const ENDINGS: [&str; 5] = ["en", "e", "n", "s", ""];
-/// Words between "vor" or "seit" and the number.
-const ROUGHLY: [&str; 6] = [" über", " mehr als", " etwa", " ca.", " rund", " fast"];
-/// Words between "for" and the number.
-const ABOUT: [&str; 4] = ["over ", "more than ", "about ", "almost "];
-
-/// Words for days, the longer ones before their suffixes.
-const DAYS: [(&str, i64); 4] =
-    [("the day before yesterday", 2), ("vorgestern", 2), ("gestern", 1), ("yesterday", 1)];
-/// Words for today that are in no past-tense sentence by themselves.
-const TODAY: [&str; 3] = ["heute", "today", "this morning"];
-/// Beginnings of words for the last period, German ones without ending; those before it twice as long ago.
-const LAST: [(&str, i64); 5] =
-    [("letzte", 1), ("vergangene", 1), ("vorige", 1), ("vorletzte", 2), ("last", 1)];
-const LAST_ENDINGS: [&str; 5] = ["n ", "r ", "s ", "m ", " "];
-/// Words before a month or a year without a day.
-const WITHIN: [&str; 18] = [
-    "im ", "in ", "seit ", "since ", "vom ", "von ", "aus ", "dem ", "from ", "letzten ", "last ", "anfang ",
-    "mitte ", "ende ", "early ", "late ", "jahr ", "jahre ",
-];
-/// Approximate numbers of two words.
-const FEW: [&str; 4] = ["ein paar ", "a few ", "a couple of ", "a number of "];
 /// The minimum that "several" means.
 const SEVERAL: i64 = 2;
-/// Weekdays from Monday on.
-const WEEKDAYS: [[&str; 2]; 7] = [
-    ["montag", "monday"],
-    ["dienstag", "tuesday"],
-    ["mittwoch", "wednesday"],
-    ["donnerstag", "thursday"],
-    ["freitag", "friday"],
-    ["samstag", "saturday"],
-    ["sonntag", "sunday"],
-];
-
 /// Returns the relative dates in `text`, which is in lower case, with their byte ranges. Weekdays and words for today
 /// count only if the sentence is about what `has_been`.
 pub(super) fn days(text: &str, today: Date, has_been: bool) -> impl Iterator<Item = (Range<usize>, Ago)> {
@@ -124,9 +52,9 @@ pub(super) fn days(text: &str, today: Date, has_been: bool) -> impl Iterator<Ite
 
 /// Parses "im Mai" and "seit Anfang 2026" into days since it ended.
 fn time_of_year(cursor: &mut Cursor<'_>, today: Date) -> Option<i64> {
-    cursor.skip_any(&WITHIN).then_some(())?;
-    while cursor.skip_any(&WITHIN) {}
-    let month = cursor.attempt(date::named_month);
+    cursor.skip_any(WITHIN).then_some(())?;
+    while cursor.skip_any(WITHIN) {}
+    let month = cursor.attempt(calendar::month);
     if month.is_some() {
         cursor.skip(" ");
     }
@@ -145,30 +73,30 @@ fn time_of_year(cursor: &mut Cursor<'_>, today: Date) -> Option<i64> {
 
 /// Parses "gestern".
 fn named(cursor: &mut Cursor<'_>) -> Option<i64> {
-    let (_, days) = DAYS.iter().find(|(word, _)| cursor.skip(word))?;
-    ended(cursor).then_some(*days)
+    let (days, _) = numbered(DAYS, |word| cursor.skip(word))?;
+    ended(cursor).then_some(days)
 }
 
 /// Parses "letzte Woche" and "last Monday".
 fn last(cursor: &mut Cursor<'_>, today: Date) -> Option<i64> {
-    let (_, times) = LAST.iter().find(|(word, _)| cursor.skip(word))?;
-    cursor.skip_any(&LAST_ENDINGS).then_some(())?;
+    let (times, _) = numbered(LAST, |word| cursor.skip(word))?;
+    cursor.skip_any(LAST_ENDINGS).then_some(())?;
     let weekday = cursor.attempt(|ahead| weekday(ahead, today)).map(|days| days + 7 * (times - 1));
     weekday.or_else(|| unit(cursor).map(|days| days * times))
 }
 
 /// Parses "am Montag" and "heute".
 fn bare(cursor: &mut Cursor<'_>, today: Date) -> Option<i64> {
-    if TODAY.iter().any(|word| cursor.skip(word)) {
+    if cursor.skip_any(TODAY) {
         return ended(cursor).then_some(0);
     }
-    cursor.skip_any(&["am ", "on ", "seit ", "since "]).then(|| weekday(cursor, today)).flatten()
+    cursor.skip_any(ON).then(|| weekday(cursor, today)).flatten()
 }
 
 /// Parses a weekday into days since its last date before `today`.
 fn weekday(cursor: &mut Cursor<'_>, today: Date) -> Option<i64> {
-    let named = WEEKDAYS.iter().position(|names| cursor.skip_any(names))?;
-    let passed = i64::from(today.weekday().number_days_from_monday()) - i64::try_from(named).ok()?;
+    let named = calendar::weekday(cursor)?;
+    let passed = i64::from(today.weekday().number_from_monday()) - named;
     ended(cursor).then(|| (passed - 1).rem_euclid(7) + 1)
 }
 
@@ -190,8 +118,8 @@ fn spans(text: &str) -> impl Iterator<Item = (Range<usize>, Ago)> {
 
 /// Parses "vor drei Wochen" and "seit etwa 11 Wochen".
 fn since(cursor: &mut Cursor<'_>) -> Option<Ago> {
-    cursor.skip_any(&["vor", "seit"]).then_some(())?;
-    cursor.skip_any(&ROUGHLY);
+    cursor.skip_any(BEFORE).then_some(())?;
+    cursor.skip_any(ROUGHLY);
     cursor.need(" ")?;
     span(cursor)
 }
@@ -206,7 +134,7 @@ fn ago(cursor: &mut Cursor<'_>) -> Option<Ago> {
 /// Parses "for more than two months".
 fn lasting(cursor: &mut Cursor<'_>) -> Option<Ago> {
     cursor.need("for ")?;
-    cursor.skip_any(&ABOUT);
+    cursor.skip_any(ABOUT);
     span(cursor)
 }
 
@@ -215,7 +143,7 @@ fn span(cursor: &mut Cursor<'_>) -> Option<Ago> {
     if let Some(days) = cursor.attempt(unit) {
         return Some(Ago::at_least(days * SEVERAL));
     }
-    if cursor.skip_any(&FEW) {
+    if cursor.skip_any(FEW) {
         return Some(Ago::at_least(unit(cursor)? * SEVERAL));
     }
     let word = |letter: char| letter.is_ascii_lowercase() || "äöüß".contains(letter);
@@ -233,13 +161,13 @@ fn span(cursor: &mut Cursor<'_>) -> Option<Ago> {
 /// Parses a unit of time, such as "Woche" or "months", into days.
 fn unit(cursor: &mut Cursor<'_>) -> Option<i64> {
     let unit = cursor.take(1..=usize::MAX, in_word)?;
-    let of_it = |start: &str| unit.strip_prefix(start).is_some_and(|ending| ENDINGS.contains(&ending));
-    UNITS.into_iter().find(|(start, _)| of_it(start)).map(|(_, days)| days)
+    let is_one = |start: &str| unit.strip_prefix(start).is_some_and(|ending| ENDINGS.contains(&ending));
+    numbered(UNITS, is_one).map(|(days, _)| days)
 }
 
-fn amount(number: &str) -> Option<i64> {
-    let word = || NUMBERS.iter().find(|(word, _)| *word == number).map(|(_, amount)| *amount);
-    number.parse().ok().or_else(word)
+fn amount(written: &str) -> Option<i64> {
+    let one = || ONE.contains(&written).then_some(1);
+    written.parse().ok().or_else(one).or_else(|| number(written).map(i64::from))
 }
 
 /// Returns whether a word can continue with `letter`.

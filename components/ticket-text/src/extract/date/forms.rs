@@ -2,126 +2,9 @@
 
 use time::Month;
 
+use crate::calendar;
 use crate::cursor::Cursor;
-
-/// Full names of months without their first letter, which may have any case; the longer ones before their prefixes.
-const MONTHS: [(char, &str, Month); 22] = [
-    ('j', "anuary", Month::January),
-    ('j', "anuar", Month::January),
-    ('j', "änner", Month::January),
-    ('f', "ebruary", Month::February),
-    ('f', "ebruar", Month::February),
-    ('m', "ärz", Month::March),
-    ('m', "aerz", Month::March),
-    ('m', "arch", Month::March),
-    ('a', "pril", Month::April),
-    ('m', "ai", Month::May),
-    ('m', "ay", Month::May),
-    ('j', "uni", Month::June),
-    ('j', "une", Month::June),
-    ('j', "uli", Month::July),
-    ('j', "uly", Month::July),
-    ('a', "ugust", Month::August),
-    ('s', "eptember", Month::September),
-    ('o', "ktober", Month::October),
-    ('o', "ctober", Month::October),
-    ('n', "ovember", Month::November),
-    ('d', "ezember", Month::December),
-    ('d', "ecember", Month::December),
-];
-/// Abbreviations of months, which need a capital; a point may follow.
-const SHORT_MONTHS: [(&str, Month); 19] = [
-    ("Jan", Month::January),
-    ("Jän", Month::January),
-    ("Jaen", Month::January),
-    ("Febr", Month::February),
-    ("Feb", Month::February),
-    ("Mär", Month::March),
-    ("Mrz", Month::March),
-    ("Mar", Month::March),
-    ("Apr", Month::April),
-    ("Jun", Month::June),
-    ("Jul", Month::July),
-    ("Aug", Month::August),
-    ("Sept", Month::September),
-    ("Sep", Month::September),
-    ("Okt", Month::October),
-    ("Oct", Month::October),
-    ("Nov", Month::November),
-    ("Dez", Month::December),
-    ("Dec", Month::December),
-];
-/// English ordinal suffixes.
-const ORDINALS: [&str; 4] = ["st", "nd", "rd", "th"];
-/// Units that may follow a date: two digits before them are not a year. In lower case.
-const COUNTED: [&str; 62] = [
-    "uhr",
-    "h",
-    "o'clock",
-    "person",
-    "personen",
-    "leute",
-    "leuten",
-    "kind",
-    "kinder",
-    "kindern",
-    "erwachsene",
-    "gäste",
-    "gästen",
-    "teilnehmer",
-    "plätze",
-    "tag",
-    "tage",
-    "tagen",
-    "woche",
-    "wochen",
-    "monat",
-    "monate",
-    "monaten",
-    "jahr",
-    "jahre",
-    "jahren",
-    "stunde",
-    "stunden",
-    "minute",
-    "minuten",
-    "euro",
-    "eur",
-    "€",
-    "cent",
-    "prozent",
-    "%",
-    "stück",
-    "mal",
-    "x",
-    "meter",
-    "km",
-    "kg",
-    "liter",
-    "tonnen",
-    "säcke",
-    "fotos",
-    "seiten",
-    "people",
-    "persons",
-    "guests",
-    "children",
-    "adults",
-    "days",
-    "weeks",
-    "months",
-    "years",
-    "hours",
-    "minutes",
-    "times",
-    "bags",
-    "copies",
-    "pages",
-];
-/// Suffixes of twelve-hour times: "10 am", "10 p.m."
-const HALVES: [&str; 4] = ["am", "pm", "a", "p"];
-/// Words and signs between the ends of a range.
-const SPANS: [&str; 5] = ["-", "–", "bis", "to", "und"];
+use crate::lists::dates;
 
 /// The formats, the stricter before those that are part of them.
 pub(super) const FORMS: [for<'t> fn(&mut Cursor<'t>) -> Option<Written<'t>>; 6] = [
@@ -183,19 +66,19 @@ fn with_year<'t>(cursor: &mut Cursor<'t>, joints: &[&str]) -> Option<Written<'t>
 /// Parses `3. Mai 2026` and `1st of December`.
 fn named_behind_day<'t>(cursor: &mut Cursor<'t>) -> Option<Written<'t>> {
     let day = cursor.digits(1..=2)?;
-    let _ordinal = cursor.skip(".") || cursor.skip_any(&ORDINALS);
+    let _ordinal = cursor.skip(".") || cursor.skip_any(dates::ORDINALS);
     cursor.skip(" ");
     cursor.skip("of ");
-    let month = Some(named_month(cursor)?);
+    let month = Some(calendar::month(cursor)?);
     Some(Written { day, month, year: year_behind(cursor) })
 }
 
 /// Parses `May 3rd, 2026`.
 fn named_before_day<'t>(cursor: &mut Cursor<'t>) -> Option<Written<'t>> {
-    let month = Some(named_month(cursor)?);
+    let month = Some(calendar::month(cursor)?);
     cursor.need(" ")?;
     let day = cursor.digits(1..=2)?;
-    cursor.skip_any(&ORDINALS);
+    cursor.skip_any(dates::ORDINALS);
     Some(Written { day, month, year: year_behind(cursor) })
 }
 
@@ -243,30 +126,14 @@ fn counts(figures: &str, rest: &str) -> bool {
     let touching = words.next().unwrap_or_default();
     let word = if touching.is_empty() { words.next().unwrap_or_default() } else { touching };
     // "10 bis 12 Uhr", "10 - 12 Uhr", not "26 bis 5. Mai 26"
-    let continues = SPANS.contains(&word)
+    let continues = dates::HOUR_SPANS.contains(&word)
         && rest.trim_start().strip_prefix(word).is_some_and(|behind| {
             let last = behind.trim_start();
             let unit = last.trim_start_matches(digit);
             unit.len() < last.len() && !unit.starts_with('.')
         });
-    let is_hour = figures <= "12" && HALVES.contains(&word);
-    continues || is_hour || COUNTED.contains(&word.to_lowercase().as_str())
-}
-
-/// Parses a month's full name or its usual abbreviation.
-pub fn named_month(cursor: &mut Cursor<'_>) -> Option<Month> {
-    let first = cursor.rest().chars().next()?;
-    let mut behind = *cursor;
-    behind.take(1..=1, |letter| letter.is_ascii_alphabetic())?;
-    let full =
-        MONTHS.iter().find(|(initial, rest, _)| *initial == first.to_ascii_lowercase() && behind.skip(rest));
-    if let Some((_, _, month)) = full {
-        *cursor = behind;
-        return Some(*month);
-    }
-    let (_, month) = SHORT_MONTHS.iter().find(|(name, _)| cursor.skip(name))?;
-    cursor.skip(".");
-    Some(*month)
+    let is_hour = figures <= "12" && dates::HALVES.contains(&word);
+    continues || is_hour || dates::THINGS.contains(&word.to_lowercase().as_str())
 }
 
 fn numbered(month: &str) -> Option<Month> {
