@@ -32,7 +32,7 @@ pub fn weekday(cursor: &mut Cursor<'_>) -> Option<i64> {
 }
 
 /// Returns the names of months in lower case.
-pub(crate) fn months() -> impl Iterator<Item = &'static str> {
+fn months() -> impl Iterator<Item = &'static str> {
     MONTHS.iter().flat_map(|(_, names)| names.iter().copied())
 }
 
@@ -41,7 +41,7 @@ pub fn is_month(word: &str) -> bool {
     word != MAY && months().any(|name| name == word)
 }
 
-/// Returns whether `word`, in lower case, is a weekday or a compound that begins with one.
-pub fn begins_with_weekday(word: &str) -> bool {
-    WEEKDAYS.iter().any(|(_, names)| names.iter().any(|name| word.starts_with(name)))
+/// Returns the names of weekdays in lower case, with which compounds begin, too.
+pub fn weekdays() -> impl Iterator<Item = &'static str> {
+    WEEKDAYS.iter().flat_map(|(_, names)| names.iter().copied())
 }

@@ -9,6 +9,7 @@ mod addresses;
 mod british;
 mod documents;
 mod emails;
+mod forms;
 mod letterhead;
 mod lowercase;
 mod names;

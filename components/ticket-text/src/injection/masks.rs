@@ -1,5 +1,7 @@
 //! Normalises look-alike letters.
 
+use crate::lists::masks::LETTERS;
+
 /// Returns whether a character is invisible and can carry text: tags and direction overrides.
 pub(super) fn is_hidden(character: char) -> bool {
     matches!(character, '\u{e0000}'..='\u{e007f}' | '\u{202d}' | '\u{202e}')
@@ -35,46 +37,9 @@ fn plain(character: char) -> Option<char> {
     }
 }
 
-/// Returns the Latin letter that a Cyrillic or Greek one resembles (the common ones of Unicode's confusables.txt).
+/// Returns the Latin letter, in lower case, that a Cyrillic or Greek one resembles.
 fn latin(letter: char) -> char {
-    match letter {
-        'а' | 'α' => 'a',
-        'А' | 'Α' => 'A',
-        'В' | 'Β' => 'B',
-        'с' | 'ϲ' => 'c',
-        'С' => 'C',
-        'ԁ' => 'd',
-        'е' | 'ё' | 'ε' => 'e',
-        'Е' | 'Ε' => 'E',
-        'ɡ' => 'g',
-        'һ' => 'h',
-        'Н' | 'Η' => 'H',
-        'і' | 'ı' | 'ι' => 'i',
-        'І' | 'Ι' => 'I',
-        'ј' => 'j',
-        'к' | 'κ' => 'k',
-        'К' | 'Κ' => 'K',
-        'ӏ' => 'l',
-        'М' | 'Μ' => 'M',
-        'ո' | 'η' => 'n',
-        'Ν' => 'N',
-        'о' | 'ο' | 'օ' => 'o',
-        'О' | 'Ο' => 'O',
-        'р' | 'ρ' => 'p',
-        'Р' | 'Ρ' => 'P',
-        'г' => 'r',
-        'ѕ' => 's',
-        'Ѕ' => 'S',
-        'т' | 'τ' => 't',
-        'Т' | 'Τ' => 'T',
-        'υ' | 'ս' => 'u',
-        'ν' | 'ѵ' => 'v',
-        'ѡ' | 'ω' => 'w',
-        'х' | 'χ' => 'x',
-        'Х' | 'Χ' => 'X',
-        'у' | 'γ' => 'y',
-        'У' | 'Υ' => 'Y',
-        'Ζ' => 'Z',
-        other => other,
-    }
+    let resembles = |others: &[&str]| others.iter().any(|other| other.starts_with(letter));
+    let latin = LETTERS.iter().find(|(_, others)| resembles(others));
+    latin.and_then(|(latin, _)| latin.chars().next()).unwrap_or(letter)
 }

@@ -3,24 +3,16 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::Regex;
-
 use crate::lists::letterhead;
 
 use super::PiiKind;
-use super::{names, nobility};
+use super::forms::{Forms, captures, compiled};
+use super::names;
 
 /// Maximum number of bytes of a line with a name.
 const LONGEST_LINE: usize = 120;
 
-static NAME: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let part = format!(r"(?:{}|[A-ZÀ-ÖØ-Þ]\.)", names::PART);
-    let (degrees, link, rest) = (names::DEGREES, names::LINK, nobility::REST);
-    Regex::new(&format!(
-        r"(?:^|: ?)[ \t]*(?:(?:Familie|Eheleute|Herrn?|Frau|Hr\.|Fr\.|Mr\.?|Mrs\.?|Ms\.?) )*{degrees}(?P<name>{part}(?: {link}{part}){{1,2}}{rest})[ \t]*,?[ \t]*$"
-    ))
-    .ok()
-});
+static FORMS: Forms = LazyLock::new(|| compiled(letterhead::FORMS));
 
 /// Returns the names directly above one of the `addresses` that begins its line, or before it on its line.
 pub(super) fn find(text: &str, addresses: &[(Range<usize>, PiiKind)]) -> Vec<(Range<usize>, PiiKind)> {
@@ -52,7 +44,7 @@ fn line_above(text: &str, line: usize) -> Option<(usize, &str)> {
 /// Returns the range of the name that `line` is, which begins at byte `start` of the text.
 fn name(line: &str, start: usize) -> Option<Range<usize>> {
     let short = Some(line).filter(|line| line.len() <= LONGEST_LINE)?;
-    let name = NAME.as_ref()?.captures(short.trim_end_matches('\r'))?.name("name")?;
+    let name = captures(&FORMS, short.trim_end_matches('\r')).next()?.name("name")?;
     let lower = name.as_str().to_lowercase();
     let mut words = lower.split_whitespace();
     let begins = words.clone().next().is_some_and(|first| letterhead::BEGINNINGS.contains(&first));

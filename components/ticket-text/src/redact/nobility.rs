@@ -3,16 +3,6 @@
 use crate::calendar::is_month;
 use crate::lists::nobility;
 
-/// The continuation of a name: "Graf von Schönburg", "van der Berg". Only one word after each particle: more may
-/// belong to the sentence.
-pub(super) const REST: &str = "(?:\
-    (?: (?:Graf|Gräfin|Freiherr|Freifrau|Freiin|Baron|Baronin|Baronesse|Ritter|Prinz|Prinzessin|\
-    Fürst|Fürstin|Herzog|Herzogin|Edler|Edle))?\
-    \u{20}(?:von und zu|(?:von|van|vom|zum|zur|zu|de|del|della|di|dos|le|ter|ten|al|el|bin|ben)\
-    (?: (?:der|den|dem|de|la))?)\
-    \u{20}[A-ZÀ-ÖØ-Þ][A-Za-zÀ-ÖØ-öø-ÿĀ-ž'’-]+\
-    ){0,2}";
-
 /// Returns `name` without words of the sentence: "Petra Vogel" of "Petra Vogel vom Wohnungsamt".
 pub(super) fn own(name: &str) -> &str {
     let mut end = 0;

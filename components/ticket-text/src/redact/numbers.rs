@@ -5,55 +5,35 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::Regex;
 use time::Date;
 
+use super::forms::{Forms, compiled, found, matches};
 use super::{PiiKind, documents};
 use crate::extract::birth::is_birth;
 use crate::extract::{self, Kind, date, plate};
 use crate::lists::numbers;
 
-/// Any account number by its form.
-static IBAN: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\b[A-Za-z]{2}[0-9]{2}(?:[ .–-]?[0-9A-Za-z]{4}){3,7}(?:[ .–-]?[0-9A-Za-z]{1,3})?\b").ok()
-});
-/// Seven digits or more, in groups.
-static NUMBER: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"\+?[0-9](?:[ /().-]{0,2}[0-9]){6,}").ok());
-/// Parameters of a link, which may grant access to personal content.
-static QUERY: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?i)\b(?:https?://|www\.)[^\s?#]+[?#](?P<query>\S*=\S*[a-z0-9=/_%-])").ok()
-});
-/// A plate after its name, also one that is longer than real ones.
-static PLATE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let names = numbers::PLATES.join("|");
-    Regex::new(&format!(
-        r"\b(?i:{names})[: ]{{1,3}}(?P<plate>[A-ZÄÖÜ]{{1,3}}[- ][A-Z]{{1,2}}[ -]?[0-9]{{1,4}}[EH]?)\b"
-    ))
-    .ok()
-});
+static ACCOUNTS: Forms = LazyLock::new(|| compiled(numbers::ACCOUNTS));
+static NUMBERS: Forms = LazyLock::new(|| compiled(numbers::ANY));
+static QUERIES: Forms = LazyLock::new(|| compiled(numbers::QUERIES));
+static PLATES: Forms = LazyLock::new(|| compiled(numbers::PLATE_FORMS));
 /// Maximum number of letters adjacent to a number that belong to it rather than being a word.
 const LONGEST_MARK: usize = 3;
 
 pub(super) fn find(text: &str) -> Vec<(Range<usize>, PiiKind)> {
-    let mut found = extracted(text);
-    let accounts = IBAN.iter().flat_map(|form| form.find_iter(text));
-    found.extend(accounts.map(|account| (account.range(), PiiKind::Iban)));
-    found.extend(plate::all(text).into_iter().map(|range| (range, PiiKind::Plate)));
-    let plates = PLATE.iter().flat_map(|form| form.captures_iter(text));
-    found.extend(plates.filter_map(|captures| Some((captures.name("plate")?.range(), PiiKind::Plate))));
+    let mut all = extracted(text);
+    all.extend(matches(&ACCOUNTS, text).map(|account| (account, PiiKind::Iban)));
+    all.extend(plate::all(text).into_iter().chain(found(&PLATES, text)).map(|plate| (plate, PiiKind::Plate)));
     let dates: Vec<Range<usize>> = dates(text).collect();
-    let numbers = NUMBER.iter().flat_map(|form| form.find_iter(text)).map(|number| number.range());
-    let numbers = numbers.flat_map(|number| undated(text, number, &dates));
+    let numbers = matches(&NUMBERS, text).flat_map(|number| undated(text, number, &dates));
     let numbers =
         numbers.filter(|number| !is_of_thing(text, number.start)).map(|number| with_marks(text, &number));
     let is_date =
         |number: &Range<usize>| dates.iter().any(|date| date.start <= number.start && number.end <= date.end);
     let announced = documents::find(text).into_iter().filter(|number| !is_date(number));
-    let links = QUERY.iter().flat_map(|form| form.captures_iter(text));
-    let queries = links.filter_map(|captures| Some(captures.name("query")?.range()));
-    found.extend(numbers.chain(announced).chain(queries).map(|range| (range, PiiKind::Number)));
-    found
+    let numbers = numbers.chain(announced).chain(found(&QUERIES, text));
+    all.extend(numbers.map(|range| (range, PiiKind::Number)));
+    all
 }
 
 /// Returns a fixed day to complete dates without a year; their byte ranges do not depend on it.
@@ -110,7 +90,7 @@ fn undated(text: &str, number: Range<usize>, dates: &[Range<usize>]) -> Vec<Rang
     }
     parts.push(start..number.end.max(start));
     let long = |part: &Range<usize>| {
-        NUMBER.as_ref()?.find(text.get(part.clone())?).map(|found| (part.start, found.range()))
+        matches(&NUMBERS, text.get(part.clone())?).next().map(|found| (part.start, found))
     };
     parts.iter().filter_map(long).map(|(start, found)| start + found.start..start + found.end).collect()
 }

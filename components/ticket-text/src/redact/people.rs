@@ -243,7 +243,7 @@ fn is_common(word: &str) -> bool {
     is_role(&word)
         || people::WORDS.contains(&word.as_str())
         || calendar::is_month(&word)
-        || calendar::begins_with_weekday(&word)
+        || calendar::weekdays().any(|day| day == word)
         || people::PRONOUNS.contains(&word.as_str())
         || people::ENDINGS.iter().any(|end| ends_compound(&word, end))
         || word.split('-').any(|part| people::WORDS.contains(&part))

@@ -1,17 +1,12 @@
-//! Forms of streets and houses, and the nouns after "Am" and "Im" that are not streets despite a number.
+//! The nouns after "Am" and "Im" that are not streets despite a number, and the numbers that are not of houses.
 
 use crate::calendar::is_month;
 use crate::lists::places;
 
-/// A capitalised word, as in names of streets and towns.
-pub(super) const WORD: &str = "[A-ZÀ-ÖØ-Þ][A-Za-zÀ-ÖØ-öø-ÿ'’-]*";
-/// A house number.
-pub(super) const HOUSE: &str = r"[0-9]{1,4}(?: ?[a-zA-Z])?\b(?: ?[-/] ?[0-9]{1,4}\b)?";
-
-/// Number of letters of the longest of them.
+/// Number of letters of the longest unit.
 const LONGEST_COUNTED: usize = 7;
 
-/// Number of characters searched for them before an address.
+/// Number of characters searched for words of a residence before an address.
 const REACH: usize = 40;
 /// Number of digits of a postcode.
 const POSTCODE: usize = 5;

@@ -345,3 +345,30 @@ fn many_values_are_taken_out() {
     assert_eq!(redacted.originals().count(), 1500);
     assert_eq!(redacted.restore(redacted.text()), text);
 }
+
+#[test]
+fn every_form_compiles() {
+    use crate::lists::{addresses, british, documents, emails, letterhead, lowercase, names, numbers};
+    let lists = [
+        addresses::FORMS,
+        british::FORMS,
+        lowercase::FORMS,
+        emails::FORMS,
+        emails::RARE,
+        letterhead::FORMS,
+        names::FORMS,
+        numbers::ACCOUNTS,
+        numbers::ANY,
+        numbers::QUERIES,
+        numbers::PLATE_FORMS,
+        documents::NAMED,
+        documents::TOKENS,
+        documents::ANNOUNCED,
+        documents::SECRET_FORMS,
+        documents::BANK_FORMS,
+        documents::PATHS,
+    ];
+    for form in lists.into_iter().chain(documents::FORMS.iter().map(|(_, forms)| *forms)).flatten() {
+        assert!(Regex::new(form).is_ok(), "{form}");
+    }
+}
