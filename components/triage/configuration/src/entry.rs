@@ -13,48 +13,27 @@ pub(super) trait Kind: DeserializeOwned {
     const WORDS: &'static str;
 }
 
-impl Kind for String {
-    const WORDS: &'static str = "text";
+macro_rules! kinds {
+    ($($kind:ty: $words:literal,)*) => {
+        $(impl Kind for $kind {
+            const WORDS: &'static str = $words;
+        })*
+    };
 }
 
-impl Kind for bool {
-    const WORDS: &'static str = "true or false";
-}
-
-impl Kind for f32 {
-    const WORDS: &'static str = "a number";
-}
-
-impl Kind for i64 {
-    const WORDS: &'static str = "a whole number";
-}
-
-impl Kind for u32 {
-    const WORDS: &'static str = "a whole number, 0 or more";
-}
-
-impl Kind for usize {
-    const WORDS: &'static str = "a whole number, 0 or more";
-}
-
-impl Kind for ActionType {
-    const WORDS: &'static str = "one of AIAnswer, NoAction, StaticAnswer";
-}
-
-impl Kind for Field {
-    const WORDS: &'static str = "one of days_since_request, processing_id";
-}
-
-impl Kind for Operator {
-    const WORDS: &'static str = "one of equals, not_equals, less, less_equals, greater, greater_equals";
-}
-
-impl Kind for rules::Value {
-    const WORDS: &'static str = "true or false, a whole number or text";
-}
-
-impl Kind for PatternType {
-    const WORDS: &'static str = "one of text, integer, number, date, iban, email";
+kinds! {
+    String: "text",
+    bool: "true or false",
+    f32: "a number",
+    i64: "a whole number",
+    u32: "a whole number, 0 or more",
+    usize: "a whole number, 0 or more",
+    ActionType: "one of AIAnswer, NoAction, StaticAnswer",
+    Field: "one of days_since_request, processing_id",
+    Operator: "one of equals, not_equals, less, less_equals, greater, greater_equals",
+    rules::Value: "true or false, a whole number or text",
+    PatternType: "one of text, integer, number, date, iban, email",
+    FormType: "table",
 }
 
 /// The format that a preparser reads.
@@ -63,10 +42,6 @@ impl Kind for PatternType {
 pub(super) enum FormType {
     /// A Markdown table.
     Table,
-}
-
-impl Kind for FormType {
-    const WORDS: &'static str = "table";
 }
 
 /// The violations found so far.
@@ -88,8 +63,14 @@ pub(super) struct Entry<'f> {
 }
 
 impl<'f> Entry<'f> {
-    /// Reads `value` at `path`; records one violation if it is not a table.
-    pub(super) fn new(found: &'f mut Found, path: String, value: Value) -> Self {
+    /// Reads `value` at `path` with `read`; records one violation if it is not a table, and the members that were not read as
+    /// unknown.
+    pub(super) fn whole<T>(
+        found: &'f mut Found,
+        path: String,
+        value: Value,
+        read: fn(&mut Entry<'_>) -> T,
+    ) -> T {
         let members = match value {
             Value::Object(members) => Some(members),
             other => {
@@ -97,7 +78,13 @@ impl<'f> Entry<'f> {
                 None
             }
         };
-        Self { found, path, members, known: Vec::new() }
+        let mut entry = Entry { found, path, members, known: Vec::new() };
+        let whole = read(&mut entry);
+        for name in entry.members.iter().flat_map(Map::keys) {
+            let text = format!("unknown member; known here: {}", entry.known.join(", "));
+            entry.found.unknown.push(Violation::at(join(&entry.path, name), text));
+        }
+        whole
     }
 
     /// Reads a required member; the type's default replaces a wrong one.
@@ -122,8 +109,22 @@ impl<'f> Entry<'f> {
         self.read(name, value)
     }
 
-    /// Reads a list whose items `each` reads. A missing list is a violation if it `must` be there.
-    pub(super) fn list<T>(
+    /// Reads a list of tables. A missing list is a violation if it `must` be there.
+    pub(super) fn tables<T>(
+        &mut self,
+        name: &'static str,
+        must: bool,
+        each: fn(&mut Entry<'_>) -> T,
+    ) -> Vec<T> {
+        self.list(name, must, |found, path, value| Entry::whole(found, path, value, each))
+    }
+
+    /// Reads a list of texts.
+    pub(super) fn texts(&mut self, name: &'static str) -> Vec<String> {
+        self.list(name, false, |found, path, value| read(found, path, value).unwrap_or_default())
+    }
+
+    fn list<T>(
         &mut self,
         name: &'static str,
         must: bool,
@@ -147,24 +148,11 @@ impl<'f> Entry<'f> {
         }
     }
 
-    /// Reads a list of texts.
-    pub(super) fn texts(&mut self, name: &'static str) -> Vec<String> {
-        self.list(name, false, |found, path, value| read(found, path, value).unwrap_or_default())
-    }
-
     /// Reads an optional table.
-    pub(super) fn table(&mut self, name: &'static str) -> Option<Entry<'_>> {
+    pub(super) fn table<T>(&mut self, name: &'static str, each: fn(&mut Entry<'_>) -> T) -> Option<T> {
         let value = self.take(name)?;
         let path = self.below(name);
-        Some(Entry::new(self.found, path, value))
-    }
-
-    /// Records the members that were not read as unknown.
-    pub(super) fn end(self) {
-        for name in self.members.iter().flat_map(Map::keys) {
-            let text = format!("unknown member; known here: {}", self.known.join(", "));
-            self.found.unknown.push(Violation::at(join(&self.path, name), text));
-        }
+        Some(Entry::whole(self.found, path, value, each))
     }
 
     /// Takes a member out of the table; `null` counts as missing.

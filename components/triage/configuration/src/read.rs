@@ -26,7 +26,7 @@ impl Reading {
     /// Reads `value`.
     pub fn new(value: Value) -> Self {
         let mut found = Found::default();
-        let settings = settings(Entry::new(&mut found, String::new(), value));
+        let settings = Entry::whole(&mut found, String::new(), value, settings);
         Self { settings, wrong: found.wrong, unknown: found.unknown }
     }
 
@@ -68,98 +68,79 @@ fn nameless(list: &str, wrong: &[Violation]) -> bool {
     })
 }
 
-fn settings(mut entry: Entry<'_>) -> Settings {
-    let settings = Settings {
-        categories: entry
-            .list("categories", true, |found, path, value| category(Entry::new(found, path, value))),
+fn settings(entry: &mut Entry<'_>) -> Settings {
+    Settings {
+        categories: entry.tables("categories", true, category),
         no_category_name: entry.required("no_category_name"),
-        actions: entry.list("actions", true, |found, path, value| action(Entry::new(found, path, value))),
+        actions: entry.tables("actions", true, action),
         no_action_name: entry.required("no_action_name"),
         no_action_internal_note: entry.optional("no_action_internal_note"),
-        action_rules: entry
-            .list("action_rules", false, |found, path, value| rule(Entry::new(found, path, value))),
+        action_rules: entry.tables("action_rules", false, rule),
         threshold: entry.optional("threshold").unwrap_or(DEFAULT_THRESHOLD),
         margin: entry.optional("margin").unwrap_or(DEFAULT_MARGIN),
         max_user_text_length: entry.optional("max_user_text_length").unwrap_or(DEFAULT_TEXT_LENGTH),
-        preparser: entry.table("preparser").map(preparser).unwrap_or_default(),
-    };
-    entry.end();
-    settings
+        preparser: entry.table("preparser", preparser).unwrap_or_default(),
+    }
 }
 
-fn category(mut entry: Entry<'_>) -> CategorySettings {
-    let category = CategorySettings {
+fn category(entry: &mut Entry<'_>) -> CategorySettings {
+    CategorySettings {
         name: entry.required("name"),
         auto_publish: entry.optional("auto_publish").unwrap_or_default(),
         description: entry.optional("description"),
         examples: entry.texts("examples"),
         threshold: entry.optional("threshold"),
-        extract: entry.list("extract", false, |found, path, value| pattern(Entry::new(found, path, value))),
-    };
-    entry.end();
-    category
+        extract: entry.tables("extract", false, pattern),
+    }
 }
 
-fn pattern(mut entry: Entry<'_>) -> PatternSettings {
-    let pattern = PatternSettings {
+fn pattern(entry: &mut Entry<'_>) -> PatternSettings {
+    PatternSettings {
         name: entry.required("name"),
         pattern: entry.required("pattern"),
         kind: entry.optional("type").unwrap_or_default(),
-    };
-    entry.end();
-    pattern
+    }
 }
 
-fn action(mut entry: Entry<'_>) -> Action {
-    let action = Action {
+fn action(entry: &mut Entry<'_>) -> Action {
+    Action {
         name: entry.required("name"),
         description: entry.required("description"),
         kind: entry.required_or("type", ActionType::NoAction),
         answer: entry.optional("answer"),
-    };
-    entry.end();
-    action
+    }
 }
 
-fn rule(mut entry: Entry<'_>) -> Rule {
-    let rule = Rule {
+fn rule(entry: &mut Entry<'_>) -> Rule {
+    Rule {
         category_name: entry.required("category_name"),
         action_name: entry.required("action_name"),
-        conditions: entry
-            .list("conditions", false, |found, path, value| condition(Entry::new(found, path, value))),
-    };
-    entry.end();
-    rule
+        conditions: entry.tables("conditions", false, condition),
+    }
 }
 
-fn condition(mut entry: Entry<'_>) -> Condition {
-    let condition = Condition {
+fn condition(entry: &mut Entry<'_>) -> Condition {
+    Condition {
         priority: entry.required("priority"),
         field: entry.required_or("field", Field::DaysSinceRequest),
         operator: entry.required_or("operator", Operator::Equals),
         value: entry.required_or("value", rules::Value::Integer(0)),
         action_name: entry.required("action_name"),
-    };
-    entry.end();
-    condition
+    }
 }
 
-fn preparser(mut entry: Entry<'_>) -> PreparserSettings {
-    let preparser = PreparserSettings {
+fn preparser(entry: &mut Entry<'_>) -> PreparserSettings {
+    PreparserSettings {
         enabled: entry.optional("enabled").unwrap_or_default(),
-        config: entry.table("config").map(form),
-    };
-    entry.end();
-    preparser
+        config: entry.table("config", form),
+    }
 }
 
-fn form(mut entry: Entry<'_>) -> Form {
+fn form(entry: &mut Entry<'_>) -> Form {
     entry.required_or("type", FormType::Table);
-    let table = TableSettings {
+    Form::Table(TableSettings {
         keep_rows: entry.texts("keep_rows"),
         case_sensitive: entry.optional("case_sensitive").unwrap_or_default(),
         value_column: entry.optional("value_column").unwrap_or(TableSettings::VALUE_COLUMN),
-    };
-    entry.end();
-    Form::Table(table)
+    })
 }
