@@ -36,13 +36,6 @@ fn numbers_are_never_quoted() {
 }
 
 #[test]
-fn cosines_of_rows() {
-    let row = FEATURES.row("eine Tonne");
-    assert!((cosine(&row, &row) - 1.0).abs() < 0.02);
-    assert_eq!(cosine(&row, &Row::default()), 0.0);
-}
-
-#[test]
 fn evidence_words_are_in_the_example() {
     let mut examples = examples();
     examples.push("Der Wertstoffhof stinkt".to_owned());
