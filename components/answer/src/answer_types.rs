@@ -3,31 +3,25 @@
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
-
 use bulkhead_text::words::umlauted;
+use bulkhead_ticket_text::calendar::{is_month, weekdays};
 
-use crate::calendar::{MONTHS, WEEKDAYS};
 use crate::grounding::is_negated;
+use crate::lists::{kinds, times};
 use crate::quotable::{is_list, is_question, sentences};
 use crate::terms::words;
 
-/// A kind of fact that a question can ask for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Amount,
-    Time,
-    Duration,
-    Place,
-    Papers,
-}
-
-const KINDS: [Kind; 5] = [Kind::Amount, Kind::Time, Kind::Duration, Kind::Place, Kind::Papers];
+/// Kinds of facts that a question can ask for, as the lists name them.
+const KINDS: [&str; 5] = [AMOUNT, TIME, DURATION, "place", PAPERS];
+const AMOUNT: &str = "amount";
+const TIME: &str = "time";
+const DURATION: &str = "duration";
+const PAPERS: &str = "papers";
 
 /// The answer types that a question expects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnswerTypes {
-    kinds: Vec<Kind>,
+    kinds: Vec<&'static str>,
     /// Whether the question asks what does not hold.
     negated: bool,
 }
@@ -40,13 +34,13 @@ impl AnswerTypes {
         let questions = questions.collect::<Vec<_>>().join(" ");
         let asking = if questions.is_empty() { text } else { &questions };
         let words = Words::of(asking);
-        let kinds = KINDS.into_iter().filter(|kind| kind.is_asked_by(&words)).collect();
+        let kinds = KINDS.into_iter().filter(|kind| words.ask_for(kind)).collect();
         Self { kinds, negated: !questions.is_empty() && is_negated(asking) }
     }
 
     /// Returns whether the question asks for a price.
     pub fn asks_for_amount(&self) -> bool {
-        self.kinds.contains(&Kind::Amount)
+        self.kinds.contains(&AMOUNT)
     }
 
     /// Returns whether the question asks for any kind of fact.
@@ -57,7 +51,7 @@ impl AnswerTypes {
     /// Returns whether `sentence` has a fact of one of the kinds.
     pub fn is_met_by(&self, sentence: &str) -> bool {
         let words = Words::of(sentence);
-        self.kinds.iter().any(|kind| kind.is_in(sentence, &words))
+        self.kinds.iter().any(|kind| words.name(kind, sentence))
     }
 
     /// Returns whether `answer` has a fact of each kind, and a negation if the question is negated.
@@ -68,92 +62,14 @@ impl AnswerTypes {
     /// Returns whether `text` has a fact of each kind.
     pub fn is_all_in(&self, text: &str) -> bool {
         let words = Words::of(text);
-        let has = |kind: &Kind| kind.is_in(text, &words) || *kind == Kind::Time && is_any_time(text, &words);
+        let has = |kind: &&str| words.name(kind, text) || *kind == TIME && words.name_any_time(text);
         self.kinds.iter().all(has)
     }
 }
 
-impl Kind {
-    fn is_asked_by(self, words: &Words) -> bool {
-        match self {
-            Self::Amount => {
-                words.begin(&["kost", "gebühr", "beitrag", "beiträge", "preis", "teuer", "cost", "price"])
-                    || words.are(&["fee", "fees"])
-                    || words.follow("wie", &["viel", "hoch"])
-                    || words.follow("how", &["much"])
-            }
-            Self::Time => {
-                words.begin(&["wann", "öffnungszeit", "geöffnet", "uhr", "when", "opening"])
-                    || words.are(&["hours"])
-            }
-            Self::Duration => {
-                words.begin(&["frist", "dauer", "deadline"])
-                    || words.follow("wie", &["lang"])
-                    || words.follow("how", &["long"])
-            }
-            Self::Place => {
-                words.are(&["wo", "wohin", "where"]) || words.begin(&["adresse", "address", "anschrift"])
-            }
-            Self::Papers => {
-                words.begin(&["unterlagen", "dokumente", "mitbringen", "nachweis", "documents", "bring"])
-                    || words.follow("was", &["brauch"])
-            }
-        }
-    }
-
-    fn is_in(self, text: &str, words: &Words) -> bool {
-        let number = || text.contains(|sign: char| sign.is_numeric());
-        match self {
-            Self::Amount => {
-                words.begin(&["kostenlos", "gebührenfrei", "free"])
-                    || number()
-                        && (text.contains('€') || words.are(&["euro", "euros", "eur", "cent", "cents"]))
-            }
-            Self::Time => number() && (words.begin(&["uhr", "clock", "am", "pm"]) || words.begin(&WEEKDAYS)),
-            Self::Duration => words.begin(&[
-                "tag",
-                "woch",
-                "monat",
-                "jahr",
-                "stunde",
-                "minute",
-                "day",
-                "week",
-                "month",
-                "year",
-                "hour",
-                "sofort",
-                "immediately",
-            ]),
-            Self::Place => words.have(&[
-                "straße", "strasse", "platz", "zimmer", "raum", "etage", "stock", "büro", "amt", "rathaus",
-                "stelle", "street", "square", "room", "floor", "office", "online", "hall",
-            ]),
-            Self::Papers => {
-                words.begin(&[
-                    "mitbringen",
-                    "mitzubringen",
-                    "vorlegen",
-                    "benötig",
-                    "brauchen",
-                    "erforderlich",
-                    "bring",
-                    "need",
-                    "required",
-                ]) || text.contains(":\n")
-                    || text.lines().any(is_list)
-            }
-        }
-    }
-}
-
-/// Returns whether a text names any time.
-fn is_any_time(text: &str, words: &Words) -> bool {
-    text.contains(|sign: char| sign.is_numeric())
-        || words.begin(&WEEKDAYS)
-        || words.begin(&MONTHS)
-        || words.begin(&["jederzeit", "täglich", "geschlossen", "nie", "anytime", "daily", "closed", "never"])
-        || Kind::Duration.is_in(text, words)
+/// Returns the words of a kind.
+fn of(kind: &str, lists: &[(&str, &'static [&'static str])]) -> &'static [&'static str] {
+    lists.iter().find(|(name, _)| *name == kind).map_or(&[], |(_, words)| *words)
 }
 
 /// The words of a text in lower case, with umlauts restored.
@@ -161,11 +77,40 @@ struct Words(Vec<String>);
 
 impl Words {
     fn of(text: &str) -> Self {
-        let umlauts = |word: String| match umlauted(&word) {
-            Cow::Borrowed(_) => word,
-            Cow::Owned(word) => word,
+        Self(words(text).map(|word| umlauted(&word).into_owned()).collect())
+    }
+
+    /// Returns whether a question of these words asks for a fact of this kind.
+    fn ask_for(&self, kind: &str) -> bool {
+        self.begin(of(kind, kinds::ASKED_STARTS))
+            || self.are(of(kind, kinds::ASKED_WORDS))
+            || of(kind, kinds::ASKED_PAIRS).iter().any(|pair| self.follow(pair))
+    }
+
+    /// Returns whether `text`, which has these words, has a fact of this kind.
+    fn name(&self, kind: &str, text: &str) -> bool {
+        let counted = || match kind {
+            AMOUNT => text.contains('€') || self.are(of(kind, kinds::COUNTED_WORDS)),
+            TIME => self.begin(of(kind, kinds::COUNTED_STARTS)) || self.name_weekday(),
+            _ => false,
         };
-        Self(words(text).map(umlauts).collect())
+        self.begin(of(kind, kinds::HAS_STARTS))
+            || self.have(of(kind, kinds::HAS_PARTS))
+            || text.contains(char::is_numeric) && counted()
+            || kind == PAPERS && (text.contains(":\n") || text.lines().any(is_list))
+    }
+
+    /// Returns whether `text`, which has these words, names any time.
+    fn name_any_time(&self, text: &str) -> bool {
+        text.contains(char::is_numeric)
+            || self.name_weekday()
+            || self.0.iter().any(|word| is_month(word))
+            || self.begin(times::ANY_STARTS)
+            || self.name(DURATION, text)
+    }
+
+    fn name_weekday(&self) -> bool {
+        weekdays().any(|day| self.begin(&[day]))
     }
 
     /// Returns whether a word is one of `known`.
@@ -183,9 +128,13 @@ impl Words {
         self.0.iter().any(|word| parts.iter().any(|part| word.contains(part)))
     }
 
-    /// Returns whether `first` is followed by a word that begins with one of `starts`.
-    fn follow(&self, first: &str, starts: &[&str]) -> bool {
-        let follows = |second: &str| starts.iter().any(|start| second.starts_with(start));
-        self.0.windows(2).any(|pair| matches!(pair, [one, other] if one == first && follows(other)))
+    /// Returns whether the first word of `pair` is followed by one that begins with the second.
+    fn follow(&self, pair: &str) -> bool {
+        let follows = |(first, second): (&str, &str)| {
+            self.0
+                .windows(2)
+                .any(|two| matches!(two, [one, next] if one == first && next.starts_with(second)))
+        };
+        pair.split_once(' ').is_some_and(follows)
     }
 }

@@ -14,6 +14,7 @@ use bulkhead_text::language::Language;
 
 use crate::answer_types::AnswerTypes;
 use crate::grounding::{is_exception, is_variant};
+use crate::lists::reference;
 use crate::passage::{Item, Passage};
 use crate::quotable::{Sentence, is_ended, is_question, sentences};
 use crate::statement::{Bounds, Statement};
@@ -36,38 +37,6 @@ const ASKED: f32 = 0.01;
 /// Weight of a word in a heading for a sentence below it, against a word of its own.
 const UNDER: f32 = 0.6;
 
-/// Anaphoric words that refer to the previous sentence.
-const POINTING: &[&str] = &[
-    "dies",
-    "diese",
-    "dieser",
-    "dieses",
-    "dafür",
-    "dabei",
-    "dazu",
-    "damit",
-    "danach",
-    "außerdem",
-    "er",
-    "sie",
-    "es",
-    "dort",
-    "hierfür",
-    "hierzu",
-    "this",
-    "these",
-    "they",
-    "it",
-    "there",
-    "then",
-    "he",
-    "she",
-    "also",
-];
-
-/// Words that are anaphoric only when no noun follows.
-const BARE: &[&str] = &["das", "dies", "this", "that"];
-const BEHIND_BARE: &[&str] = &["nicht", "auch", "geht", "reicht", "so", "is", "does", "not"];
 /// Number of leading words in which an anaphoric word counts.
 const FIRST: usize = 4;
 
@@ -287,9 +256,9 @@ fn with_needed(candidates: &[Candidate], index: usize, chosen: &[usize]) -> Vec<
 fn refers_back(sentence: &str) -> bool {
     let words: Vec<String> = words(sentence).take(FIRST).collect();
     let bare = words.windows(2).any(
-        |pair| matches!(pair, [one, next] if BARE.contains(&one.as_str()) && BEHIND_BARE.contains(&next.as_str())),
+        |pair| matches!(pair, [one, next] if reference::BARE.contains(&one.as_str()) && reference::BEHIND_BARE.contains(&next.as_str())),
     );
-    bare || words.first().is_some_and(|first| POINTING.contains(&first.as_str()))
+    bare || words.first().is_some_and(|first| reference::POINTING.contains(&first.as_str()))
 }
 
 /// Returns the neighbours of the candidate at `index` that name the price for other groups.

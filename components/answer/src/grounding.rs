@@ -26,8 +26,8 @@ use bulkhead_text::language::Language;
 
 use self::context::Other;
 use self::figures::{Figure, figures};
-use self::negation::NEGATIONS;
 use self::source::Known;
+use crate::lists::{figures::ASSENT, negation::WORDS as NEGATIONS};
 use crate::passage::Passage;
 use crate::quotable::{is_ended, is_question};
 use crate::statement::{Grounded, Statement};
@@ -42,9 +42,6 @@ pub use self::source::Source;
 const LEAST_SAID: f32 = 0.75;
 /// Number of neighbouring passage sentences that may support one sentence together.
 const NEIGHBOURS: usize = 2;
-
-/// Words that answer a question on their own; the passage was never asked that question.
-const ASSENT: &[&str] = &["ja", "nein", "doch", "yes", "no"];
 
 /// Why a sentence is not grounded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

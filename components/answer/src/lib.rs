@@ -4,7 +4,6 @@
 
 pub mod answer;
 pub mod answer_types;
-pub mod calendar;
 pub mod extractive;
 pub mod grounding;
 pub mod guard;

@@ -3,7 +3,8 @@
 #[cfg(test)]
 mod tests;
 
-use crate::calendar::MONTHS;
+use bulkhead_ticket_text::calendar::is_month;
+
 use crate::lists::places::{AMBIGUOUS, BEFORE, CURRENCIES, OFFICES, TOWNS};
 use crate::terms::words;
 
@@ -94,7 +95,7 @@ fn years(ticket: &str, known: &[String]) -> Vec<String> {
     let is_year = |at: usize, word: &str| {
         let before = at.checked_sub(1).and_then(|before| all.get(before)).map(|word| word.to_lowercase());
         let after = all.get(at + 1).map(|word| word.to_lowercase()).unwrap_or_default();
-        let is_of_date = before.is_some_and(|word| MONTHS.contains(&word.as_str()) || word.ends_with('.'));
+        let is_of_date = before.is_some_and(|word| is_month(&word) || word.ends_with('.'));
         let is_sum = CURRENCIES.iter().any(|currency| after.starts_with(currency));
         word.parse().is_ok_and(|year: u32| YEARS.contains(&year)) && !is_of_date && !is_sum
     };

@@ -1,23 +1,20 @@
 //! Splits texts into content words, reduced to stems so that `Gebühren` and `Gebühr` are equal.
 
-mod stop;
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+use std::sync::LazyLock;
 
 use bulkhead_text::language::Language;
 use bulkhead_text::words::umlauted;
 use rust_stemmers::{Algorithm, Stemmer};
 
-pub use stop::is_stop;
+use crate::lists::terms;
 
 /// Minimum number of letters of a compound's part: `pass` in `Passbild` would match, but so would `alle` in `Falle`.
 const SHORTEST_PART: usize = 5;
-/// Separable verb prefixes, which also occur alone at the end of a clause.
-const PARTICLES: [&str; 12] =
-    ["ab", "an", "auf", "aus", "bei", "ein", "mit", "nach", "um", "vor", "zu", "zurück"];
 /// Number of leading words of a clause that may hold its verb.
 const VERB: usize = 3;
 /// Score of a match with a part of a compound, against 1 for the word itself.
@@ -27,6 +24,14 @@ const PART: f32 = 0.6;
 pub fn words(text: &str) -> impl Iterator<Item = String> {
     let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_lowercase)
+}
+
+/// Returns whether `word`, in lower case, is a stop word. Negations and numbers are not: they change the meaning.
+pub fn is_stop(word: &str) -> bool {
+    static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| terms::STOP_WORDS.iter().copied().collect());
+    (word.chars().nth(1).is_none() && !word.chars().all(char::is_numeric))
+        || WORDS.contains(word)
+        || matches!(umlauted(word), Cow::Owned(word) if WORDS.contains(word.as_str()))
 }
 
 /// Stems words of one language.
@@ -72,7 +77,7 @@ impl Stems {
         for clause in text.split([',', ';', ':', '.', '!', '?']).filter(|_| self.german) {
             let words: Vec<String> = words(clause).collect();
             let Some((last, before)) =
-                words.split_last().filter(|(last, _)| PARTICLES.contains(&last.as_str()))
+                words.split_last().filter(|(last, _)| terms::PARTICLES.contains(&last.as_str()))
             else {
                 continue;
             };

@@ -122,7 +122,7 @@ impl<'a, H: Host> Call<'a, H> {
     /// Returns a reply without an answer, with the reason.
     pub(super) fn none(&self, reason: &NoAnswer) -> Reply {
         Reply {
-            response: wording::response(reason, self.language),
+            response: wording::response(reason, self.language).to_owned(),
             documents: Vec::new(),
             auto_publish: false,
             outcome: Outcome::None,

@@ -65,7 +65,7 @@ impl<H: Host> Call<'_, H> {
             findings.extend(GuardFinding::of(Judged::Answer, self.judged(Some(&plain))?));
         }
         let known_language = self.is_in_known_language();
-        let framed = self.framed(text, passages, own_language);
+        let framed = self.framed(&text, passages, own_language);
         // The text counts, not only the language that the knowledge base claims for the passages.
         let own_language = own_language && is_in(&plain, self.language);
         let record = Record { score: Some(score), known_language, own_language, grounded, findings };
@@ -87,10 +87,10 @@ impl<H: Host> Call<'_, H> {
         doubts.into_iter().map(GuardFinding::Uncertain).chain(elsewhere).collect()
     }
 
-    fn framed(&self, text: String, passages: &[Passage], own_language: bool) -> String {
+    fn framed(&self, text: &str, passages: &[Passage], own_language: bool) -> String {
         let foreign = || wording::foreign(self.language, passages.first().and_then(Passage::language));
         let before = (!own_language).then(foreign);
-        let parts = [before, Some(text), self.configuration.disclaimer.clone()];
+        let parts = [before, Some(text), self.configuration.disclaimer.as_deref()];
         parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n")
     }
 }

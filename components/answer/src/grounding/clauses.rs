@@ -2,6 +2,7 @@
 //! omitted.
 
 use super::tokens::{Kind, Reader, Token, spelt};
+use crate::lists::clauses::{CONDITIONS, CUTTING, DETERMINERS, JOINING, PRONOUNS};
 use crate::terms::Stems;
 
 /// One clause.
@@ -38,25 +39,6 @@ enum Opening {
     Continuation,
 }
 
-/// Words that introduce a condition.
-const CONDITIONS: &[&str] = &[
-    "wenn", "wer", "wem", "wen", "falls", "sofern", "soweit", "solange", "außer", "if", "unless", "whoever",
-    "when", "while", "except",
-];
-/// Pronouns and other anaphoric words.
-const PRONOUNS: &[&str] = &[
-    "er", "es", "dieser", "diese", "dieses", "dies", "dafür", "dabei", "dazu", "damit", "davon", "dort",
-    "danach", "it", "they", "this", "these", "he", "she",
-];
-/// Words that begin a subject.
-const DETERMINERS: &[&str] = &[
-    "der", "die", "das", "den", "dem", "ein", "eine", "einen", "einem", "einer", "jede", "jeder", "jedes",
-    "alle", "ihr", "ihre", "ihren", "the", "a", "an", "your", "each", "every", "all", "you",
-];
-/// Conjunctions, which belong to neither clause.
-const JOINING: &[&str] = &["und", "oder", "aber", "sowie", "sondern", "and", "or", "but"];
-/// Conjunctions at which a clause is cut if both sides have figures.
-const CUTTING: &[&str] = &["und", "sowie", "and"];
 /// Maximum number of words of a subject without a capital.
 const SUBJECT: usize = 2;
 

@@ -2,144 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use bulkhead_ticket_text::calendar::{is_month, weekdays};
+
 use super::figures::{Figure, figures};
 use super::negation::is_negated;
 use super::source::{Known, Source};
-use crate::calendar::{MONTHS, WEEKDAYS};
+use crate::lists::context;
 use crate::quotable::{is_list, is_question};
 use crate::terms::{match_score, words};
 
 /// Share of common words from which two sentences with different figures are about the same thing.
 const SAME: f32 = 0.8;
-/// Words by which a heading limits the sentences below it.
-const LIMITING: &[&str] = &[
-    "geschlossen",
-    "closed",
-    "nur",
-    "only",
-    "wenn",
-    "falls",
-    "sofern",
-    "soweit",
-    "solange",
-    "außer",
-    "if",
-    "unless",
-    "ab",
-    "bis",
-    "seit",
-    "until",
-    "till",
-    "since",
-    "from",
-    "entfällt",
-    "alt",
-    "alte",
-    "alten",
-    "altes",
-    "old",
-    "past",
-];
-/// Beginnings of such words.
-const LIMITING_BEGIN: &[&str] = &[
-    "ausnahm",
-    "ausgenommen",
-    "except",
-    "früher",
-    "bisher",
-    "ehemal",
-    "ungültig",
-    "aufgehoben",
-    "abgelaufen",
-    "veraltet",
-    "former",
-    "previous",
-    "expired",
-    "obsolete",
-    "archiv",
-    "ermäßig",
-    "reduced",
-    "sommer",
-    "winter",
-    "ferien",
-    "feiertag",
-    "summer",
-    "holiday",
-    "vacation",
-];
-/// First words of a heading that names a group or a time.
-const LEADING: &[&str] = &[
-    "für",
-    "bei",
-    "beim",
-    "mit",
-    "während",
-    "vor",
-    "nach",
-    "in",
-    "im",
-    "am",
-    "an",
-    "zwischen",
-    "innerhalb",
-    "außerhalb",
-    "unter",
-    "über",
-    "for",
-    "with",
-    "during",
-    "before",
-    "after",
-    "within",
-    "outside",
-    "between",
-    "under",
-    "over",
-    "when",
-    "while",
-    "on",
-    "at",
-];
-/// First words of a sentence that holds for some only.
-const CONDITIONS: &[&str] = &[
-    "wer",
-    "für",
-    "wenn",
-    "falls",
-    "bei",
-    "ab",
-    "bis",
-    "unter",
-    "über",
-    "mit",
-    "ohne",
-    "kinder",
-    "jugendliche",
-    "personen",
-    "if",
-    "for",
-    "from",
-    "up",
-    "under",
-    "over",
-    "with",
-    "without",
-    "children",
-    "people",
-    "anyone",
-    "those",
-];
-/// Beginnings of words for reduced prices.
-const REDUCED: &[&str] = &["ermäßigt", "reduced"];
-/// Beginnings of question words that follow a preposition.
-const ASKING: &[&str] = &["wann", "welch", "when", "what", "which"];
-/// Beginnings of words that introduce an exception.
-const EXCEPTING: &[&str] = &["ausnahm", "ausgenommen", "except", "exempt", "abweichend"];
-/// Words that refer to an earlier statement.
-const POINTING: &[&str] =
-    &["das", "dies", "diese", "dieses", "dieser", "this", "that", "these", "it", "es", "sie"];
-/// Beginnings of verbs of validity.
-const HOLDING: &[&str] = &["gilt", "gelten", "trifft", "appl", "valid", "hold"];
 /// Number of leading words in which a sentence says that it is an exception.
 const FIRST: usize = 4;
 
@@ -147,11 +20,15 @@ const FIRST: usize = 4;
 pub fn is_exception(text: &str) -> bool {
     let words: Vec<String> = words(text).collect();
     let first = words.get(..FIRST.min(words.len())).unwrap_or_default();
-    let excepts = first.iter().any(|word| begins(word, EXCEPTING));
-    let points = first.first().is_some_and(|word| POINTING.contains(&word.as_str()));
-    let holds = first.iter().any(|word| begins(word, HOLDING) || word == "does" || word == "do");
-    let turned = is_negated(text) || words.iter().any(|word| word == "nur" || word == "only");
+    let excepts = first.iter().any(|word| begins(word, context::EXCEPTING));
+    let points = first.first().is_some_and(|word| has(context::POINTING, word));
+    let holds = first.iter().any(|word| begins(word, context::HOLDING) || has(context::AUXILIARIES, word));
+    let turned = is_negated(text) || words.iter().any(|word| has(context::RESTRICTING, word));
     excepts || points && holds && turned
+}
+
+fn has(list: &[&str], word: &str) -> bool {
+    list.contains(&word)
 }
 
 fn begins(word: &str, with: &[&str]) -> bool {
@@ -174,13 +51,13 @@ pub(super) fn limits(places: &[usize], stated: &BTreeSet<String>, source: &Sourc
 fn is_limit(heading: &Known) -> bool {
     let words: Vec<String> = words(&heading.text).collect();
     // "Ab wann" asks for the limit.
-    let asked = |at: usize| words.get(at + 1).is_some_and(|next| begins(next, ASKING));
+    let asked = |at: usize| words.get(at + 1).is_some_and(|next| begins(next, context::ASKING));
     let limits = |(at, word): (usize, &String)| {
-        let words = LIMITING.contains(&word.as_str()) || MONTHS.contains(&word.as_str());
-        (words || begins(word, LIMITING_BEGIN) || begins(word, &WEEKDAYS)) && !asked(at)
+        let words = has(context::LIMITING, word) || is_month(word);
+        (words || begins(word, context::LIMITING_STARTS) || weekdays().any(|day| word.starts_with(day)))
+            && !asked(at)
     };
-    let leads =
-        !is_question(&heading.text) && words.first().is_some_and(|word| LEADING.contains(&word.as_str()));
+    let leads = !is_question(&heading.text) && words.first().is_some_and(|word| has(context::LEADING, word));
     leads || !heading.figures.is_empty() || is_negated(&heading.text) || words.iter().enumerate().any(limits)
 }
 
@@ -239,7 +116,7 @@ pub(super) fn besides(places: &[usize], source: &Source<'_>) -> Vec<String> {
 pub fn is_variant(own: &str, other: &str) -> bool {
     let first = words(other).next().unwrap_or_default();
     let amounts = |text: &str| figures(text).into_iter().filter(Figure::is_amount).collect::<BTreeSet<_>>();
-    if !CONDITIONS.contains(&first.as_str()) && !begins(&first, REDUCED) {
+    if !has(context::CONDITIONS, &first) && !begins(&first, context::REDUCED) {
         return false;
     }
     let (own, other) = (amounts(own), amounts(other));

@@ -5,17 +5,7 @@ use std::collections::BTreeSet;
 use bulkhead_ticket_text::numerals::number;
 
 use super::units::{Unit, is_currency, unit};
-
-/// Words for shares and multiples, which count as numbers.
-const MULTIPLES: &[(&[&str], &str)] = &[
-    (&["hälfte", "halb", "halbe", "halben", "halber", "halbes", "half"], "1/2"),
-    (&["zweimal", "doppelt", "doppelte", "doppelten", "twice", "double"], "2"),
-    (&["dreimal", "dreifach", "dreifache", "dreifachen"], "3"),
-    (&["viermal"], "4"),
-];
-
-/// Words and signs between the ends of a range.
-const TO: [&str; 5] = ["bis", "to", "until", "-", "–"];
+use crate::lists::figures::{MULTIPLES, TO};
 
 /// A figure or an address in a text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -73,7 +63,7 @@ pub fn figure(word: &str) -> Option<String> {
     if is_address(&word) {
         return Some(word);
     }
-    if let Some((_, digits)) = MULTIPLES.iter().find(|(names, _)| names.contains(&word.as_str())) {
+    if let Some((digits, _)) = MULTIPLES.iter().find(|(_, names)| names.contains(&word.as_str())) {
         return Some((*digits).to_owned());
     }
     if let Some(number) = number(&word) {

@@ -1,7 +1,7 @@
 //! Tokens of a text in order: figures, words, and the function words that change the meaning of what follows.
 
 use super::figures::{figure, is_address};
-use super::negation::NEGATIONS;
+use crate::lists::{clauses, negation};
 use crate::terms::{Stems, is_stop, words};
 
 /// Type of a token.
@@ -29,92 +29,13 @@ pub(super) struct Token {
     pub(super) noun: bool,
 }
 
-/// Binding function words, each with its canonical form.
-const BINDING: &[(&str, &str)] = &[
-    ("ab", "ab"),
-    ("bis", "bis"),
-    ("vor", "vor"),
-    ("nach", "nach"),
-    ("über", "über"),
-    ("unter", "unter"),
-    ("nur", "nur"),
-    ("oder", "oder"),
-    ("gegen", "gegen"),
-    ("seit", "seit"),
-    ("noch", "noch"),
-    ("um", "um"),
-    ("wenn", "wenn"),
-    ("falls", "wenn"),
-    ("sofern", "wenn"),
-    ("etwa", "etwa"),
-    ("ca", "etwa"),
-    ("circa", "etwa"),
-    ("rund", "etwa"),
-    ("ungefähr", "etwa"),
-    ("binnen", "innerhalb"),
-    ("innerhalb", "innerhalb"),
-    ("höchstens", "höchstens"),
-    ("maximal", "höchstens"),
-    ("mindestens", "mindestens"),
-    ("wenigstens", "mindestens"),
-    ("or", "or"),
-    ("if", "if"),
-    ("just", "only"),
-    ("only", "only"),
-    ("about", "about"),
-    ("from", "from"),
-];
-
-/// Words that mean nothing in a question and much in an answer, and synonyms, each with its canonical form.
-const KEPT: &[(&str, &str)] = &[
-    ("muss", "muss"),
-    ("muß", "muss"),
-    ("müssen", "muss"),
-    ("darf", "darf"),
-    ("dürfen", "darf"),
-    ("soll", "soll"),
-    ("sollen", "soll"),
-    ("sollte", "soll"),
-    ("sollten", "soll"),
-    ("should", "should"),
-    ("wir", "wir"),
-    ("uns", "uns"),
-    ("we", "we"),
-    ("us", "us"),
-    ("ja", "ja"),
-    ("doch", "doch"),
-    ("kosten", "kostet"),
-    ("beträgt", "kostet"),
-    ("betragen", "kostet"),
-    ("gelten", "gilt"),
-    ("gültig", "gilt"),
-    ("bekommen", "erhält"),
-    ("bekommt", "erhält"),
-    ("erhalten", "erhält"),
-    ("gebührenfrei", "kostenlos"),
-    ("kostenfrei", "kostenlos"),
-    ("eur", "euro"),
-    ("euros", "euro"),
-];
-
-/// Articles and determiners that show case.
-const ARTICLES: &[&str] = &[
-    "der", "die", "das", "den", "dem", "des", "ein", "eine", "einen", "einem", "einer", "eines", "ihr",
-    "ihre", "ihren", "ihrem", "ihrer", "ihres", "im", "am", "beim", "zum", "zur", "vom", "ins",
-];
-
-/// Inflectional endings that stemmers keep apart.
-const ENDS: &[&str] = &["t", "st", "et", "te", "e", "en", "n", "s", "es"];
 /// Minimum number of letters that two forms of a word share.
 const SHORTEST: usize = 4;
-
-/// Genitive articles.
-const GENITIVE: &[&str] = &["des", "eines"];
 
 impl Token {
     /// Returns whether it is a genitive attribute of the noun before it.
     pub(super) fn belongs_to_last(&self) -> bool {
-        self.article.as_deref().is_some_and(|article| GENITIVE.contains(&article))
+        self.article.as_deref().is_some_and(|article| clauses::GENITIVE.contains(&article))
     }
 
     /// Returns whether `other` means the same.
@@ -130,7 +51,7 @@ impl Token {
         short == long
             || self.kind == Kind::Word
                 && short.chars().nth(SHORTEST - 1).is_some()
-                && end.is_some_and(|end| ENDS.contains(&end))
+                && end.is_some_and(|end| clauses::ENDINGS.contains(&end))
     }
 }
 
@@ -169,24 +90,24 @@ impl<'s> Reader<'s> {
     }
 
     fn word(&mut self, word: &str, noun: bool) -> Option<Token> {
-        let counts_as = |list: &[(&str, &str)]| {
-            list.iter().find(|(name, _)| *name == word).map(|(_, same)| (*same).to_owned())
+        let counts_as = |list: &[(&str, &[&str])]| {
+            list.iter().find(|(_, words)| words.contains(&word)).map(|(same, _)| (*same).to_owned())
         };
         if word.starts_with("kein") {
             return Some(self.token("kein".to_owned(), Kind::Binding, false));
         }
-        if NEGATIONS.contains(&word) {
+        if negation::WORDS.contains(&word) {
             return Some(self.token(word.to_owned(), Kind::Binding, false));
         }
-        if let Some(text) = counts_as(BINDING) {
+        if let Some(text) = counts_as(clauses::BINDING) {
             return Some(self.token(text, Kind::Binding, false));
         }
         let stem = |text: String| self.stems.stem(&text);
-        if let Some(text) = counts_as(KEPT).map(stem) {
+        if let Some(text) = counts_as(clauses::KEPT).map(stem) {
             return Some(self.token(text, Kind::Word, noun));
         }
         if is_stop(word) {
-            self.article = ARTICLES.contains(&word).then(|| word.to_owned());
+            self.article = clauses::ARTICLES.contains(&word).then(|| word.to_owned());
             self.before = Some(word.to_owned());
             return None;
         }

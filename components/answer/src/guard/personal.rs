@@ -3,17 +3,13 @@
 use bulkhead_ticket_text::extract::{Kind, date::Date, find};
 use bulkhead_ticket_text::redact::{PiiKind, redact};
 
+use crate::lists::residence;
 use crate::quotable::sentences;
 use crate::terms::words;
 
 /// Kinds of values that identify a person; dates do not.
 const PERSONAL: [Kind; 6] =
     [Kind::Iban, Kind::Email, Kind::Phone, Kind::LicencePlate, Kind::TicketNumber, Kind::FileNumber];
-
-/// Words for a residence.
-const LIVING: [&str; 7] = ["wohnt", "wohne", "wohnen", "wohnhaft", "lebt", "lives", "resides"];
-/// Words for private matters.
-const PRIVATE: [&str; 6] = ["privat", "privatadresse", "privatanschrift", "private", "privately", "home"];
 
 /// Returns the kinds of personal data in `text`, each once, without the contacts of the `office`.
 pub fn kinds(text: &str, office: &[String]) -> Vec<Kind> {
@@ -32,7 +28,7 @@ pub fn has_home(text: &str, office: &[String]) -> bool {
     sentences(text).iter().any(|sentence| {
         let words: Vec<String> = words(&sentence.text).collect();
         let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
-        let (private, lives) = (has(&PRIVATE), has(&LIVING));
+        let (private, lives) = (has(residence::PRIVATE), has(residence::LIVING));
         let address = || {
             let redacted = redact(&sentence.text);
             let is_address = |token: &str| token.contains(PiiKind::Address.word());
