@@ -3,21 +3,19 @@
 //! A sentence that is in the passage word for word is grounded. A paraphrase must add nothing: two neighbouring
 //! sentences of the passage must have all of its figures with their units, its addresses, most of its words, and the
 //! negation where it has one. That is enough for a draft. A sentence that is published unread must also be
-//! [`Grounded::close`]: clause for clause what the passage says, complete and in its words, so that no figure changes
-//! its subject and no condition is lost. The check compares words, so it refuses some sentences that a reader would
-//! accept, but fluent wording does not deceive it. The sentence must also not be in the passage under a limiting
+//! [`Grounded::close`]: what a sentence of the passage says, whole and in its words, so that no figure changes its
+//! subject and no condition is lost. The check compares words, so it refuses some sentences that a reader would accept,
+//! but fluent wording does not deceive it. The sentence must also not be in the passage under a limiting
 //! heading, before an exception, or next to another figure for the same thing, unless the answer repeats these.
 
-mod clauses;
+mod close;
 mod context;
-mod entailment;
 mod figures;
 mod negation;
 mod quote;
 mod source;
 #[cfg(test)]
 mod tests;
-mod tokens;
 mod units;
 
 use std::collections::BTreeSet;
@@ -98,7 +96,7 @@ fn ground(
         let own = passages.get(passage)?;
         let same = passages.iter().zip(&sources).filter(|(other, _)| own.is_of_page_of(other));
         let same = same.map(|(other, source)| Other { source, is_copy: other.document != own.document });
-        let close = verbatim || is_close(text, source, language);
+        let close = verbatim || is_close(text, source);
         let (one, besides) = in_context(text, passage, source, &same.collect::<Vec<_>>(), verbatim);
         Some((Grounded { close, ..one }, besides))
     };
@@ -153,15 +151,9 @@ fn announcement(text: &str, places: &[usize], source: &Source<'_>) -> Option<Str
     line.or(heading).map(str::to_owned)
 }
 
-/// Returns whether `source` entails the self-contained `sentence` clause for clause.
-fn is_close(sentence: &str, source: &Source<'_>, language: Language) -> bool {
-    if clauses::starts_with_anaphor(sentence) {
-        return false;
-    }
-    source.has(sentence) || {
-        let claim = tokens::tokens(sentence, source.stems);
-        entailment::is_supported_by(&claim, source.clauses(), language)
-    }
+/// Returns whether `sentence` is self-contained and says what a sentence of `source` says, in its words.
+fn is_close(sentence: &str, source: &Source<'_>) -> bool {
+    !close::starts_with_anaphor(sentence) && (source.has(sentence) || source.says(sentence))
 }
 
 /// Checks that `source` supports `sentence`, both in the language of its stems.

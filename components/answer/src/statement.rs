@@ -20,7 +20,7 @@ pub struct Grounded {
     pub passage: usize,
     /// The text of the passage that supports it.
     pub quote: String,
-    /// Whether the passage entails it clause for clause: a paraphrase may mean something else.
+    /// Whether it is self-contained and in the words of the passage: a paraphrase may mean something else.
     pub close: bool,
     /// The heading needed to understand it: one that limits it and that it does not name, or that of a list.
     pub heading: Option<String>,

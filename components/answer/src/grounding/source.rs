@@ -4,19 +4,19 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::clauses::{Clause, clauses};
+use super::close;
 use super::figures::{Figure, figures};
 use super::one_line;
-use crate::quotable::{Sentence, sentences};
+use crate::quotable::{Sentence, is_question, sentences};
 use crate::terms::Stems;
 
-/// A passage with lazily parsed sentences and clauses.
+/// A passage with lazily parsed sentences.
 pub struct Source<'a> {
     text: &'a str,
     pub(super) stems: &'a Stems,
     lines: OnceCell<Vec<String>>,
     sentences: OnceCell<Vec<Known>>,
-    clauses: OnceCell<Vec<Clause>>,
+    meanings: OnceCell<Vec<Vec<String>>>,
 }
 
 /// A sentence of a passage.
@@ -45,8 +45,8 @@ impl Known {
 impl<'a> Source<'a> {
     /// Wraps the passage `text`, in the language of `stems`.
     pub fn new(text: &'a str, stems: &'a Stems) -> Self {
-        let (lines, sentences, clauses) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
-        Self { text, stems, lines, sentences, clauses }
+        let (lines, sentences, meanings) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+        Self { text, stems, lines, sentences, meanings }
     }
 
     /// Returns whether `sentence` is one of its sentences, word for word.
@@ -87,9 +87,13 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// Returns its clauses.
-    pub(super) fn clauses(&self) -> &[Clause] {
-        let own = || clauses(self.sentences().iter().map(|one| one.text.as_str()), self.stems);
-        self.clauses.get_or_init(own)
+    /// Returns whether one of its sentences that are self-contained and no questions means what `sentence` means.
+    pub(super) fn says(&self, sentence: &str) -> bool {
+        let own = || {
+            let texts = self.sentences().iter().map(|one| one.text.as_str());
+            let texts = texts.filter(|text| !is_question(text) && !close::starts_with_anaphor(text));
+            texts.map(|text| close::meaning(text, self.stems)).collect()
+        };
+        self.meanings.get_or_init(own).contains(&close::meaning(sentence, self.stems))
     }
 }

@@ -66,7 +66,12 @@ fn model_sentences_of_two_documents_are_drafted() {
         "Der Reisepass kostet 70 Euro. [1]\n\nDen Ausweis beantragt man im Bürgerbüro. [2]"
     );
     assert_eq!((reply.auto_publish, reply.score), (false, Some(0.93)));
-    assert_eq!(reply.reason.as_deref(), Some("[uncertain] Die Antwort ist aus mehreren Einträgen."));
+    assert_eq!(
+        reply.reason.as_deref(),
+        Some(
+            "[uncertain] Ein Satz der Antwort sagt es in anderen Worten als sein Beleg. Die Antwort ist aus mehreren Einträgen."
+        )
+    );
     let quotes: Vec<_> = reply.documents.iter().map(|one| (one.title.as_str(), one.quote.as_str())).collect();
     let expected =
         [("Reisepass", "Ein Reisepass kostet 70 Euro."), ("Ausweis", "Er wird im Bürgerbüro beantragt.")];

@@ -1,4 +1,4 @@
-//! Tests of model sentences that paraphrase passages: altered ones are not published, faithful ones are.
+//! Tests of model sentences that paraphrase passages: altered ones are not published, those in the passage's words are.
 
 use super::*;
 
@@ -29,20 +29,20 @@ const MAIL: &str = "Wir schicken Ihnen den Bescheid. Kostet eine Kopie 9 Euro? N
 const LANDLORD: &str = "The landlord notifies the tenant in writing.";
 
 /// Returns `None` if the sentence is not grounded, else whether it is close.
-fn close(sentence: &str, passage: &str, language: Language) -> Option<bool> {
+fn is_close(sentence: &str, passage: &str, language: Language) -> Option<bool> {
     let passages = [Passage { text: passage.to_owned(), ..Passage::default() }];
     grounded(&[statement(sentence, &[0])], &passages, language).first().map(|one| one.close)
 }
 
 fn assert_not_published(passage: &str, language: Language, sentences: &[&str]) {
     for sentence in sentences {
-        assert_ne!(close(sentence, passage, language), Some(true), "{sentence}");
+        assert_ne!(is_close(sentence, passage, language), Some(true), "{sentence}");
     }
 }
 
 fn assert_published(passage: &str, language: Language, sentences: &[&str]) {
     for sentence in sentences {
-        assert_eq!(close(sentence, passage, language), Some(true), "{sentence}");
+        assert_eq!(is_close(sentence, passage, language), Some(true), "{sentence}");
     }
 }
 
@@ -198,44 +198,19 @@ fn omitted_condition_is_noticed() {
 }
 
 #[test]
-fn the_same_in_other_words_is_published() {
+fn whole_sentence_in_its_words_is_published() {
     assert_published(
         PASSPORT,
         Language::German,
         &[
             "Der Reisepass kostet 70 € und gilt 10 Jahre, wenn Sie 24 Jahre oder älter sind.",
-            "Der Reisepass kostet 70 Euro und ist zehn Jahre gültig, wenn Sie 24 Jahre oder älter sind.",
-            "Wer jünger als 24 ist, zahlt 37,50 Euro, und der Pass gilt 6 Jahre.",
             "Die Herstellung dauert 4 bis 5 Wochen.",
-            "Der Expresspass kostet 32 Euro zusätzlich und liegt nach drei Werktagen bereit.",
-            "Beide Eltern müssen bei Minderjährigen zustimmen.",
-        ],
-    );
-    assert_published(
-        DOGS,
-        Language::German,
-        &[
-            "Die Hundesteuer beträgt 108 Euro im Jahr für den ersten und 156 Euro für den zweiten Hund.",
-            "Die Hundesteuer beträgt 108 Euro im Jahr für den ersten Hund.",
-            "Die Hundesteuer beträgt 156 Euro für den zweiten Hund.",
-            "Für gefährliche Hunde beträgt die Hundesteuer 720 Euro.",
-            "Ihren Hund melden Sie binnen 2 Wochen beim Steueramt an.",
-            "Blindenführhunde sind befreit.",
-        ],
-    );
-    assert_published(CARD, Language::German, &["Der Personalausweis ist nach ca. 3 Wochen fertig."]);
-    assert_published(
-        PARKING,
-        Language::German,
-        &[
-            "Der Bewohnerparkausweis kostet 120 Euro im Jahr und gilt nur in der eigenen Zone, nicht in der ganzen Stadt.",
         ],
     );
     assert_published(
         PASSPORTS,
         Language::English,
         &[
-            "The passport costs 70 euros and is valid for ten years.",
             "A passport costs 70 € and is valid for 10 years; if you are under 24, it costs 37.50 euros and is valid for \
              six years.",
         ],
@@ -252,13 +227,29 @@ fn the_same_in_other_words_is_published() {
     assert_published(
         DOG_TAX,
         Language::English,
-        &[
-            "The dog tax is 156 euros for the second dog.",
-            "Dangerous breeds cost 720 euros.",
-            "You register your dog at the tax office within 2 weeks.",
-        ],
+        &["You register your dog at the tax office within 2 weeks."],
     );
-    assert_published(LEASE, Language::German, &["Dem Mieter kündigt der Vermieter schriftlich."]);
+}
+
+/// It may well be right, and is left to a clerk.
+#[test]
+fn reordered_or_partial_sentence_is_a_draft() {
+    for (passage, sentence) in [
+        (
+            PASSPORT,
+            "Der Reisepass kostet 70 Euro und ist zehn Jahre gültig, wenn Sie 24 Jahre oder älter sind.",
+        ),
+        (PASSPORT, "Wer jünger als 24 ist, zahlt 37,50 Euro, und der Pass gilt 6 Jahre."),
+        (PASSPORT, "Der Expresspass kostet 32 Euro zusätzlich und liegt nach drei Werktagen bereit."),
+        (PASSPORT, "Beide Eltern müssen bei Minderjährigen zustimmen."),
+        (DOGS, "Die Hundesteuer beträgt 108 Euro im Jahr für den ersten Hund."),
+        (DOGS, "Für gefährliche Hunde beträgt die Hundesteuer 720 Euro."),
+        (DOGS, "Ihren Hund melden Sie binnen 2 Wochen beim Steueramt an."),
+        (CARD, "Der Personalausweis ist nach ca. 3 Wochen fertig."),
+        (LEASE, "Dem Mieter kündigt der Vermieter schriftlich."),
+    ] {
+        assert_eq!(is_close(sentence, passage, Language::German), Some(false), "{sentence}");
+    }
 }
 
 /// A pronoun may have another referent in the answer.
@@ -273,7 +264,7 @@ fn anaphoric_sentence_is_not_close() {
         ("Sie sind befreit.", false),
         ("Der Pass kostet 70 Euro.", false),
     ] {
-        assert_eq!(clauses::starts_with_anaphor(sentence), pointing, "{sentence}");
+        assert_eq!(close::starts_with_anaphor(sentence), pointing, "{sentence}");
     }
 }
 
@@ -282,21 +273,13 @@ fn anaphoric_sentence_is_not_close() {
 fn a_passage_s_own_sentences_are_close() {
     for passage in [PASSPORT, DOGS, CARD, PARKING, DOG_TAX, LEASE] {
         for sentence in crate::quotable::sentences(passage) {
-            let pointing = clauses::starts_with_anaphor(&sentence.text);
+            let pointing = close::starts_with_anaphor(&sentence.text);
             assert_eq!(
-                close(&sentence.text, passage, Language::German),
+                is_close(&sentence.text, passage, Language::German),
                 Some(!pointing),
                 "{}",
                 sentence.text
             );
         }
     }
-}
-
-/// The search is bounded.
-#[test]
-fn repetitive_passage_is_read_in_time() {
-    let passage = format!("Wer parkt, zahlt {}.", ["70 Euro"; 60].join(", "));
-    let claim = format!("Man zahlt {}.", ["70 Euro"; 60].join(", "));
-    assert_ne!(close(&claim, &passage, Language::German), Some(true));
 }
