@@ -5,12 +5,9 @@ mod tests;
 
 use std::ops::Range;
 
-/// Abbreviations that do not end a sentence, in lower case.
-const ABBREVIATIONS: &[&str] = &[
-    "abs", "art", "bspw", "bzw", "ca", "d.h", "dr", "e.g", "etc", "evtl", "ggf", "hr", "fr", "i.d.r", "i.e",
-    "inkl", "max", "min", "mind", "mr", "mrs", "ms", "no", "nr", "o.ä", "s", "sog", "st", "std", "str",
-    "tel", "u.a", "usw", "vgl", "vs", "z.b", "zzgl",
-];
+use bulkhead_text::abbreviations::is_abbreviated;
+
+use crate::lists::sentences::ABBREVIATIONS;
 
 /// Bytes of a list from which each item is a sentence of its own, to bound the length of answers.
 const LONGEST_LIST: usize = 1_000;
@@ -205,7 +202,7 @@ fn ends(content: &str) -> Vec<usize> {
         let spaced = next.len() < rest.len();
         let begins = next.chars().next().is_some_and(|first| !first.is_lowercase());
         let before = content.get(..at).unwrap_or_default();
-        if spaced && begins && !(sign == '.' && is_abbreviated(before)) {
+        if spaced && begins && !(sign == '.' && ends_abbreviated(before)) {
             ends.push(content.len() - rest.len());
         }
     }
@@ -214,12 +211,9 @@ fn ends(content: &str) -> Vec<usize> {
 
 /// Returns whether a full stop after `before` belongs to its last word: an abbreviation, a letter, or an ordinal
 /// number.
-fn is_abbreviated(before: &str) -> bool {
+fn ends_abbreviated(before: &str) -> bool {
     let word =
         before.rsplit(|letter: char| letter.is_whitespace() || letter == '(').next().unwrap_or_default();
-    let word = word.to_lowercase();
-    let letters = word.chars().count();
-    let ordinal = letters <= 2 && word.bytes().all(|byte| byte.is_ascii_digit());
-    let initial = letters == 1 && word.chars().all(char::is_alphabetic);
-    ordinal || initial || ABBREVIATIONS.contains(&word.as_str())
+    let ordinal = word.len() <= 2 && word.bytes().all(|byte| byte.is_ascii_digit());
+    ordinal || is_abbreviated(before) || ABBREVIATIONS.contains(&word.to_lowercase().as_str())
 }

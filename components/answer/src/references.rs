@@ -76,26 +76,33 @@ fn between(quote: &str, next: &str, passage: &str) -> &'static str {
 /// Returns `text` with round brackets around numbers in square or lenticular ones: the page's footnotes would look
 /// like references of the answer.
 fn unmarked(text: &str) -> String {
-    let mut unmarked = String::with_capacity(text.len());
+    replace_marks(text, |_, mark| is_mark(mark).then(|| format!("({mark})")))
+}
+
+/// Returns `text` with marks in square or lenticular brackets replaced, where `replaced` returns something for the opening
+/// bracket and what is inside.
+pub fn replace_marks(text: &str, replaced: impl Fn(char, &str) -> Option<String>) -> String {
+    let mut written = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(['[', '【']) {
         let (before, bracketed) = rest.split_at(at);
         let open = bracketed.chars().next().unwrap_or_default();
         let after = bracketed.get(open.len_utf8()..).unwrap_or_default();
-        unmarked.push_str(before);
-        rest = match after.split_once([']', '】']) {
-            Some((mark, behind)) if is_mark(mark) => {
-                unmarked.extend(["(", mark, ")"]);
+        written.push_str(before);
+        let mark = after.split_once([']', '】']);
+        rest = match mark.and_then(|(mark, behind)| Some((replaced(open, mark)?, behind))) {
+            Some((mark, behind)) => {
+                written.push_str(&mark);
                 behind
             }
-            _ => {
-                unmarked.push(open);
+            None => {
+                written.push(open);
                 after
             }
         };
     }
-    unmarked.push_str(rest);
-    unmarked
+    written.push_str(rest);
+    written
 }
 
 fn is_mark(text: &str) -> bool {

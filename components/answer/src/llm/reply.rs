@@ -3,6 +3,8 @@
 use bulkhead_ticket_text::llm::one_line;
 use serde::Deserialize;
 
+use crate::references::replace_marks;
+
 /// A reply in the requested form.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -18,46 +20,19 @@ pub(super) struct Sentence {
     pub(super) passages: Vec<i64>,
 }
 
-/// Returns one line without the reference marks `[1]`, `[1, 2]` and `【1】` that models append; marks in square
+/// Returns one line without the reference marks `[1]`, `[1, 2]` and `【1†source】` that models append; marks in square
 /// brackets whose content is `kept` stay.
 pub(super) fn tidy(text: &str, kept: impl Fn(&str) -> bool) -> String {
-    let mut tidied = String::with_capacity(text.len());
-    let text = without_lenticular(text);
-    let mut rest = text.as_str();
-    while let Some((before, after)) = rest.split_once('[') {
-        tidied.push_str(before);
-        rest = match after.split_once(']') {
-            Some((mark, behind)) if numbers(mark).is_some() && !kept(mark) => behind,
-            _ => {
-                tidied.push('[');
-                after
-            }
+    let tidied = replace_marks(text, |open, mark| {
+        let is_reference = match open {
+            '[' => numbers(mark).is_some() && !kept(mark),
+            // Some models are trained to write these, and pages never have them.
+            _ => mark.trim_start().starts_with(|sign: char| sign.is_ascii_digit()),
         };
-    }
-    tidied.push_str(rest);
+        is_reference.then(String::new)
+    });
     // A removed mark may leave a space before the end of its sentence.
-    let tidied = one_line(&tidied);
-    [" .", " ,", " !", " ?"].iter().fold(tidied, |text, gap| text.replace(gap, gap.trim_start()))
-}
-
-/// Removes marks such as `【1】` and `【1†source】`, which some models are trained to write and pages never have.
-fn without_lenticular(text: &str) -> String {
-    let mut left = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('【') {
-        left.push_str(before);
-        rest = match after.split_once('】') {
-            Some((mark, behind)) if mark.trim_start().starts_with(|sign: char| sign.is_ascii_digit()) => {
-                behind
-            }
-            _ => {
-                left.push('【');
-                after
-            }
-        };
-    }
-    left.push_str(rest);
-    left
+    [" .", " ,", " !", " ?"].iter().fold(one_line(&tidied), |text, gap| text.replace(gap, gap.trim_start()))
 }
 
 /// Returns the numbers in the brackets of a mark; `None` if it holds anything else.
