@@ -6,13 +6,15 @@
 
 mod codes;
 mod evidence;
-mod frequent;
+mod letters;
 #[cfg(test)]
 mod tests;
 
 use codes::code;
 use evidence::Evidence;
 use whatlang::{Detector, Info, Lang, Script};
+
+use crate::lists::language::STREETS;
 
 /// The language of answers and reasons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,9 +37,6 @@ const ENOUGH_ENGLISH: f32 = 2.0;
 const ENOUGH_LETTERS: usize = 40;
 /// Minimum number of letters for trigrams among the few languages of a script or with common frequent words.
 const ENOUGH_AMONG_FEW: usize = 12;
-
-/// Endings of street names: `Lindenstraße`, `Lindenstr.`, `Lindenallee`.
-const STREETS: &[&str] = &["straße", "strasse", "str", "allee"];
 
 impl Language {
     /// Returns its ISO 639-1 code.

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::frequent::{ENGLISH_MATTERS, FREQUENT, GERMAN_MATTERS, LETTERS};
+use super::letters::LETTERS;
+use crate::lists::language::{ENGLISH_MATTERS, FREQUENT, GERMAN_MATTERS};
 use crate::tokens;
 
 /// Weight of a word for an office matter or of a rare letter, against 1 for a word that only one language has: other
@@ -17,9 +18,9 @@ const SHORTEST_PART: usize = 5;
 /// Languages by frequent word, one bit each, in the order of [`FREQUENT`].
 static LANGUAGES: LazyLock<HashMap<&'static str, u32>> = LazyLock::new(|| {
     let mut languages = HashMap::new();
-    for (place, language) in FREQUENT.iter().enumerate() {
-        for word in language.words.split_whitespace() {
-            *languages.entry(word).or_default() |= 1 << place;
+    for (place, (_, words)) in FREQUENT.iter().enumerate() {
+        for word in *words {
+            *languages.entry(*word).or_default() |= 1 << place;
         }
     }
     languages
@@ -60,7 +61,9 @@ impl Evidence {
                 }
             }
         }
-        let mut scores: Vec<_> = FREQUENT.iter().map(|language| language.code).zip(scores).collect();
+        let mut scores: Vec<_> = FREQUENT.iter().map(|(code, _)| *code).zip(scores).collect();
+        // Of equal ones a language of answers comes first.
+        scores.sort_by_key(|(code, _)| !matches!(*code, "de" | "en"));
         scores.sort_by(|one, other| other.1.total_cmp(&one.1));
         Self { words: count, scores, own }
     }
@@ -72,13 +75,13 @@ impl Evidence {
 
     /// Returns the share of the text's words that are in the language `code`.
     pub(super) fn share(&self, code: &str) -> f32 {
-        let own = FREQUENT.iter().zip(self.own).find(|(language, _)| language.code == code);
+        let own = FREQUENT.iter().zip(self.own).find(|((own, _), _)| *own == code);
         own.map_or(0.0, |(_, own)| own) / self.words.max(1) as f32
     }
 }
 
 fn bits(codes: &[&str]) -> u32 {
-    let places = FREQUENT.iter().enumerate().filter(|(_, language)| codes.contains(&language.code));
+    let places = FREQUENT.iter().enumerate().filter(|(_, (code, _))| codes.contains(code));
     places.map(|(place, _)| 1 << place).sum()
 }
 
@@ -90,12 +93,12 @@ fn letters(word: &str) -> impl Iterator<Item = u32> {
 
 /// Returns the languages in which `word` is an office matter.
 fn matters(word: &str) -> impl Iterator<Item = u32> {
-    let part = |part: &str| match part.len() < SHORTEST_PART {
+    let part = |part: &&str| match part.len() < SHORTEST_PART {
         true => word.starts_with(part) || word.ends_with(part),
         false => word.contains(part),
     };
-    let english = ENGLISH_MATTERS.split(' ').any(|one| one == word).then(|| bits(&["en"]));
-    let german = (english.is_none() && GERMAN_MATTERS.split(' ').any(part)).then(|| bits(&["de"]));
+    let english = ENGLISH_MATTERS.contains(&word).then(|| bits(&["en"]));
+    let german = (english.is_none() && GERMAN_MATTERS.iter().any(part)).then(|| bits(&["de"]));
     english.into_iter().chain(german)
 }
 

@@ -3,45 +3,7 @@
 use std::borrow::Cow;
 
 use crate::language;
-
-/// Parts of words that have the two letters and no umlaut.
-const NONE: &[&str] = &[
-    "aero",
-    "aktuell",
-    "aloe",
-    "duell",
-    "duett",
-    "eventuell",
-    "goethe",
-    "individuell",
-    "influe",
-    "israel",
-    "itzehoe",
-    "joel",
-    "koeffizient",
-    "koexist",
-    "manuel",
-    "michael",
-    "noel",
-    "oboe",
-    "poes",
-    "poet",
-    "punktuell",
-    "rafael",
-    "raphael",
-    "rituell",
-    "samuel",
-    "sexuell",
-    "soeben",
-    "soest",
-    "statue",
-    "venezuela",
-    "virtuell",
-    "visuell",
-    "zuende",
-    "zuerkannt",
-    "zuerst",
-];
+use crate::lists::umlauts::WITHOUT;
 
 /// Returns `word` with umlauts for the two letters that replace them: `gebühr` for `gebuehr`, but not `neü` for
 /// `neue`. An unlisted word without umlauts may get one by mistake.
@@ -85,7 +47,7 @@ fn umlaut(written: &str) -> Option<char> {
 
 fn is_listed(word: &str) -> bool {
     let word = word.to_lowercase();
-    NONE.iter().any(|part| word.contains(part))
+    WITHOUT.iter().any(|part| word.contains(part))
 }
 
 /// Returns whether `text` is German without umlauts.

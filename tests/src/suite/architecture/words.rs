@@ -35,7 +35,7 @@ const WORDS: &[(&str, &str)] = &[
 ];
 
 /// Crates with such words in data, and how many: lists of words of a language, and prompts, whose version is their hash.
-const DATA: &[(&str, usize)] = &[("components/answer", 2), ("components/text", 1)];
+const DATA: &[(&str, usize)] = &[("components/answer", 2)];
 
 /// A word of a text.
 struct Word {
