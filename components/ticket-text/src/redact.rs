@@ -57,21 +57,9 @@ pub enum PiiKind {
 }
 
 impl PiiKind {
-    /// Returns the word in its tokens.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Literal => "LITERAL",
-            Self::Iban => "IBAN",
-            Self::Email => "EMAIL",
-            Self::BirthDate => "BIRTHDATE",
-            Self::Ticket => "TICKET",
-            Self::File => "FILE",
-            Self::Plate => "PLATE",
-            Self::Phone => "PHONE",
-            Self::Address => "ADDRESS",
-            Self::Name => "NAME",
-            Self::Number => "NUMBER",
-        }
+    /// Returns the word in its tokens: its name in capitals.
+    pub fn word(self) -> String {
+        format!("{self:?}").to_uppercase()
     }
 }
 

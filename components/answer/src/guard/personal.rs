@@ -31,7 +31,7 @@ pub fn has_home(text: &str, office: &[String]) -> bool {
         let (private, lives) = (has(residence::PRIVATE), has(residence::LIVING));
         let address = || {
             let redacted = redact(&sentence.text);
-            let is_address = |token: &str| token.contains(PiiKind::Address.word());
+            let is_address = |token: &str| token.contains(&PiiKind::Address.word());
             let is_own = |address: &str| office.iter().any(|own| plain(own).contains(&plain(address)));
             redacted.originals().any(|(token, address)| is_address(token) && !is_own(address))
         };

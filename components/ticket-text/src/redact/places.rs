@@ -1,6 +1,7 @@
 //! The nouns after "Am" and "Im" that are not streets despite a number, and the numbers that are not of houses.
 
 use crate::calendar::is_month;
+use crate::extract::last;
 use crate::lists::places;
 
 /// Number of letters of the longest unit.
@@ -33,8 +34,7 @@ pub(super) fn ends_address(behind: &str) -> bool {
 
 /// Returns whether the text `before` an address says that a person lives there.
 pub(super) fn tells_of_residence(before: &str) -> bool {
-    let start = before.char_indices().rev().take(REACH).last().map_or(before.len(), |(at, _)| at);
-    let near = before.get(start..).unwrap_or_default().to_lowercase();
+    let near = last(before, REACH).to_lowercase();
     places::RESIDENCE.iter().any(|word| near.contains(word))
 }
 
