@@ -28,19 +28,8 @@ pub fn elsewhere<'p>(ticket: &str, pages: impl Iterator<Item = &'p str>) -> Vec<
 
 /// Returns the words of `text` in lower case, with umlauts as web addresses have them.
 fn folded(text: &str) -> Vec<String> {
-    let fold = |word: String| {
-        let mut plain = String::with_capacity(word.len());
-        for letter in word.chars() {
-            match letter {
-                'ä' => plain.push_str("ae"),
-                'ö' => plain.push_str("oe"),
-                'ü' => plain.push_str("ue"),
-                'ß' => plain.push_str("ss"),
-                other => plain.push(other),
-            }
-        }
-        plain
-    };
+    let letters = [('ä', "ae"), ('ö', "oe"), ('ü', "ue"), ('ß', "ss")];
+    let fold = |word: String| letters.iter().fold(word, |word, (letter, plain)| word.replace(*letter, plain));
     words(text).map(fold).collect()
 }
 
