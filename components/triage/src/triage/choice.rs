@@ -26,6 +26,13 @@ pub(super) struct Choice {
     pub(super) verdict: Verdict,
 }
 
+impl Choice {
+    /// Creates a choice without the language model.
+    fn new(decision: Decision, failed: Option<LlmClassifierError>, verdict: Verdict) -> Self {
+        Self { decision, llm_reasoning: None, failed, verdict }
+    }
+}
+
 /// Chooses the category of the sender's text in `language`; `written` is the text with its salutation and signature.
 /// An `injected` ticket is never shown to a language model.
 pub(super) fn choose(
@@ -41,7 +48,7 @@ pub(super) fn choose(
         // Cleaning leaves nothing of mails that no one wrote.
         let is_empty = written.trim().is_empty();
         let decision = Decision::refused(if is_empty { Refusal::Empty } else { Refusal::Unwritten });
-        return Ok(Choice { decision, llm_reasoning: None, failed: None, verdict: Verdict::Unguarded });
+        return Ok(Choice::new(decision, None, Verdict::Unguarded));
     }
     let text = window(own, configuration.max_user_text_length);
     let asked = policy.strategy == Strategy::Llm;
@@ -55,8 +62,7 @@ pub(super) fn choose(
         return Err(TriageError::Unsafe(labels.clone()));
     }
     if !has_words(own) {
-        let decision = Decision::refused(Refusal::Wordless);
-        return Ok(Choice { decision, llm_reasoning: None, failed: None, verdict });
+        return Ok(Choice::new(Decision::refused(Refusal::Wordless), None, verdict));
     }
     let advice = redacted.filter(|_| asked).map(|redacted| match (verdict.may_be_shown(), injected) {
         (false, _) => Err(Failure::Guarded.into()),
@@ -68,13 +74,8 @@ pub(super) fn choose(
             Choice { decision, llm_reasoning: Some(reasoning), failed: None, verdict }
         }
         other => {
-            let failed = other.and_then(Result::err);
-            Choice {
-                decision: classified(host, configuration, own, &text),
-                llm_reasoning: None,
-                failed,
-                verdict,
-            }
+            let decision = classified(host, configuration, own, &text);
+            Choice::new(decision, other.and_then(Result::err), verdict)
         }
     })
 }
