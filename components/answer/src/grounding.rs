@@ -11,7 +11,6 @@
 mod close;
 mod context;
 mod figures;
-mod negation;
 mod quote;
 mod source;
 #[cfg(test)]
@@ -33,7 +32,6 @@ use crate::terms::{Stems, match_score, words};
 
 pub use self::context::{is_exception, is_variant};
 pub use self::figures::has_several_amounts;
-pub use self::negation::is_negated;
 pub use self::source::Source;
 
 /// Share of a sentence's words that the passage must have: one of four may be the writer's own.
@@ -223,6 +221,11 @@ fn share(claimed: &BTreeSet<String>, near: &[Known]) -> f32 {
     let worth = |term: &String| near.iter().map(|known| match_score(term, &known.terms)).fold(0.0, f32::max);
     let covered: f32 = claimed.iter().map(worth).sum();
     if claimed.is_empty() { 1.0 } else { covered / claimed.len() as f32 }
+}
+
+/// Returns whether `text` has a negation.
+pub fn is_negated(text: &str) -> bool {
+    words(text).any(|word| NEGATIONS.contains(&word.as_str()))
 }
 
 /// Returns `text` with single spaces.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use bulkhead_ticket_text::calendar::{is_month, weekdays};
 
 use super::figures::{Figure, figures};
-use super::negation::is_negated;
+use super::is_negated;
 use super::source::{Known, Source};
 use crate::lists::context;
 use crate::quotable::{is_list, is_question};
