@@ -182,9 +182,11 @@ fn choose(
     // A stable sort: the first of several equal ones.
     ranked.sort_by(|(_, one), (_, other)| other.score.total_cmp(&one.score));
     let Some(best) = ranked.first().map(|(_, best)| *best) else { return Vec::new() };
-    let is_of_best_page = |one: &Candidate| {
-        let pages = passages.get(one.passage).zip(passages.get(best.passage));
-        pages.is_some_and(|(own, best)| own.is_of_page_of(best))
+    let with_best = |one: &Candidate| passages.get(one.passage).zip(passages.get(best.passage));
+    let is_of_best_page = |one: &Candidate| with_best(one).is_some_and(|(own, best)| own.is_of_page_of(best));
+    // Another answer to the same question: one is enough.
+    let is_copy = |one: &Candidate| {
+        with_best(one).is_some_and(|(own, best)| own.document != best.document && own.has_question_of(best))
     };
     let least = |one: &Candidate| match best.nearness {
         Some(_) if is_of_best_page(one) => best.score - MARGIN,
@@ -195,7 +197,7 @@ fn choose(
     let mut chosen: Vec<usize> = Vec::new();
     for (index, one) in ranked {
         // Of candidates without a word of the question the first one has to do.
-        if one.score < least(one) || one.score <= 0.0 && !chosen.is_empty() {
+        if one.score < least(one) || one.score <= 0.0 && !chosen.is_empty() || is_copy(one) {
             continue;
         }
         let longest = if chosen.is_empty() { bounds.characters } else { bounds.characters.min(LONGEST) };

@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use bulkhead_text::language;
 
+use crate::quotable::is_question;
+
 /// A sentence, a list item or a row of a table.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Item {
@@ -33,11 +35,28 @@ pub struct Passage {
 }
 
 impl Passage {
-    /// Returns whether it belongs to the same page as `other`: to its document, or to one with the same address.
+    /// Returns whether it belongs to the same page as `other`: to its document, or to one with the same address. Frequent
+    /// questions at one address are pages of their own.
     pub fn is_of_page_of(&self, other: &Self) -> bool {
         let has_address = |url: &&String| !url.is_empty();
+        let is_other_question = || self.is_frequent_question() && !self.has_question_of(other);
         self.document == other.document
-            || self.url.as_ref().filter(has_address).is_some() && self.url == other.url
+            || self.url.as_ref().filter(has_address).is_some()
+                && self.url == other.url
+                && !is_other_question()
+    }
+
+    /// Returns whether its document answers one question, which is its title.
+    pub fn is_frequent_question(&self) -> bool {
+        is_question(self.title.trim())
+    }
+
+    /// Returns whether it answers the same as `other`: it is of its document, or of one with the same question as its
+    /// title.
+    pub fn has_question_of(&self, other: &Self) -> bool {
+        let folded = |title: &str| title.trim().to_lowercase();
+        self.document == other.document
+            || self.is_frequent_question() && folded(&self.title) == folded(&other.title)
     }
 
     /// Returns the ISO 639 code of its language: from the knowledge base, else detected.

@@ -159,6 +159,23 @@ fn announced_list_follows_its_line() {
 }
 
 #[test]
+fn frequent_questions_share_no_page() {
+    let entry = |document: &str, title: &str, text: &str, score| Passage {
+        title: title.to_owned(),
+        url: Some("https://hafen.example/fragen".to_owned()),
+        ..with_items(document, text, &[(text, score)])
+    };
+    let asked = entry("kanu", "Was zahlt ein Kanu?", "Kanus zahlen 9 Euro.", 0.9);
+    let other = entry("zelt", "Was zahlt ein Zelt?", "Zelte zahlen 12 Euro.", 0.885);
+    let copy = entry("kopie", "Was zahlt ein Kanu?", "Wer ein Kanu hat, zahlt 9 Euro.", 0.899);
+    assert_eq!(texts("Was muss man tun?", &[asked.clone(), other.clone()]), ["Kanus zahlen 9 Euro."]);
+    assert_eq!(texts("Was muss man tun?", &[asked.clone(), copy]), ["Kanus zahlen 9 Euro."]);
+    let page = |passage: Passage| Passage { title: "Preise".to_owned(), ..passage };
+    let both = texts("Was muss man tun?", &[page(asked), page(other)]);
+    assert_eq!(both, ["Kanus zahlen 9 Euro.", "Zelte zahlen 12 Euro."]);
+}
+
+#[test]
 fn other_pages_answer_only_when_near() {
     let near = with_items("hafen", MOORING, &[("Kajak: 13 Euro", 0.9)]);
     let other =
