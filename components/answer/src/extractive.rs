@@ -68,7 +68,7 @@ pub struct Lead {
     pub passage: usize,
     /// Its text on one line.
     pub text: String,
-    /// How much less near the best quotation of another document is; infinite if there is no other.
+    /// How much less near the best quotation that answers another question is; infinite if there is no other.
     pub margin: f32,
 }
 
@@ -78,9 +78,10 @@ pub fn lead(question: &str, passages: &[Passage], language: Language) -> Option<
     let stating = || candidates.iter().filter(|one| !one.bare && one.nearness.is_some());
     // The first of several equal ones.
     let best = stating().rev().max_by(|one, other| one.score.total_cmp(&other.score))?;
-    let document = |one: &Candidate| passages.get(one.passage).map(|passage| &passage.document);
-    let others = stating().filter(|one| document(one) != document(best));
-    let next = others.map(|one| one.score).fold(f32::NEG_INFINITY, f32::max);
+    let page = passages.get(best.passage)?;
+    let is_other =
+        |one: &&Candidate| passages.get(one.passage).is_some_and(|passage| !passage.has_question_of(page));
+    let next = stating().filter(is_other).map(|one| one.score).fold(f32::NEG_INFINITY, f32::max);
     Some(Lead { passage: best.passage, text: best.text.clone(), margin: best.score - next })
 }
 

@@ -7,6 +7,7 @@ mod tests;
 use bulkhead_answer_configuration::{Category, Configuration};
 
 use crate::guard::GuardFinding;
+use crate::signs::Certainty;
 
 /// A reason against publishing an answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,11 +16,11 @@ pub enum PublishBlocker {
     UnknownCategory,
     /// The category does not allow it.
     Category,
-    /// The answer's relevance is too low.
-    Score {
-        /// Its relevance.
-        score: f32,
-        /// The required relevance.
+    /// It is not certain enough that the answer is the right one.
+    Uncertain {
+        /// How certain it is.
+        certainty: Certainty,
+        /// The required probability.
         needed: f32,
     },
     /// The ticket's language is neither German nor English, or cannot be detected.
@@ -35,8 +36,8 @@ pub enum PublishBlocker {
 /// The facts for and against publishing an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
-    /// Relevance of the best cited document, 0 to 1; `None` for a configured answer.
-    pub score: Option<f32>,
+    /// How certain it is that the answer is the right one; `None` for a configured answer.
+    pub certainty: Option<Certainty>,
     /// Whether the ticket is in German or English.
     pub known_language: bool,
     /// Whether the answer is in the ticket's language.
@@ -56,9 +57,9 @@ pub fn publish_blockers(configuration: &Configuration, name: &str, record: &Reco
         Some(_) => Vec::new(),
     };
     let needed = configuration.publish_score;
-    if let Some(score) = record.score.filter(|score| score.is_nan() || *score < needed) {
-        found.push(PublishBlocker::Score { score, needed });
-    }
+    let is_enough = |certainty: &Certainty| certainty.probability() >= needed;
+    let uncertain = record.certainty.filter(|certainty| !is_enough(certainty));
+    found.extend(uncertain.map(|certainty| PublishBlocker::Uncertain { certainty, needed }));
     // No answer is in the language of a ticket in a third language.
     let language = match (record.known_language, record.own_language) {
         (false, _) => Some(PublishBlocker::TicketLanguage),

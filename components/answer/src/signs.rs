@@ -11,8 +11,41 @@ use crate::quotable::is_ended;
 use crate::statement::Grounded;
 use crate::yes_no;
 
-/// How much nearer than the best quotation of any other document the best one must be. Chosen on other people's questions.
-const MARGIN: f32 = 0.02;
+/// Bias and weights of a logistic function of margin and relevance, as `tests/data/knowledge/fit_publishing.py` fits them.
+const BIAS: f32 = -0.243;
+const OF_MARGIN: f32 = 44.526;
+const OF_RELEVANCE: f32 = 0.516;
+/// A greater margin makes an answer no more certain.
+const GREATEST_MARGIN: f32 = 0.06;
+/// Bounds of the relevance, so that its odds are finite.
+const RELEVANCE: [f32; 2] = [0.001, 0.999];
+
+/// How sure it is that an answer is the one that is asked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Certainty {
+    /// Relevance of the best cited document, 0 to 1.
+    pub relevance: f32,
+    /// How much nearer the nearest quotation is than any that answers another question, at most 0.06;
+    /// `None` if the host does not know how near they are.
+    pub margin: Option<f32>,
+}
+
+impl Certainty {
+    /// Creates the certainty of an answer with this relevance and nearest quotation.
+    pub fn new(relevance: f32, lead: Option<&Lead>) -> Self {
+        Self { relevance, margin: lead.map(|lead| lead.margin.clamp(0.0, GREATEST_MARGIN)) }
+    }
+
+    /// Returns the probability that the answer is the right one if all signs agree; not a number if margin or relevance
+    /// is not one.
+    pub fn probability(&self) -> f32 {
+        let Some(margin) = self.margin else { return self.relevance };
+        let [least, most] = RELEVANCE;
+        let relevance = self.relevance.clamp(least, most);
+        let odds = (relevance / (1.0 - relevance)).ln();
+        1.0 / (1.0 + (-(BIAS + OF_MARGIN * margin + OF_RELEVANCE * odds)).exp())
+    }
+}
 
 /// Why an answer may not be the one that is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,14 +54,12 @@ pub enum Doubt {
     Documents,
     /// The nearest quotation, the most relevant passage and the answer are not of one document.
     Disagreement,
-    /// Another document is about as near.
-    Close,
     /// The nearest quotation lacks the amount, time, place or papers that are asked for.
     Lacking,
     /// The answer has several amounts or figures of a list, of which the reader must choose.
     Several,
-    /// The question asks for yes or no, and the configuration does not allow to publish an answer, or no whole sentence
-    /// answers.
+    /// The question asks for yes or no, and the configuration does not allow to publish an answer, or neither a whole
+    /// sentence answers nor is such a question the title of the document.
     YesNo,
 }
 
@@ -44,21 +75,23 @@ pub fn doubts(
     let document = |passage: usize| passages.get(passage).map(|passage| passage.document.as_str());
     let mut cited: Vec<Option<&str>> = sentences.iter().map(|one| document(one.passage)).collect();
     cited.dedup();
+    let page = lead.and_then(|lead| passages.get(lead.passage));
     let is_led = |lead: &Lead| {
         let relevant = passages.iter().rev().max_by(|one, other| one.score.total_cmp(&other.score));
-        let relevant = relevant.map(|passage| passage.document.as_str());
-        let own = document(lead.passage);
-        own == relevant && cited.iter().all(|document| *document == own)
+        let is_relevant = page.zip(relevant).is_some_and(|(own, relevant)| own.has_question_of(relevant));
+        is_relevant && cited.iter().all(|cited| *cited == document(lead.passage))
     };
     let is_lacking = |lead: &Lead| !AnswerTypes::of(question).is_all_in(&lead.text);
     let is_whole = || match lead {
-        Some(lead) => yes_no::is_answered_by(&lead.text),
+        Some(lead) => {
+            yes_no::is_answered_by(&lead.text)
+                || page.is_some_and(|page| page.is_frequent_question() && yes_no::is_asked(&page.title))
+        }
         None => sentences.iter().any(|one| yes_no::is_answered_by(&one.text)),
     };
     let found = [
         (cited.len() > 1, Doubt::Documents),
         (lead.is_some_and(|lead| !is_led(lead)), Doubt::Disagreement),
-        (lead.is_some_and(|lead| lead.margin.is_nan() || lead.margin < MARGIN), Doubt::Close),
         (lead.is_some_and(is_lacking), Doubt::Lacking),
         (has_choices(sentences), Doubt::Several),
         (yes_no::is_asked(question) && !(publish_yes_no && is_whole()), Doubt::YesNo),

@@ -89,7 +89,7 @@ pub fn unpublished(blockers: &[PublishBlocker], category: &str, language: Langua
 fn mark(blocker: &PublishBlocker) -> Option<&'static str> {
     match blocker {
         PublishBlocker::Guard(GuardFinding::OtherPlace(_)) => Some("other-place"),
-        PublishBlocker::Score { .. }
+        PublishBlocker::Uncertain { .. }
         | PublishBlocker::Guard(GuardFinding::Uncertain(_) | GuardFinding::Unanswered) => Some("uncertain"),
         _ => None,
     }
@@ -99,11 +99,21 @@ fn blocker_text(blocker: &PublishBlocker, category: &str, language: Language) ->
     let text = match blocker {
         PublishBlocker::UnknownCategory => blockers::UNKNOWN_CATEGORY,
         PublishBlocker::Category => blockers::CATEGORY,
-        PublishBlocker::Score { score, needed } => {
-            let (score, needed) = (percent(*score), percent(*needed));
+        PublishBlocker::Uncertain { certainty, needed } => {
+            let (sure, needed) = (percent(certainty.probability()), percent(*needed));
             // 79.8 of 80 per cent are both 80 when rounded.
-            let short = if score < needed { "" } else { blockers::JUST_UNDER.of(language) };
-            return blockers::SCORE.with(language, &[&short, &score, &needed]);
+            let short = if sure < needed { "" } else { blockers::JUST_UNDER.of(language) };
+            let margin = certainty.margin.map(|margin| {
+                let margin = format!("{:.1}", margin * 100.0);
+                let margin = match language {
+                    Language::German => margin.replace('.', ","),
+                    Language::English => margin,
+                };
+                blockers::MARGIN.with(language, &[&margin])
+            });
+            let relevance = percent(certainty.relevance);
+            let margin = margin.unwrap_or_default();
+            return blockers::UNCERTAIN.with(language, &[&short, &sure, &needed, &relevance, &margin]);
         }
         PublishBlocker::TicketLanguage => blockers::TICKET_LANGUAGE,
         PublishBlocker::Language => blockers::LANGUAGE,
@@ -127,7 +137,6 @@ fn finding_text(finding: &GuardFinding, language: Language) -> String {
         GuardFinding::Unanswered => blockers::UNANSWERED,
         GuardFinding::Uncertain(Doubt::Documents) => blockers::DOCUMENTS,
         GuardFinding::Uncertain(Doubt::Disagreement) => blockers::DISAGREEMENT,
-        GuardFinding::Uncertain(Doubt::Close) => blockers::CLOSE,
         GuardFinding::Uncertain(Doubt::Lacking) => blockers::LACKING,
         GuardFinding::Uncertain(Doubt::Several) => blockers::SEVERAL,
         GuardFinding::Uncertain(Doubt::YesNo) => blockers::YES_NO,

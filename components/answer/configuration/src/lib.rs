@@ -16,7 +16,7 @@ pub struct Configuration {
     pub limit: u32,
     /// Whether to read only documents of the ticket's category and documents without a category.
     pub by_category: bool,
-    /// Minimum relevance of a published answer, 0 to 1.
+    /// Minimum certainty of a published answer, 0 to 1. Components that were built before take it for the relevance.
     pub publish_score: f32,
     /// Whether answers to questions of yes or no may be published. Not written if false, so that components that were
     /// built before can read the rest.

@@ -136,7 +136,7 @@ impl<'a, H: Host> Call<'a, H> {
     pub(super) fn configured(&self, action: &Action) -> Reply {
         let response = action.answer.clone().unwrap_or_else(|| PLACEHOLDER.to_owned());
         let record = Record {
-            score: None,
+            certainty: None,
             known_language: self.is_in_known_language(),
             own_language: is_in(&response, self.language),
             grounded: true,
@@ -172,7 +172,7 @@ impl<'a, H: Host> Call<'a, H> {
             auto_publish: against.is_empty(),
             outcome,
             reason: wording::unpublished(&against, self.request.category, self.language),
-            score: record.score,
+            score: record.certainty.map(|certainty| certainty.relevance),
             language: self.detected.map(str::to_owned),
         }
     }

@@ -5,13 +5,15 @@ use bulkhead_ticket_text::guarding::Judged;
 use super::call::{Call, is_in};
 use super::draft::Draft;
 use super::{Error, Host, Outcome, Reply, SearchError, Strategy};
+use crate::extractive::{self, Lead};
 use crate::guard::{self, GuardFinding};
 use crate::passage::{Passage, of_documents, worth_reading};
+use crate::places;
 use crate::publication::Record;
 use crate::references::referenced;
+use crate::signs::{self, Certainty};
 use crate::statement::Grounded;
 use crate::wording::{self, NoAnswer};
-use crate::{extractive, places, signs};
 
 /// Passages that are searched for: several of a document may have its best items.
 const FOUND: u32 = 20;
@@ -54,7 +56,8 @@ impl<H: Host> Call<'_, H> {
         let grounded = draft.sentences.len() == draft.written;
         let mut findings = self.ticket_findings();
         findings.extend(draft.findings);
-        findings.extend(self.signs(&draft.sentences, passages));
+        let lead = extractive::lead(&self.text, passages, self.language);
+        findings.extend(self.signs(&draft.sentences, passages, lead.as_ref()));
         for finding in guard::answer(&plain, longest, &self.configuration.office_contacts) {
             if !findings.contains(&finding) {
                 findings.push(finding);
@@ -68,16 +71,16 @@ impl<H: Host> Call<'_, H> {
         let framed = self.framed(&text, passages, own_language);
         // The text counts, not only the language that the knowledge base claims for the passages.
         let own_language = own_language && is_in(&plain, self.language);
-        let record = Record { score: Some(score), known_language, own_language, grounded, findings };
+        let certainty = Some(Certainty::new(score, lead.as_ref()));
+        let record = Record { certainty, known_language, own_language, grounded, findings };
         Ok(self.reply(framed, documents, Outcome::Answered, &record))
     }
 
     /// Returns the signs that an answer of `sentences` is not the one that is asked for, or not for the place that the
     /// ticket names.
-    fn signs(&self, sentences: &[Grounded], passages: &[Passage]) -> Vec<GuardFinding> {
-        let lead = extractive::lead(&self.text, passages, self.language);
+    fn signs(&self, sentences: &[Grounded], passages: &[Passage], lead: Option<&Lead>) -> Vec<GuardFinding> {
         let yes_no = self.configuration.publish_yes_no;
-        let doubts = signs::doubts(&self.text, sentences, passages, lead.as_ref(), yes_no);
+        let doubts = signs::doubts(&self.text, sentences, passages, lead, yes_no);
         let cited = || sentences.iter().filter_map(|one| passages.get(one.passage));
         let pages = passages.iter().filter(|page| cited().any(|cited| cited.is_of_page_of(page)));
         let texts =

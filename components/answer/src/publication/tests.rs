@@ -3,9 +3,13 @@
 use super::*;
 use crate::sample::configuration;
 
+fn certain(relevance: f32) -> Option<Certainty> {
+    Some(Certainty { relevance, margin: None })
+}
+
 fn good() -> Record {
     Record {
-        score: Some(0.9),
+        certainty: certain(0.9),
         known_language: true,
         own_language: true,
         grounded: true,
@@ -20,7 +24,7 @@ fn found(category: &str, record: &Record) -> Vec<PublishBlocker> {
 #[test]
 fn what_everything_speaks_for_is_published() {
     assert_eq!(found("passports", &good()), []);
-    assert_eq!(found("passports", &Record { score: None, ..good() }), []);
+    assert_eq!(found("passports", &Record { certainty: None, ..good() }), []);
 }
 
 #[test]
@@ -28,8 +32,8 @@ fn each_blocker_alone_forbids_publication() {
     assert_eq!(found("fines", &good()), [PublishBlocker::Category]);
     assert_eq!(found("unknown", &good()), [PublishBlocker::UnknownCategory]);
     assert_eq!(
-        found("passports", &Record { score: Some(0.7), ..good() }),
-        [PublishBlocker::Score { score: 0.7, needed: 0.8 }]
+        found("passports", &Record { certainty: certain(0.7), ..good() }),
+        [PublishBlocker::Uncertain { certainty: Certainty { relevance: 0.7, margin: None }, needed: 0.8 }]
     );
     assert_eq!(found("passports", &Record { own_language: false, ..good() }), [PublishBlocker::Language]);
     let foreign = Record { known_language: false, ..good() };
@@ -49,7 +53,9 @@ fn category_threshold_is_the_classifier_s_alone() {
 }
 
 #[test]
-fn no_number_is_no_relevance() {
-    let record = Record { score: Some(f32::NAN), ..good() };
-    assert!(matches!(found("passports", &record).as_slice(), [PublishBlocker::Score { .. }]));
+fn no_number_is_no_certainty() {
+    for certainty in [certain(f32::NAN), Some(Certainty { relevance: 0.9, margin: Some(f32::NAN) })] {
+        let record = Record { certainty, ..good() };
+        assert!(matches!(found("passports", &record).as_slice(), [PublishBlocker::Uncertain { .. }]));
+    }
 }

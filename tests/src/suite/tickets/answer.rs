@@ -181,7 +181,8 @@ async fn answer_below_publish_percent_is_a_draft() {
     let service = Service { host: TestHost::builder().config(&config).start().await, _folder: folder };
     let reply = service.reply(QUESTION, "harbour", "answer").await;
     assert_eq!(reply["auto_publish"], false, "{reply}");
-    assert!(reply["reason"].as_str().unwrap().contains("100% are needed"), "{reply}");
+    let reason = reply["reason"].as_str().unwrap();
+    assert!(reason.contains("100% are needed (relevance ") && reason.contains("%, lead "), "{reply}");
     service.stop().await;
 }
 

@@ -2,8 +2,9 @@
 
 use bulkhead_config::reader::Reader;
 
-/// Minimum relevance of a published answer, per cent: rather relevant than not. It is one sign of several that must agree.
-const PUBLISH_PERCENT: u8 = 50;
+/// Minimum certainty of a published answer, per cent: on other people's questions the least with which at most two published
+/// answers are wrong.
+const PUBLISH_PERCENT: u8 = 70;
 /// The sentences that a person reads of an answer; longer ones belong on a linked page.
 const MAX_SENTENCES: u32 = 5;
 /// A screen of text.
@@ -28,7 +29,7 @@ const MIN_ADDRESS_CHARS: usize = 6;
 pub struct AnswerSettings {
     /// What writes answers.
     pub strategy: AnswerStrategy,
-    /// Minimum relevance of a published answer, per cent.
+    /// Minimum certainty of a published answer, per cent.
     pub publish_percent: u8,
     /// Whether answers to questions of yes or no may be published.
     pub publish_yes_no: bool,
@@ -63,7 +64,7 @@ impl AnswerSettings {
                     AnswerStrategy::Extractive,
                 ),
             publish_percent: r
-                .key("publish_percent", "Relevance that a published answer needs in any category")
+                .key("publish_percent", "Certainty that a published answer needs in any category")
                 .unit("per cent")
                 .integer(0..=100, PUBLISH_PERCENT),
             publish_yes_no: r
