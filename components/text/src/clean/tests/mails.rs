@@ -125,6 +125,9 @@ fn mails_of_programs_are_empty() {
         "Automatische Antwort: Brunnen\n\nIch bin auf Reisen.",
         "Accepted: Site visit\n\nWhen: Monday, 5 October 2026 10:00\nWhere: Town hall",
         "Your message\n\n   To: Office\n   Subject: Well\n\nwas read on Monday, 5 October 2026 10:00.",
+        "Read: Well\n\nYour message\n\n   To: Office\n   Subject: Well\n\nwas read on Monday, 5 October 2026.",
+        "Gelesen: Brunnen\n\nIhre Nachricht\n\nAn: Amt\nBetreff: Brunnen\n\nwurde am 05.10.2026 10:00 gelesen.",
+        "Dies ist eine Empfangsbestätigung für die Nachricht, die Sie an amt@ort.example gesendet haben.",
         "--\nPia Probe\nProbe GmbH",
     ] {
         assert_eq!(clean(mail), "", "{mail}");
@@ -133,6 +136,8 @@ fn mails_of_programs_are_empty() {
         "Danke für Ihre Nachricht. Ich bin im Urlaub und schicke die Karte am Montag.",
         "Automatische Antworten helfen mir nicht, bitte rufen Sie an.",
         "Ich bin in dringenden Fällen abwesend gemeldet, was tun?",
+        "Read: your letter about the well.\n\nThe date in it is wrong.",
+        "Gelesen: Ihr Schreiben zum Brunnen.\n\nDas Datum darin stimmt nicht.",
     ] {
         assert!(!is_automatic(mail), "{mail}");
     }
