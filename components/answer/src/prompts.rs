@@ -29,6 +29,7 @@ pub fn prompts(configuration: &Configuration, strategy: Strategy) -> Vec<Prompt>
         "publish_score": configuration.publish_score,
         "publish_yes_no": configuration.publish_yes_no,
         "office_contacts": configuration.office_contacts,
+        "office_places": configuration.office_places,
         "injection": guard::injection_patterns(),
     });
     let prompt = |name, text| Prompt { name, version: None, text };
@@ -67,6 +68,7 @@ mod tests {
         assert_eq!(changed(|one| one.max_sentences = 2), ["format", "answer"]);
         assert_eq!(changed(|one| one.publish_score = 0.1), ["judge"]);
         assert_eq!(changed(|one| one.publish_yes_no = true), ["judge"]);
+        assert_eq!(changed(|one| one.office_places.push("Ulm".to_owned())), ["judge"]);
         assert_eq!(
             changed(|one| one.categories.iter_mut().for_each(|one| one.auto_publish = true)),
             ["judge"]

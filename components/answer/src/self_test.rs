@@ -49,6 +49,7 @@ fn configuration() -> Configuration {
         max_answer_length: 1000,
         max_user_text_length: 2000,
         office_contacts: Vec::new(),
+        office_places: Vec::new(),
         disclaimer: None,
     }
 }

@@ -31,6 +31,10 @@ pub struct Configuration {
     /// Addresses, telephone and account numbers of the office itself, which are not personal data: whole values, an
     /// e-mail domain with its `@`, or the first digits of numbers.
     pub office_contacts: Vec<String>,
+    /// Names of the office itself and of its town, which tickets may name though no page does. Not written if empty, so
+    /// that components that were built before can read the rest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub office_places: Vec<String>,
     /// Disclaimer appended to every answer from the knowledge base.
     pub disclaimer: Option<String>,
 }
@@ -114,6 +118,9 @@ mod tests {
     fn what_the_host_writes_is_read() {
         let read = Configuration::from_json(WRITTEN).unwrap();
         assert_eq!(serde_json::to_string(&read).unwrap(), WRITTEN);
+        let placed = Configuration { office_places: vec!["Rathaus".to_owned()], ..read.clone() };
+        let written = serde_json::to_string(&placed).unwrap();
+        assert_eq!(Configuration::from_json(&written).unwrap(), placed);
         assert_eq!(
             (read.category("passports"), read.action("fees")),
             (read.categories.first(), read.actions.first())

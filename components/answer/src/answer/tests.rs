@@ -311,6 +311,13 @@ fn ticket_about_other_town_is_marked() {
     assert_eq!(reply.reason.as_deref(), Some("[other-place] Die Nachricht nennt Bremen, der Eintrag nicht."));
     let page = Passage { url: Some("https://bremen.example/reisepass".to_owned()), ..passport() };
     assert!(about(&[page], "Was kostet ein Reisepass in Bremen?").auto_publish);
+    let configuration = Configuration { office_places: vec!["Bremen".to_owned()], ..configuration() };
+    let published = |text| {
+        let request = Request { text, category: "passports", action: "answer" };
+        answer(&Base::new(&[passport()]), &configuration, request).unwrap().auto_publish
+    };
+    assert!(published("Was kostet ein Reisepass in Bremen?"));
+    assert!(!published("Was kostet ein Reisepass in Kiel?"));
 }
 
 #[test]

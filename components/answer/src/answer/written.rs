@@ -85,7 +85,8 @@ impl<H: Host> Call<'_, H> {
         let pages = passages.iter().filter(|page| cited().any(|cited| cited.is_of_page_of(page)));
         let texts =
             pages.flat_map(|page| [&page.title, page.url.as_ref().unwrap_or(&page.title), &page.text]);
-        let elsewhere = places::elsewhere(&self.text, texts.map(String::as_str));
+        let known = texts.chain(&self.configuration.office_places).map(String::as_str);
+        let elsewhere = places::elsewhere(&self.text, known);
         let elsewhere = (!elsewhere.is_empty()).then_some(GuardFinding::OtherPlace(elsewhere));
         doubts.into_iter().map(GuardFinding::Uncertain).chain(elsewhere).collect()
     }

@@ -24,6 +24,7 @@ pub(super) fn configuration(
         max_answer_length: answer.max_answer_length,
         max_user_text_length: u32::try_from(rules.max_user_text_length).unwrap_or(u32::MAX),
         office_contacts: answer.office_contacts.clone(),
+        office_places: answer.office_places.clone(),
         disclaimer: answer.disclaimer.clone(),
     }
 }

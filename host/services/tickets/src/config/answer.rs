@@ -41,6 +41,8 @@ pub struct AnswerSettings {
     pub by_category: bool,
     /// Contacts of the office, which are not personal data.
     pub office_contacts: Vec<String>,
+    /// Names of the office and of its town, which tickets may name though no page does.
+    pub office_places: Vec<String>,
     /// Text below answers from the knowledge base.
     pub disclaimer: Option<String>,
 }
@@ -52,6 +54,10 @@ impl AnswerSettings {
             other => Err(format!(
                 "must be like info@town.example, @town.example, +49 89 233 or Rathausplatz 1, not `{other}`"
             )),
+        };
+        let place = |text: &str| match text.trim() {
+            place if is_place(place) => Ok(place.to_owned()),
+            other => Err(format!("must be the name of a town or an office, not `{other}`")),
         };
         Self {
             strategy: r
@@ -90,9 +96,21 @@ impl AnswerSettings {
                 )
                 .list("contacts", contact)
                 .unwrap_or_default(),
+            office_places: r
+                .key(
+                    "office_places",
+                    "Names of the own town and office, which tickets may name though no page does",
+                )
+                .list("names", place)
+                .unwrap_or_default(),
             disclaimer: r.key("disclaimer", "Put below answers from the knowledge base").text(),
         }
     }
+}
+
+/// Checks whether a text can be the name of a place: a number would count as a year.
+fn is_place(text: &str) -> bool {
+    text.contains(char::is_alphabetic) && !text.contains(|sign: char| sign.is_ascii_digit())
 }
 
 /// Checks whether a text is a contact: an e-mail address, its domain, a house address, or the first digits of a number.

@@ -42,8 +42,13 @@ fn invalid_settings_are_reported() {
             "[tickets.answer]\noffice_contacts = ['@']",
             "tickets.answer.office_contacts.0: must be like info@town.example",
         ),
+        (
+            "[tickets.answer]\noffice_places = ['Ulm', '2026']",
+            "tickets.answer.office_places.1: must be the name of a town or an office, not `2026`",
+        ),
     ]);
     for contact in ["@town.example", "info@town.example", "+49 89 233", "115", "Rathausplatz 1"] {
         loaded(&format!("[tickets.answer]\noffice_contacts = ['{contact}']"), &[]);
     }
+    loaded("[tickets.answer]\noffice_places = ['Ulm', 'Landratsamt']", &[]);
 }
