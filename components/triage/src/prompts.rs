@@ -21,6 +21,7 @@ pub fn prompts(configuration: &Configuration, head: Option<&str>, strategy: Stra
         "margin": configuration.margin,
         "max_user_text_length": configuration.max_user_text_length,
         "action_rules": configuration.action_rules,
+        "auto_reply": configuration.auto_reply().map(|action| &action.name),
     });
     let prompt = |name, text| Prompt { name, version: None, text };
     let mut prompts = vec![

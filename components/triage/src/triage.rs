@@ -153,8 +153,13 @@ pub fn triage(
         _ => Evidence::default(),
     };
     let today = host.today();
-    let name = action::action_name(configuration, &category.name, &request::facts(&written, plain, today));
-    let action = configuration.action(name).ok_or(TriageError::Incomplete("action"))?.clone();
+    let action = if clean::is_automatic(plain) {
+        configuration.auto_reply()
+    } else {
+        let facts = request::facts(&written, plain, today);
+        configuration.action(action::action_name(configuration, &category.name, &facts))
+    };
+    let action = action.ok_or(TriageError::Incomplete("action"))?.clone();
     let said = choice.llm_reasoning.map(|said| reasoning::quoted(&said, language));
     let failed = choice.failed.map(|reason| reasoning::fallback_note(reason, language));
     let reasoning = reasoning(&decision, &evidence, language);

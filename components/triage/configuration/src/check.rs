@@ -37,6 +37,8 @@ pub(super) fn check(settings: Settings, compile: Compile, gaps: Gaps) -> Result<
         let text = format!("no_action_name {:?} names no action", settings.no_action_name);
         violations.push(Violation::at("no_action_name", text));
     }
+    let auto_reply =
+        settings.auto_reply.as_deref().and_then(|name| silent_action(name, &settings, gaps, &mut violations));
     actions(&settings, &mut violations);
     for (index, rule) in settings.action_rules.iter().enumerate() {
         check_rule(&format!("action_rules[{index}]"), rule, &settings, gaps, &mut violations);
@@ -58,6 +60,7 @@ pub(super) fn check(settings: Settings, compile: Compile, gaps: Gaps) -> Result<
         no_category,
         actions: settings.actions,
         no_action,
+        auto_reply,
         no_action_internal_note: settings.no_action_internal_note,
         action_rules: settings.action_rules,
         margin: settings.margin,
@@ -88,6 +91,24 @@ fn names<'n>(
     if !any {
         violations.push(Violation::at(list, format!("no {what} is configured: at least one is needed")));
     }
+}
+
+/// Returns the index of the action for mails that programs send. It must not answer, because a program may answer again.
+fn silent_action(
+    name: &str,
+    settings: &Settings,
+    gaps: Gaps,
+    violations: &mut Vec<Violation>,
+) -> Option<usize> {
+    let found = settings.actions.iter().enumerate().find(|(_, action)| action.name == name);
+    let text = match found {
+        Some((index, action)) if action.kind == ActionType::NoAction => return Some(index),
+        Some(_) => format!("auto_reply {name:?} must be a NoAction: programs would answer each other"),
+        None if gaps.actions => return None,
+        None => format!("auto_reply {name:?} names no action"),
+    };
+    violations.push(Violation::at("auto_reply", text));
+    None
 }
 
 fn actions(settings: &Settings, violations: &mut Vec<Violation>) {

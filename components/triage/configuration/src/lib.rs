@@ -46,6 +46,10 @@ pub struct Settings {
     pub actions: Vec<Action>,
     /// Name of the action if no rule applies.
     pub no_action_name: String,
+    /// Name of the action for mails that programs send, such as bounces and out-of-office notes; `None` for
+    /// `no_action_name`. Not written if `None`, so that components that were built before can read the rest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_reply: Option<String>,
     /// Note for clerks if no action is taken; may hold `{category}`, `{action}` and `{reason}`.
     #[serde(default)]
     pub no_action_internal_note: Option<String>,
@@ -154,6 +158,8 @@ pub struct Configuration {
     pub actions: Vec<Action>,
     /// Index of the action if no rule applies.
     no_action: usize,
+    /// Index of the action for mails that programs send, if it is another one.
+    auto_reply: Option<usize>,
     /// Note for clerks if no action is taken.
     no_action_internal_note: Option<String>,
     /// Rules that map categories to actions.
@@ -215,6 +221,11 @@ impl Configuration {
     /// Returns the action if no rule applies.
     pub fn no_action(&self) -> Option<&Action> {
         self.actions.get(self.no_action)
+    }
+
+    /// Returns the action for mails that programs send.
+    pub fn auto_reply(&self) -> Option<&Action> {
+        self.auto_reply.map_or_else(|| self.no_action(), |index| self.actions.get(index))
     }
 
     /// Returns the filled-in note for clerks if no action is taken.

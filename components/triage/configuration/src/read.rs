@@ -74,6 +74,7 @@ fn settings(entry: &mut Entry<'_>) -> Settings {
         no_category_name: entry.required("no_category_name"),
         actions: entry.tables("actions", true, action),
         no_action_name: entry.required("no_action_name"),
+        auto_reply: entry.optional("auto_reply"),
         no_action_internal_note: entry.optional("no_action_internal_note"),
         action_rules: entry.tables("action_rules", false, rule),
         threshold: entry.optional("threshold").unwrap_or(DEFAULT_THRESHOLD),

@@ -90,6 +90,24 @@ fn all_violations_are_reported_together() {
 }
 
 #[test]
+fn auto_reply_must_not_answer() {
+    let refused = |name: &str| violations(|settings| settings["auto_reply"] = json!(name));
+    assert_eq!(
+        refused("Antwort"),
+        ["auto_reply: auto_reply \"Antwort\" must be a NoAction: programs would answer each other"]
+    );
+    assert_eq!(refused("Ablage"), ["auto_reply: auto_reply \"Ablage\" names no action"]);
+    let mut settings = valid();
+    let action =
+        |settings: &Value| Configuration::from_json(&settings.to_string()).unwrap().auto_reply().cloned();
+    assert_eq!(action(&settings).unwrap().name, "Sachbearbeitung");
+    settings["actions"][1] = json!({"name": "Ablage", "description": "", "type": "NoAction"});
+    settings["action_rules"] = json!([]);
+    settings["auto_reply"] = json!("Ablage");
+    assert_eq!(action(&settings).unwrap().name, "Ablage");
+}
+
+#[test]
 fn empty_and_blank_names_are_violations() {
     assert!(
         violations(|settings| settings["actions"] = json!([]))
@@ -144,7 +162,7 @@ fn form_violations_name_their_path() {
         "preparser.config.type: is \"form\", it must be table",
         "preparser.config.value_column: is 1.5, it must be a whole number, 0 or more",
         "preparser.config.rows: unknown member; known here: type, keep_rows, case_sensitive, value_column",
-        "categoris: unknown member; known here: categories, no_category_name, actions, no_action_name, \
+        "categoris: unknown member; known here: categories, no_category_name, actions, no_action_name, auto_reply, \
          no_action_internal_note, action_rules, threshold, margin, max_user_text_length, preparser",
         "action_rules[0].conditions[0].action_name: a condition of the rule for category \"Abfall\" leads to the unknown \
          action \"Nichts\"",

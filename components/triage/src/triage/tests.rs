@@ -7,6 +7,7 @@ mod guarded;
 
 use std::cell::RefCell;
 
+use bulkhead_triage_configuration::Settings;
 use time::Month;
 
 use super::*;
@@ -66,21 +67,20 @@ fn triage(host: &Fixed, configuration: &Configuration, text: &str) -> Result<Tri
     decided
 }
 
+const CONFIGURATION: &str = r#"{"categories": [{"name": "Sonstiges"},
+        {"name": "Abfall", "auto_publish": true, "examples": ["Die Tonne wurde nicht geleert"],
+         "extract": [{"name": "hausnummer", "pattern": "Birkenweg ([0-9]+)", "type": "integer"}]},
+        {"name": "Hunde"}],
+    "no_category_name": "Sonstiges",
+    "actions": [{"name": "Mensch", "description": "liest", "type": "NoAction"}, {"name": "KI", "description": "", "type": "AIAnswer"},
+        {"name": "Warten", "description": "", "type": "StaticAnswer", "answer": "Bitte warten."}],
+    "no_action_name": "Mensch", "no_action_internal_note": "{category}: {reason}",
+    "action_rules": [{"category_name": "Abfall", "action_name": "KI", "conditions": [
+        {"priority": 1, "field": "days_since_request", "operator": "less", "value": 14, "action_name": "Warten"}]}],
+    "max_user_text_length": 200}"#;
+
 fn configuration() -> Configuration {
-    Configuration::from_json(
-        r#"{"categories": [{"name": "Sonstiges"},
-            {"name": "Abfall", "auto_publish": true, "examples": ["Die Tonne wurde nicht geleert"],
-             "extract": [{"name": "hausnummer", "pattern": "Birkenweg ([0-9]+)", "type": "integer"}]},
-            {"name": "Hunde"}],
-        "no_category_name": "Sonstiges",
-        "actions": [{"name": "Mensch", "description": "liest", "type": "NoAction"}, {"name": "KI", "description": "", "type": "AIAnswer"},
-            {"name": "Warten", "description": "", "type": "StaticAnswer", "answer": "Bitte warten."}],
-        "no_action_name": "Mensch", "no_action_internal_note": "{category}: {reason}",
-        "action_rules": [{"category_name": "Abfall", "action_name": "KI", "conditions": [
-            {"priority": 1, "field": "days_since_request", "operator": "less", "value": 14, "action_name": "Warten"}]}],
-        "max_user_text_length": 200}"#,
-    )
-    .unwrap()
+    Configuration::from_json(CONFIGURATION).unwrap()
 }
 
 const LETTER: &str = "Sehr geehrte Damen und Herren,\n\ndie Tonne im Birkenweg 14 wurde nicht geleert. Bestellt hatte ich die Leerung am 20.11.2026.\n\n\
@@ -174,6 +174,15 @@ fn mail_of_a_program_is_not_sorted() {
     assert_eq!((result.category.as_str(), result.confidence), ("Sonstiges", 1.0));
     assert!(result.reasoning.starts_with("The message has no text of its own"), "{}", result.reasoning);
     assert!(host.asked.borrow().is_empty());
+    assert_eq!((result.action.name.as_str(), result.internal_note.is_some()), ("Mensch", true));
+    let mut settings: Settings = serde_json::from_str(CONFIGURATION).unwrap();
+    settings.actions.push(Action { name: "Ablage".to_owned(), answer: None, ..settings.actions[0].clone() });
+    settings.auto_reply = Some("Ablage".to_owned());
+    let configuration = Configuration::new(settings).unwrap();
+    let result = triage(&host, &configuration, text).unwrap();
+    assert_eq!((result.action.name.as_str(), result.internal_note), ("Ablage", None));
+    let signature = triage(&host, &configuration, "--\nPia Probe").unwrap();
+    assert_eq!(signature.action.name, "Mensch", "a person sent it");
 }
 
 #[test]

@@ -47,6 +47,22 @@ async fn what_is_unsure_has_no_category() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn mail_of_program_has_own_action() {
+    let folder = TempDir::new().unwrap();
+    let file = "[[actions]]\nname = \"file\"\ndescription = \"nobody reads it\"\ntype = \"NoAction\"\n";
+    let rules = format!("auto_reply = \"file\"\n{RULES}\n{file}");
+    let service = Service::with(&configured(folder.path(), &rules, "")).await;
+    let bounce = "Mail delivery failed: returning message to sender\n\nahoy mate port";
+    let decision = service.decision(bounce).await;
+    assert_eq!(
+        (&decision["category"]["name"], &decision["action"]["name"]),
+        (&json!("other"), &json!("file"))
+    );
+    assert_eq!(service.decision("ahoy mate port").await["action"]["name"], "fees");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn reused_instance_decides_as_a_fresh_one() {
     let (fresh, reused) = (Service::start("").await, Service::start("[slots.triage]\nreuse = true\n").await);
     for text in ["ahoy mate port", "hello world good", "fair", "hello world, write to eva@example.org"] {

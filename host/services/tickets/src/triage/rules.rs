@@ -133,7 +133,7 @@ conditions = [
         let lines: Vec<&str> = invalid.lines().collect();
         let expected = [
             "invalid triage configuration:",
-            "- line 4: margins: unknown member; known here: categories, no_category_name, actions, no_action_name, \
+            "- line 4: margins: unknown member; known here: categories, no_category_name, actions, no_action_name, auto_reply, \
              no_action_internal_note, action_rules, threshold, margin, max_user_text_length, preparser",
             "- line 11: categories[1].auto_publish: is \"yes\", it must be true or false",
             "- line 12: categories[1].threshold: is \"nan\", it must be a number",
