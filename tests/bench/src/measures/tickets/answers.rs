@@ -1,6 +1,6 @@
-//! Answers through HTTP from ten thousand passages, beside the embedding of the same question.
+//! The import of ten thousand passages, and answers from them through HTTP beside the embedding of the same question.
 
-use std::{fmt::Write as _, fs, process::Command};
+use std::{fmt::Write as _, fs, process::Command, time::Instant};
 
 use bulkhead_sources::catalog::known;
 use bulkhead_tests::pulled::{models_folder, pulled};
@@ -26,6 +26,7 @@ pub fn measure(options: &Options, report: &mut Report) {
     std::os::unix::fs::symlink(&models, data.path().join("models")).unwrap();
     let pages = data.path().join("pages.jsonl");
     fs::write(&pages, pages_of(PASSAGES)).unwrap();
+    let began = Instant::now();
     let import = Command::new(target().join("release/bulkhead"))
         .args(["kb", "import", "--data-dir"])
         .arg(data.path())
@@ -33,6 +34,11 @@ pub fn measure(options: &Options, report: &mut Report) {
         .status()
         .unwrap();
     assert!(import.success(), "kb import");
+    report.figure(
+        "import of the passages with their items, s",
+        &[began.elapsed().as_secs_f64()],
+        Target::None,
+    );
     let rules = tests().join("data/triage/configuration.toml");
     let config = data.path().join("bulkhead.toml");
     fs::write(&config, format!("[tickets]\ntriage = {rules:?}\n")).unwrap();
