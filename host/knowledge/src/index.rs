@@ -37,6 +37,8 @@ pub(crate) struct Index {
     /// The vectors of one language have much in common, so that a question lies nearer to every passage in its own
     /// language than to the right one in another. Without the mean of their language, they compare.
     vectors: Vec<i16>,
+    /// `[languages + 1, dims]`, what was subtracted from the vectors of each language; empty in a small base.
+    means: Vec<Vec<f32>>,
     dims: usize,
     /// Categories of documents that have some, by the documents' numbers.
     categories: HashMap<i64, Vec<String>>,
@@ -90,15 +92,16 @@ impl Index {
             }
         }
         index.mean_length = length as f32 / entries.len().max(1) as f32;
-        index.set_apart(&mut vectors);
+        index.means = index.set_apart(&mut vectors);
         index.vectors = fixed(&vectors);
         Ok(index)
     }
 
     /// Subtracts from each vector the mean of its language, or of the whole base where the language has few passages.
-    fn set_apart(&self, vectors: &mut [f32]) {
+    /// Returns the means; none in a small base, whose vectors stay.
+    fn set_apart(&self, vectors: &mut [f32]) -> Vec<Vec<f32>> {
         if self.dims == 0 || self.len() < FEWEST {
-            return;
+            return Vec::new();
         }
         let whole = self.mean(vectors, None);
         let means: Vec<Vec<f32>> = (0..=self.languages.len())
@@ -121,6 +124,7 @@ impl Index {
                 vector.copy_from_slice(&direction);
             }
         }
+        means
     }
 
     /// Returns the mean vector of a language's passages, or of all.
@@ -218,6 +222,13 @@ impl Index {
         let farthest = (2.0 * (self.len().max(FEWEST) as f32).ln()).sqrt();
         // Equal vectors do not differ.
         (product - distribution.mean) / (distribution.deviation * farthest).max(f32::EPSILON)
+    }
+
+    /// Returns how near a direction is to the mean of the passages in the language of the one with this number; 0 in a
+    /// small base.
+    pub(crate) fn usual_nearness(&self, number: i64, direction: &[f32]) -> f32 {
+        let group = self.position(number).and_then(|position| self.groups.get(position));
+        group.and_then(|group| self.means.get(*group)).map_or(0.0, |mean| dot(mean, direction))
     }
 
     fn fits(&self, document: i64, categories: &[String]) -> bool {

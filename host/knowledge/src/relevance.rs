@@ -183,8 +183,8 @@ impl Evidence {
         (self.bm25(terms) / self.rarest).ln_1p()
     }
 
-    /// Computes BM25. `terms` are those of the title, a line end, and those of the text.
-    fn bm25(&self, terms: &str) -> f32 {
+    /// Returns the BM25 of a passage. `terms` are those of the title, a line end, and those of the text.
+    pub(crate) fn bm25(&self, terms: &str) -> f32 {
         let (title, text) = terms.split_once('\n').unwrap_or(("", terms));
         let mut found = vec![0.0; self.weights.len()];
         let mut length = 0.0;

@@ -32,11 +32,13 @@ const RANK_OFFSET: f32 = 3.0;
 const LANGUAGE_WEIGHT: f32 = 0.5;
 /// Weight of the ranking by MaxSim.
 const MAX_SIM_WEIGHT: f32 = 2.0;
-/// Weight of the ranking by nearness with the title, where there is no MaxSim.
-const TITLED_WEIGHT: f32 = 1.0;
-/// What the title's nearness counts against the passage's. Chosen on other people's questions.
+/// What the nearness of the title and that of the best item count against the passage's, where there is no MaxSim. Chosen,
+/// as the next, on other people's questions.
 const TITLE_WEIGHT: f32 = 0.5;
-/// How many passages are compared with the question once more, however few are wanted.
+const ITEM_WEIGHT: f32 = 0.5;
+/// What the most shared words count against a cosine: they decide between passages that are about as near.
+const WORDS_WEIGHT: f32 = 0.03;
+/// How many passages are compared with the question word by word, however few are wanted.
 const COMPARED: usize = 20;
 
 /// A question to the base.
@@ -170,7 +172,11 @@ async fn ranked(
     let (nearest, proposed) = tokio::join!(nearest, proposed);
     let (neighbours, worded) = (nearest?, evidence.rank(proposed?, CANDIDATES));
     let question_tokens = embedding.and_then(|embedding| QuestionTokens::new(embedding.tokens.as_ref()?));
-    let depth = if direction.is_some() { limit.max(COMPARED) } else { limit };
+    let depth = match (&direction, &question_tokens) {
+        (None, _) => limit,
+        (Some(_), Some(_)) => limit.max(COMPARED),
+        (Some(_), None) => CANDIDATES,
+    };
     let fused = fuse(&worded, &neighbours.rankings);
     let mut fused = if one_each { one_a_document(index, fused) } else { fused };
     fused.truncate(depth);
@@ -180,7 +186,7 @@ async fn ranked(
     let max_sim = max_sim(question_tokens, &numbers, &mut found).await?;
     add_ranking(&mut fused, &max_sim, MAX_SIM_WEIGHT);
     if let Some(direction) = direction.as_ref().filter(|_| max_sim.is_empty()) {
-        add_ranking(&mut fused, &with_title(&numbers, &found, direction), TITLED_WEIGHT);
+        order_by_nearness(&mut fused, &found, index, direction, &evidence);
     }
     let model =
         direction.as_ref().and(index.header.provenance.as_ref()).map(|provenance| provenance.model.as_str());
@@ -268,14 +274,30 @@ async fn max_sim(
     tokio::task::spawn_blocking(compare).await.map_err(|fault| Error::Task(fault.to_string()))
 }
 
-/// Scores the passages by their nearness and that of their titles.
-fn with_title(numbers: &[i64], found: &HashMap<i64, FoundPassage>, direction: &[f32]) -> Vec<Fused> {
-    let score = |number: &i64| {
-        let vectors = &found.get(number)?.vectors;
+/// Orders the passages by their nearness and that of their titles and best items, each against what is usual in the
+/// passage's language. Shared words decide between those that are about as near.
+fn order_by_nearness(
+    fused: &mut [Fused],
+    found: &HashMap<i64, FoundPassage>,
+    index: &Index,
+    direction: &[f32],
+    evidence: &Evidence,
+) {
+    let words = |found: &FoundPassage| evidence.bm25(&found.terms);
+    let most = found.values().map(words).fold(f32::MIN_POSITIVE, f32::max);
+    let question = [direction.to_vec()];
+    for (number, score) in fused.iter_mut() {
+        let number = *number;
+        let Some(found) = found.get(&number) else { continue };
+        let vectors = &found.vectors;
+        let items = items::score(&vectors.items, &question);
+        let item = items.iter().map(|item| item.score).fold(0.0, f32::max);
         let title = items::title_nearness(&vectors.items, direction);
-        Some((*number, cosine(&vectors.text, direction) + TITLE_WEIGHT * title))
-    };
-    numbers.iter().take(COMPARED).filter_map(score).collect()
+        let usual = (1.0 + TITLE_WEIGHT + ITEM_WEIGHT) * index.usual_nearness(number, direction);
+        let nearness = cosine(&vectors.text, direction) + TITLE_WEIGHT * title + ITEM_WEIGHT * item - usual;
+        *score = nearness + WORDS_WEIGHT * words(found) / most;
+    }
+    best_first(fused);
 }
 
 /// Adds a ranking by `scores` to what is fused.

@@ -63,6 +63,14 @@ fn prominence_is_independent_of_base_size() {
 }
 
 #[test]
+fn usual_nearness_is_that_of_mean() {
+    let large = index(&[[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]; 20].concat());
+    assert!((large.usual_nearness(10, &[0.6, 0.8, 0.0]) - 0.7).abs() < 1e-6);
+    let small = index(&[[1.0, 0.0, 0.0]; 3]);
+    assert_eq!(small.usual_nearness(10, &[1.0, 0.0, 0.0]), 0.0);
+}
+
+#[test]
 fn frequencies_count_passages() {
     let index = index(&[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]);
     assert_eq!(index.frequency("b"), 2);

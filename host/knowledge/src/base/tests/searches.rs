@@ -94,6 +94,23 @@ async fn word_vectors_change_the_order() {
 }
 
 #[tokio::test]
+async fn shared_words_decide_between_equally_near() {
+    let (fixture, model) = (Fixture::new(), Toy::new("toy"));
+    let documents = [
+        document("a", "Auskunft", "Palme"),
+        // The same letters, which is the same vector.
+        document("b", "Auskunft", "Lampe"),
+        document("c", "Auskunft", "Schrank und Quittung"),
+    ];
+    fixture.import(&documents, &model, ImportOptions::default()).await.unwrap();
+    let base = fixture.open().await;
+    let nearest = |text: &str| Query { embedding: Some(vector("Auskunft\nPalme").into()), ..words(text) };
+    assert_eq!(ids(&base, &nearest("Lampe")).await, ["b", "a", "c"]);
+    assert_eq!(ids(&base, &nearest("Palme")).await, ["a", "b", "c"]);
+    assert_eq!(ids(&base, &nearest("Schrank Quittung")).await, ["a", "b", "c"]);
+}
+
+#[tokio::test]
 async fn uncategorised_document_matches_every_category() {
     let (fixture, model) = (Fixture::new(), Toy::new("toy"));
     let mut documents = town();
