@@ -4,7 +4,7 @@ use std::{error::Error, fmt, net::SocketAddr, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{
-    HeaderValue, Method, Request, Response, StatusCode, Uri, Version,
+    HeaderValue, Request, Response, StatusCode, Uri, Version,
     header::HOST,
     uri::{Parts as UriParts, PathAndQuery},
 };
@@ -28,6 +28,9 @@ use super::{
 
 /// Addresses of a name that are tried.
 const ATTEMPTS: usize = 4;
+/// Methods that are not sent: for tunnels, and those that a server answers with the header fields that it got, the host's
+/// among them.
+const REFUSED_METHODS: [&str; 3] = ["CONNECT", "TRACE", "TRACK"];
 
 /// Time-outs that a guest sets for a request. Those of the slot are the longest.
 #[derive(Clone, Copy, Debug, Default)]
@@ -163,8 +166,8 @@ impl Exchange<'_> {
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
         let (mut parts, body) = request.into_parts();
-        // A server answers TRACE with the header fields that it got, the host's among them.
-        if parts.method == Method::CONNECT || parts.method == Method::TRACE {
+        // A method has one spelling, but some servers take any.
+        if REFUSED_METHODS.iter().any(|name| parts.method.as_str().eq_ignore_ascii_case(name)) {
             return Err(OutgoingError::HttpRequestMethodInvalid);
         }
         if let Some(name) = headers::refused(&parts.headers) {

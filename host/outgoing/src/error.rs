@@ -31,7 +31,7 @@ pub enum OutgoingError {
     #[error("the URI of the request is invalid: {0}")]
     HttpRequestUriInvalid(&'static str),
     /// The method is not sent.
-    #[error("requests with the method CONNECT or TRACE are not sent")]
+    #[error("requests with the method CONNECT, TRACE or TRACK are not sent")]
     HttpRequestMethodInvalid,
     /// A header field is not sent.
     #[error("the header {0} belongs to a connection and may not be set by a guest, nor be repeated")]

@@ -180,10 +180,19 @@ async fn request_with_connection_fields_is_refused() {
     let server = Server::start(Answer::Text("hello")).await;
     let client = client_of(&server, OutgoingLimits::default());
     let upgrade = Request::get(server.uri("/")).header("upgrade", "websocket").body(Full::default()).unwrap();
-    let trace = Request::builder().method(Method::TRACE).uri(server.uri("/")).body(Full::default()).unwrap();
-    for request in [upgrade, trace] {
+    let refused = send(&client, upgrade).await.unwrap_err();
+    assert_eq!(refused.outcome(), OutgoingOutcome::InvalidRequest);
+    assert!(server.heads().is_empty());
+}
+
+#[tokio::test]
+async fn methods_that_show_headers_are_refused() {
+    let server = Server::start(Answer::Text("hello")).await;
+    let client = client_of(&server, OutgoingLimits::default());
+    for method in ["TRACE", "trace", "Track", "connect"] {
+        let request = Request::builder().method(method).uri(server.uri("/")).body(Full::default()).unwrap();
         let refused = send(&client, request).await.unwrap_err();
-        assert_eq!(refused.outcome(), OutgoingOutcome::InvalidRequest);
+        assert!(matches!(refused, OutgoingError::HttpRequestMethodInvalid), "{method}");
     }
     assert!(server.heads().is_empty());
 }
