@@ -13,8 +13,8 @@ use crate::slots::FieldDifference;
 const MAX_FIELDS: usize = 20;
 /// Longest text of a field, bytes.
 const FIELD_BYTES: usize = 200;
-/// Characters shown before the first that differs.
-const CONTEXT_CHARACTERS: usize = 20;
+/// Characters shown before the first that differs: more than a [`redacted`] text has before its digest differs.
+const CONTEXT_CHARACTERS: usize = 40;
 
 /// An answer that is compared with another version's, field by field.
 ///
@@ -189,5 +189,12 @@ mod tests {
     fn redacted_text_differs_and_is_hidden() {
         assert_ne!(redacted("my name"), redacted("my mane"));
         assert!(!redacted("my name").contains("name"));
+    }
+
+    #[test]
+    fn redacted_texts_are_shown_whole() {
+        let (one, other) = (redacted(&"a".repeat(1000)), redacted(&"b".repeat(1000)));
+        let shown = difference("m".into(), Some(one.clone()), Some(other.clone()));
+        assert_eq!((shown.live, shown.shadow), (Some(one), Some(other)));
     }
 }
