@@ -1,5 +1,6 @@
 //! What authors of components use on the command line, without a host.
 
+mod built_templates;
 mod calls;
 mod templates;
 mod wit;
