@@ -88,8 +88,9 @@ impl Pipeline<'_> {
         }
         let candidates = compare(&examples, &parameter_grid(&examples))?;
         let settings = candidates.first().map(|candidate| candidate.settings).ok_or(Error::Empty)?;
-        let trained =
-            train_with_background(&examples, &self.background(&settings, &mut scratch)?, &settings)?;
+        let is_labelled = !tickets.is_empty() || categories.iter().any(|category| category.labelled > 0);
+        let background = self.background(&settings, is_labelled, &mut scratch)?;
+        let trained = train_with_background(&examples, &background, &settings)?;
         let origin = HeadSource {
             model_id: self.model_id,
             model: self.model.description(),
@@ -108,9 +109,15 @@ impl Pipeline<'_> {
     }
 
     /// Returns the vectors of the background under the name of the category for tickets that fit none; no vectors if
-    /// there is no background or the method takes none. A text that the model cannot embed is left out.
-    fn background(&self, settings: &Settings, scratch: &mut Scratch) -> Result<Dataset, Error> {
-        let taken = self.background && matches!(settings, Settings::Prototypes(_));
+    /// there is no background, the method takes none, or no example `is_labelled`: lines of descriptions are less like
+    /// tickets than the background is. A text that the model cannot embed is left out.
+    fn background(
+        &self,
+        settings: &Settings,
+        is_labelled: bool,
+        scratch: &mut Scratch,
+    ) -> Result<Dataset, Error> {
+        let taken = self.background && is_labelled && matches!(settings, Settings::Prototypes(_));
         let none = self.configuration.no_category().filter(|_| taken);
         let labels = none.map(|category| category.name.clone()).into_iter().collect();
         let mut background = Dataset::new(labels, self.model.dims(), 0);

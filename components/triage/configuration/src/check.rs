@@ -187,14 +187,17 @@ fn checked(
         }
     }
     let description = category.description.unwrap_or_default();
-    let lines = description.lines().map(str::trim).map(str::to_owned);
-    let examples =
-        category.examples.into_iter().chain(lines).filter(|example| !example.trim().is_empty()).collect();
+    let lines = description.lines().map(str::trim).filter(|line| !line.is_empty());
+    let mut examples = category.examples;
+    examples.retain(|example| !example.trim().is_empty());
+    let labelled = examples.len();
+    examples.extend(lines.map(str::to_owned));
     Category {
         threshold: category.threshold.unwrap_or(threshold),
         name: category.name,
         auto_publish: category.auto_publish,
         examples,
+        labelled,
         extract,
     }
 }

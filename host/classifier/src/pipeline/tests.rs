@@ -9,6 +9,7 @@ use safetensors::tensor::TensorView;
 use serde_json::json;
 
 use super::*;
+use crate::training::prototypes::Prototypes;
 
 const WORDS: [&str; 8] = ["[PAD]", "[UNK]", "bin", "waste", "dog", "puppy", "pass", "visa"];
 
@@ -86,6 +87,23 @@ fn pipeline_trains_a_head_on_tickets() {
         let report = pipeline.evaluate(&trained.head, &asked).unwrap();
         assert_eq!((report.tickets, report.outside, report.accuracy), (3, 1, 1.0), "{}", report.text());
     }
+}
+
+#[test]
+fn descriptions_alone_get_no_background() {
+    let (model, configuration) = (toy(), configuration());
+    let pipeline = Pipeline {
+        model: &model,
+        model_id: "toys/words",
+        prompt: None,
+        features: None,
+        configuration: &configuration,
+        background: true,
+    };
+    let settings = Settings::Prototypes(Prototypes::default());
+    let texts = |is_labelled| pipeline.background(&settings, is_labelled, &mut Scratch::new()).unwrap().len();
+    assert_eq!(texts(false), 0);
+    assert!(texts(true) > 0);
 }
 
 #[test]
