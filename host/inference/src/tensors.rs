@@ -96,12 +96,6 @@ impl Tensors {
         places.find_map(|(file, mapped)| Some(TensorLocation { file, bytes: mapped.locate(name)? }))
     }
 
-    /// Returns where one tensor's bytes begin in the file; `None` if there are several files, or none has it.
-    pub fn offset(&self, name: &str) -> Option<u64> {
-        let [file] = self.files.as_slice() else { return None };
-        u64::try_from(file.locate(name)?.start).ok()
-    }
-
     /// Returns the bytes at a location; empty if it lies outside the files.
     pub fn slice(&self, location: &TensorLocation) -> &[u8] {
         self.files

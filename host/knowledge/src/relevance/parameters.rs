@@ -27,11 +27,4 @@ pub(super) const FITTED: &[Parameters] = &[
         // Chosen on other people's questions.
         items: ItemNearness { relevance: 0.01, least: 0.8 },
     },
-    Parameters {
-        models: &["bulkhead/multilingual-e5-small-town-hall"],
-        bias: -14.789,
-        weights: [4.636, 3.688, 1.749, 9.828],
-        nearness: Nearness { weights: [10.486, 12.684], least: 12.323 },
-        items: ANY_ITEM,
-    },
 ];

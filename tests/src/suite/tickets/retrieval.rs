@@ -1,4 +1,4 @@
-//! What searching is worth with the model that was taught for it, on the questions that nothing was chosen by.
+//! What searching is worth with the default model, on the questions that nothing was chosen by.
 
 use bulkhead_sources::catalog::known;
 use bulkhead_tests::{
@@ -7,7 +7,7 @@ use bulkhead_tests::{
 };
 use tempfile::TempDir;
 
-const MODEL: &str = "multilingual-e5-small-town-hall";
+const MODEL: &str = "multilingual-e5-small";
 
 /// What `bulkhead kb` says with a base in `folder`; it must succeed.
 async fn kb(folder: &TempDir, arguments: &[&str]) -> String {
@@ -27,7 +27,7 @@ async fn held_out_questions_find_their_pages() {
     let data = concat!(env!("CARGO_MANIFEST_DIR"), "/data/knowledge");
     kb(&folder, &["import", &format!("{data}/passages.jsonl"), "--model", MODEL]).await;
     // What it reaches, but for a question or two: `just bench tickets-retrieval` shows how far the targets are.
-    let least = ["--fail-under-recall", "0.93", "--fail-under-precision", "0.95"];
+    let least = ["--fail-under-recall", "0.86", "--fail-under-precision", "0.95"];
     kb(&folder, &[&["evaluate", &format!("{data}/questions-test.jsonl")], &least[..]].concat()).await;
 
     let search = async |question: &str| kb(&folder, &["search", question, "--json"]).await;

