@@ -315,9 +315,14 @@ impl RunningApps {
     }
 }
 
-/// Returns the name of the entry of a listener in the host's routes.
+/// Returns the name of the entry of a listener in the host's routes: its address, so that apps may leave it to others. With
+/// port 0, each setting has a listener.
 fn entry_name(listener: &ListenerKey) -> String {
-    listener.as_ref().map_or_else(|| "shared".to_owned(), |(_, setting)| setting.clone())
+    match listener {
+        None => "shared".to_owned(),
+        Some((address, setting)) if address.port() == 0 => setting.clone(),
+        Some((address, _)) => address.to_string(),
+    }
 }
 
 /// Returns the address of a listener that is not the shared one.

@@ -1,6 +1,7 @@
 //! Apps that a reload adds, changes and removes.
 
 use std::{
+    net::SocketAddr,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::Command,
@@ -182,6 +183,35 @@ async fn app_without_its_listener_stays() {
         there.is_ok_and(|there| there.status() == 200) && get(&host, "/one").await.0 == 404
     })
     .await;
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn apps_leave_listeners_to_each_other() {
+    let host = start("").await;
+    let one = written(&host, "one.wasm", &HttpGuest::answering(200, "one"));
+    let two = written(&host, "two.wasm", &HttpGuest::answering(200, "two"));
+    let free = [(); 2].map(|()| std::net::TcpListener::bind("127.0.0.1:0").unwrap());
+    let [first, second] = free.each_ref().map(|free| free.local_addr().unwrap());
+    drop(free);
+    let text = async |address: SocketAddr, path: &str| {
+        let there = host.client().get(format!("http://{address}{path}")).send().await.ok()?;
+        there.text().await.ok()
+    };
+    // Both at one, apart, and in exchange.
+    for (one_at, two_at) in [(first, first), (second, first), (first, second)] {
+        let apps = format!(
+            "[apps.one]\ncomponent = {one}\nlisten = '{one_at}'\n\
+             [apps.two]\ncomponent = {two}\nlisten = '{two_at}'\npath_prefix = '/two'\n"
+        );
+        reload(&host, &apps).await;
+        eventually("each app answers at its address", async || {
+            text(one_at, "/").await.as_deref() == Some("one")
+                && text(two_at, "/two").await.as_deref() == Some("two")
+        })
+        .await;
+        eventually("nothing is wrong", async || readiness(&host).await == (200, Vec::new())).await;
+    }
     host.stop().await;
 }
 
