@@ -250,8 +250,9 @@ impl Reloader {
         let (mut versions, mut warnings, mut prepared) = (Vec::new(), Vec::new(), Vec::new());
         for slot in self.deployments.all() {
             let name = slot.slot();
-            let (running, wanted) = (slot.settings(), next.config.slots.get(name));
-            let settings = live_settings(&running, wanted.unwrap_or(&running));
+            // A slot that is removed has nothing to try, also if its component may not answer.
+            let Some(wanted) = next.config.slots.get(name) else { continue };
+            let settings = live_settings(&slot.settings(), wanted);
             let (slot, change) = (name.as_str(), slot.dry_run(settings).await);
             let change = match change {
                 // It needs no settings any more.

@@ -92,6 +92,26 @@ async fn other_component_takes_the_place() {
     host.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn app_with_unusable_component_can_be_removed() {
+    let host = start("").await;
+    let one = written(&host, "one.wasm", &HttpGuest::answering(200, "one"));
+    let garbage = host.folder().join("garbage.wasm");
+    std::fs::write(&garbage, "no component").unwrap();
+    let app = |component: &str| format!("[apps.one]\npath_prefix = '/one'\ncomponent = {component}\n");
+    reload(&host, &app(&one)).await;
+    eventually("the app answers", async || get(&host, "/one").await.0 == 200).await;
+    reload(&host, &app(&format!("'{}'", garbage.display()))).await;
+    eventually("the former one stays", async || {
+        readiness(&host).await.1.iter().any(|(check, _)| check == "slot one")
+    })
+    .await;
+    reload(&host, "").await;
+    eventually("the app is gone", async || get(&host, "/one").await.0 == 404).await;
+    eventually("nothing is wrong", async || readiness(&host).await == (200, Vec::new())).await;
+    host.stop().await;
+}
+
 /// Writes a program into a folder that compiles as the host's does, once the file `gate` is there.
 fn gated_program(folder: &Path) -> PathBuf {
     let (draft, path) = (folder.join("draft"), folder.join("compile"));
