@@ -109,7 +109,7 @@ pub(crate) async fn run(
     tokio::select! {
         biased;
         called = handler.call_handle(&mut *store, request, response) => {
-            called.map_err(|error| with_limit(error, store.data()))?;
+            called.map_err(|error| with_reason(error, store.data(), &progress))?;
         }
         ended = progress.exceeded(&limits) => return Err(ended.into()),
     }
@@ -129,13 +129,20 @@ fn handed_over_bytes(guest: &StoreData) -> usize {
     limits.memory_bytes.max(limits.response_bytes)
 }
 
-/// Names the limit that a guest has exceeded if it has handed over the same memory many times at once.
-fn with_limit(error: wasmtime::Error, guest: &StoreData) -> wasmtime::Error {
-    if Outcome::of(&error, guest) != Outcome::ResponseTooLarge {
-        return error;
-    }
-    let reason = format!("it handed over more than {} bytes at once", handed_over_bytes(guest));
-    EndedCall { outcome: Outcome::MemoryLimit, reason, key: Some("memory_bytes") }.into()
+/// Names the limit that a guest has exceeded if it has handed over the same memory many times at once, and the client if
+/// its request has broken off: a guest that fails on that is not at fault.
+fn with_reason(error: wasmtime::Error, guest: &StoreData, progress: &CallProgress) -> wasmtime::Error {
+    let (outcome, reason, key) = match Outcome::of(&error, guest) {
+        Outcome::ResponseTooLarge => {
+            let reason = format!("it handed over more than {} bytes at once", handed_over_bytes(guest));
+            (Outcome::MemoryLimit, reason, Some("memory_bytes"))
+        }
+        Outcome::Trap if progress.is_request_broken() => {
+            (Outcome::Cancelled, "it failed on a request that has broken off".to_owned(), None)
+        }
+        _ => return error,
+    };
+    EndedCall { outcome, reason, key }.into()
 }
 
 /// Returns how a call has ended whose response has this status and this end.

@@ -74,6 +74,8 @@ struct ProgressState {
     fields: Vec<(String, String)>,
     /// The complete body, where it is compared with another version's.
     compared_body: Option<ComparedBody>,
+    /// Whether the body of the request has ended before its end.
+    is_request_broken: bool,
     /// Why the host ends the call.
     refused: Option<EndedCall>,
     /// Wakes what passes the body on.
@@ -145,6 +147,16 @@ impl CallProgress {
         if state.moved.is_some() {
             state.moved = Some(Instant::now());
         }
+    }
+
+    /// Records that the body of the request has ended before its end.
+    pub(crate) fn set_request_broken(&self) {
+        self.lock().is_request_broken = true;
+    }
+
+    /// Returns whether the body of the request has ended before its end.
+    pub(crate) fn is_request_broken(&self) -> bool {
+        self.lock().is_request_broken
     }
 
     /// Records whether the body of the response waits for the guest; `waker` is woken when the guest ends. Returns the state

@@ -150,7 +150,10 @@ impl HttpBody for IncomingBody {
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
         let frame = match ready!(Pin::new(&mut self.inner).poll_frame(cx)) {
             Some(Ok(frame)) => frame,
-            Some(Err(_)) => return Poll::Ready(Some(Err(Error::ConnectionTerminated))),
+            Some(Err(_)) => {
+                self.progress.set_request_broken();
+                return Poll::Ready(Some(Err(Error::ConnectionTerminated)));
+            }
             None => return Poll::Ready(None),
         };
         if let Some(data) = frame.data_ref() {

@@ -47,6 +47,30 @@ async fn continue_is_sent_when_guest_reads() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn broken_off_requests_open_no_circuit() {
+    // Reads the body, and traps if it ends with another error than `closed`.
+    let guest = HttpGuest::handling(
+        "(local.set $at (call $input (local.get $request)))
+         (block $end (loop $again
+            (br_if $end (i32.eq (call $read (local.get $at)) (i32.const -1)))
+            (br $again)))
+         (if (i32.eqz (i32.load8_u (i32.const 36))) (then unreachable))
+         (local.set $body (call $respond (local.get $out) (i32.const 200) (call $new-fields)))
+         (call $finish (call $open (local.get $body)) (local.get $body))",
+    );
+    let host = hosting(&guest, "[apps.hello.rollout]\ncircuit_failures = 2").start().await;
+    for _ in 0..3 {
+        let mut socket = connected(&host, "POST /hello HTTP/1.1\nhost: x\ncontent-length: 9\n\nhalf").await;
+        socket.shutdown().await.unwrap();
+        let answer = read_until(&mut socket, "cancelled").await;
+        assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+    }
+    assert_calls(&host, "cancelled", 3.0).await;
+    assert_eq!(answer(host.client().post(host.url("/hello")).body("whole")).await.0, 200);
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn request_body_over_limit_is_413() {
     let host = hosting(&HttpGuest::echoing(), "body_bytes = 10").start().await;
     let declared = host.client().post(host.url("/hello")).body("x".repeat(11));

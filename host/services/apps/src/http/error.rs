@@ -85,7 +85,8 @@ impl AppError {
                 "the response is larger than the app's response_bytes allows",
             ),
             Outcome::BadAnswer => (StatusCode::INTERNAL_SERVER_ERROR, "the app gave no response"),
-            Outcome::Ok | Outcome::GuestError | Outcome::Trap | Outcome::Cancelled => {
+            Outcome::Cancelled => (StatusCode::BAD_REQUEST, "the request body has ended before its end"),
+            Outcome::Ok | Outcome::GuestError | Outcome::Trap => {
                 (StatusCode::INTERNAL_SERVER_ERROR, "the app failed")
             }
         };
