@@ -1,6 +1,6 @@
 //! One call of a guest: the request, the response, and the end.
 
-use std::{future::Future, sync::Arc};
+use std::{fmt, future::Future, sync::Arc};
 
 use axum::http::{HeaderMap, HeaderName, Response};
 use bulkhead_runtime::{
@@ -66,10 +66,21 @@ impl ShadowDiff for GuestAnswer {
 
 /// The end of a call whose guest has reported a fault of its own: a response with a status of 500 or more, an error in place
 /// of a response, or a body that it gave up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct GuestFault {
     /// The status of the response, if there is one.
     pub(crate) status: Option<u16>,
+}
+
+/// As operators see it beside another version's answer.
+impl fmt::Debug for GuestFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.status {
+            Some(status) if status >= SERVER_ERROR => write!(f, "a response with status {status}"),
+            Some(status) => write!(f, "an incomplete response with status {status}"),
+            None => f.write_str("an error in place of a response"),
+        }
+    }
 }
 
 /// The result of a call.
@@ -234,6 +245,22 @@ impl Drop for CallTask {
     fn drop(&mut self) {
         if let Some(task) = &self.0 {
             task.abort();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fault_is_shown_in_words() {
+        for (status, text) in [
+            (Some(503), "a response with status 503"),
+            (Some(200), "an incomplete response with status 200"),
+            (None, "an error in place of a response"),
+        ] {
+            assert_eq!(format!("{:?}", GuestFault { status }), text);
         }
     }
 }
