@@ -81,11 +81,12 @@ impl Service for AppsPlugin {
         for slot in config.slots.each().filter(|slot| config.services.uses(&slot.spec)) {
             keyvalue::check(config, slot)?;
         }
-        for app in &config.table::<AppsSettings>()?.apps {
+        let apps: &AppsSettings = config.table()?;
+        for app in &apps.apps {
             running::check_mount(config, services, app)?;
             keyvalue::check(config, &app.slot)?;
         }
-        Ok(Vec::new())
+        Ok(beyond_ceilings(config, apps))
     }
 
     fn adds_slots(&self) -> bool {
@@ -160,6 +161,21 @@ fn room(config: &Config, apps: &AppsSettings) -> Limits {
         table_elements: sandbox.table_elements.unwrap_or_else(table_elements),
         ..Limits::DEFAULT
     }
+}
+
+/// Returns a warning for each app that a host which starts with this configuration has no room for.
+fn beyond_ceilings(config: &Config, apps: &AppsSettings) -> Vec<String> {
+    let Limits { max_concurrent, memory_bytes, table_elements, .. } = room(config, apps);
+    let pool = PoolSize { calls: max_concurrent, memory_bytes, table_elements };
+    let keys = ceiling::exceeded(pool, apps, |_| None).into_iter();
+    let warning = |key: String| {
+        let name = key.rsplit_once('.').map_or("", |(_, name)| name);
+        let ceiling = if name == "max_concurrent" { "calls" } else { name };
+        format!(
+            "{key} is beyond sandbox.{ceiling}, so that the app is not served; lower it or raise the ceiling"
+        )
+    };
+    keys.map(warning).collect()
 }
 
 /// Returns how many calls slots with these limits run at once.
@@ -239,5 +255,33 @@ impl Close for Follower {
             // The error is expected: the task was aborted.
             let _ = self.0.await;
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use bulkhead_config::HostSpec;
+    use bulkhead_configured::loaded;
+
+    use super::*;
+
+    #[test]
+    fn app_without_room_is_warned_of() {
+        let tables = vec![TableSpec::of::<AppsSettings>()];
+        let host = HostSpec { services: vec![SPEC], tables, ..HostSpec::default() };
+        let app = |name: &str| {
+            format!("[apps.{name}]\npath_prefix = '/{name}'\nmax_concurrent = 2\nshadow_calls = 1\n")
+        };
+        let warnings = |sandbox: &str| {
+            let loaded = loaded(&host, &format!("{sandbox}{}{}", app("a"), app("b")), &[]);
+            beyond_ceilings(&loaded.config, loaded.config.table().unwrap())
+        };
+        assert_eq!(warnings(""), Vec::<String>::new());
+        assert_eq!(warnings("[sandbox]\ncalls = 6\n"), Vec::<String>::new());
+        let warned = warnings("[sandbox]\ncalls = 5\n");
+        assert_eq!(warned.len(), 1);
+        assert!(warned.iter().all(|text| text.starts_with("apps.b.max_concurrent is beyond sandbox.calls,")));
     }
 }
