@@ -59,7 +59,8 @@ impl<W: World> Deployment<W> {
     }
 
     /// Returns the component in the configured file if it has changed, or why the file is unusable. A component
-    /// that may not answer rejects the settings, except in an empty slot, which must not block other settings.
+    /// that may not answer rejects the settings, except in an empty slot and where the file was unusable before: that
+    /// must not block other settings.
     async fn check_configured_file(
         &self,
         state: &SlotState,
@@ -69,7 +70,11 @@ impl<W: World> Deployment<W> {
             Ok(ConfiguredFile::Same) => return Ok((None, None)),
             Ok(ConfiguredFile::Other(changed)) => return Ok((Some(*changed), None)),
             Ok(ConfiguredFile::Unreadable(reason)) => reason,
-            Err(DeployError::Refused { reason, .. }) if state.active.is_none() => reason,
+            Err(DeployError::Refused { reason, .. })
+                if state.active.is_none() || self.file_fault().is_some() =>
+            {
+                reason
+            }
             Err(error) => return Err(error),
         };
         let effect = if state.active.is_some() { "the active version stays" } else { "no version answers" };

@@ -106,6 +106,12 @@ async fn a_kept_copy_in_use_degrades() {
     assert_eq!(letter(&host, 1).await, 'B');
     let degraded_by = degraded(&host).await;
     assert!(degraded_by[0]["reason"].as_str().unwrap().contains("guest-captcha.wasm"), "{degraded_by}");
+    // Other changes do not wait until the file is usable.
+    let (status, answer) = reload(&admin(&host)).await;
+    assert_eq!((status, &answer["versions"]), (200, &json!([])), "{answer}");
+    assert!(answer["warnings"][0].as_str().unwrap().contains("not a WebAssembly component"), "{answer}");
+    assert_eq!(letter(&host, 1).await, 'B');
+    assert!(degraded(&host).await[0]["reason"].as_str().unwrap().contains("guest-captcha.wasm"));
     let file = host.folder().join("guest-captcha.wasm");
     fs::write(&file, answering('B', "").component()).unwrap();
     assert_eq!(reload(&admin(&host)).await.0, 200);
