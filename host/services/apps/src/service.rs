@@ -191,9 +191,8 @@ fn reload_ceiling(context: &ServiceContext, settings: &AppsSettings) -> Ceiling 
     Box::new(move |config: &Config| {
         let Ok(apps) = config.table::<AppsSettings>() else { return Vec::new() };
         let running = |id: SlotId| Some(deployments.get(id.as_str())?.settings().limits.clone());
-        let waits_for_store = |app: &&Arc<AppSettings>| {
-            keyvalue::check(config, &app.slot).is_ok() && keyvalue::check(&started, &app.slot).is_err()
-        };
+        // Also for one that the configuration lacks: the app is not served, and readiness says why.
+        let waits_for_store = |app: &&Arc<AppSettings>| keyvalue::check(&started, &app.slot).is_err();
         let waiting = apps.apps.iter().filter(waits_for_store).map(|app| app.slot.key("keyvalue"));
         ceiling::exceeded(pool, apps, running).into_iter().chain(waiting).collect()
     })
