@@ -21,7 +21,7 @@ pub const PLATFORM: [(&str, &[&str]); 15] = [
     ("registry", &["config", "os", "outgoing", "telemetry"]),
     ("rollout", &["config", "database", "os", "runtime", "telemetry"]),
     ("service", &["config", "http", "os", "registry", "rollout", "runtime", "telemetry"]),
-    ("cli", &["config", "os", "registry", "rollout", "service"]),
+    ("cli", &["config", "os", "registry", "service"]),
     ("admin", &["config", "http", "os", "registry", "rollout", "runtime", "service", "telemetry"]),
     (
         "server",
