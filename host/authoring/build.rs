@@ -14,7 +14,8 @@ const FOLDERS: [(&str, &str, &[&str]); 3] = [
         "TEMPLATES",
         "components/templates",
         &[
-            "c",
+            "c/every-world",
+            "c/http",
             "javascript/every-world",
             "javascript/http",
             "python/every-world",
