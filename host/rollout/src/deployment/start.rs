@@ -196,9 +196,14 @@ impl<W: World> Deployment<W> {
                 found => return Ok(found?),
             }
         }
-        let error = match self.load_configured(configured).await {
-            Ok(found) => return Ok(found),
-            Err(error) => refused.unwrap_or(error),
+        let error = match (self.load_configured(configured).await, refused) {
+            (Ok(found), _) => return Ok(found),
+            (Err(error), None) => error,
+            (Err(error), Some(refused)) => {
+                let (slot, reason) = (self.slot.name().as_str(), one_line(&error));
+                tracing::error!(slot, reason, "what the configuration names now is not usable either");
+                refused
+            }
         };
         let Some(last) = last else { return Err(error) };
         let (slot, version) = (self.slot.name().as_str(), last.id.to_string());
