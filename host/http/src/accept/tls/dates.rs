@@ -45,7 +45,7 @@ impl CertificateDates {
                  valid"
             ))
         } else if now > not_after {
-            Some(format!("it has expired at {}: renew it", rfc3339_seconds(not_after)))
+            Some(format!("it expired at {}: renew it", rfc3339_seconds(not_after)))
         } else if not_after - now < SOON {
             Some(format!("it expires at {}, within 14 days: renew it", rfc3339_seconds(not_after)))
         } else {

@@ -90,7 +90,7 @@ fn dates_of_a_chain_are_judged() {
             (start, None),
             (end - 14 * DAY, None),
             (end - 13 * DAY, Some("expires at 2031-01-01T00:00:00Z, within 14 days")),
-            (end + DAY, Some("has expired at 2031-01-01T00:00:00Z")),
+            (end + DAY, Some("it expired at 2031-01-01T00:00:00Z")),
         ] {
             let fault = certificates.date_fault(now);
             assert_eq!(fault.is_some(), named.is_some(), "{fault:?}");

@@ -184,7 +184,7 @@ const FAULTS: &[(Fault, &str, &str, &str)] = &[
         |folder| certificate(folder, UNIX_EPOCH + 40 * 365 * DAY),
         "warning",
         "certificates",
-        "cert.pem of admin.tls: it has expired at 2009-12-22T00:00:00Z",
+        "cert.pem of admin.tls: it expired at 2009-12-22T00:00:00Z",
     ),
     (|folder| certificate(folder, SystemTime::now() + 7 * DAY), "warning", "certificates", "within 14 days"),
     (
