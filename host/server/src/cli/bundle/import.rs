@@ -208,7 +208,14 @@ impl Places {
                 }
             }
         }
-        install::install(&self.data, &self.folders)?;
+        install::install(&self.data, &self.folders).map_err(|error| {
+            match install::is_decided(&self.data) {
+                true => anyhow!(
+                    "{error}; the next start of a host, or the next import, moves the rest into its place"
+                ),
+                false => error.into(),
+            }
+        })?;
         Ok(self.data.join(BUNDLE).join(CONFIGURATION))
     }
 }
