@@ -19,7 +19,7 @@ PENALTY = 1.0
 STEPS = 5000
 CERTAINTIES = (0.6, 0.7, 0.8, 0.9)
 LACKING = re.compile(
-    r"\[uncertain\] (?:Die Sicherheit|The certainty) .*\((?:Relevanz|relevance) (\d+) ?%, (?:Vorsprung|lead) ([\d.,]+) ?%\)\."
+    r"\[uncertain\] (?:Die Antwort ist nur zu|The answer is only) .*\((?:Relevanz|relevance) (\d+) ?%, (?:Vorsprung|lead) ([\d.,]+) ?%\)\."
 )
 
 
