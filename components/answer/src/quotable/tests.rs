@@ -13,8 +13,8 @@ fn inner_full_stop_ends_no_sentence() {
         ["Bringen Sie z. B. ein Foto mit.", "Es kostet ca. 12. Mai bis Nr. 5 nichts!", "Wirklich?", "Ja."]
     );
     assert_eq!(
-        texts("It costs 37.50 EUR (e.g. by card). \"Come early.\" We open at 8."),
-        ["It costs 37.50 EUR (e.g. by card).", "\"Come early.\"", "We open at 8."]
+        texts("It costs 37.50 EUR (e.g. by card). \"Come early.\" Cash vs. Card: we take both."),
+        ["It costs 37.50 EUR (e.g. by card).", "\"Come early.\"", "Cash vs. Card: we take both."]
     );
 }
 
