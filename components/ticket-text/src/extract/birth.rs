@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::lists::birth;
 
-/// Maximum number of characters from such a word to the date.
+/// Maximum number of characters from a word for a birth to the date.
 const LONGEST_LABEL: usize = 40;
 
 /// Returns whether the words around the date at `range` of `text` make it a date of birth: "geboren am ..." and "am

@@ -14,7 +14,7 @@ use forms::{FORMS, Written};
 
 /// Two-digit years up to this many after today's are in this century.
 const YEARS_AHEAD: i32 = 20;
-/// Number of characters of the longest of them.
+/// Number of characters of the longest unit of an amount.
 const LONGEST_UNIT: usize = 7;
 /// Plausible years.
 const YEARS: Range<i32> = 1900..2100;
