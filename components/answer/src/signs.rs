@@ -52,7 +52,7 @@ impl Certainty {
 pub enum Doubt {
     /// The answer quotes several documents.
     Documents,
-    /// The nearest quotation, the most relevant passage and the answer are not of one document.
+    /// The answer is not of the nearest quotation's document, or the most relevant passage answers another question.
     Disagreement,
     /// The nearest quotation lacks the amount, time, place or papers that are asked for.
     Lacking,
