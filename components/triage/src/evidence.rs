@@ -36,7 +36,7 @@ pub fn evidence(text: &str, examples: &[String]) -> Evidence {
         }
     }
     let own = table.iter().filter(|there| **there).count() as f32;
-    // The cosine of the two texts' trigrams.
+    // About the cosine of the two texts' trigrams: those of `text` count once.
     let likeness = |example: &String| {
         let (all, shared) =
             trigrams(example).into_iter().fold((0.0_f32, 0.0_f32), |(all, shared), trigram| {

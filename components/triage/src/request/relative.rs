@@ -33,6 +33,7 @@ impl Ago {
 
 /// The minimum that "several" means.
 const SEVERAL: i64 = 2;
+
 /// Returns the relative dates in `text`, which is in lower case, with their byte ranges. Weekdays and words for today
 /// count only if the sentence is about what `has_been`.
 pub(super) fn days(text: &str, today: Date, has_been: bool) -> impl Iterator<Item = (Range<usize>, Ago)> {
