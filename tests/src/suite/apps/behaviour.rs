@@ -49,6 +49,7 @@ async fn full_listener() -> (TcpListener, Vec<TcpStream>) {
     while let Ok(connected) = tokio::time::timeout(Duration::from_secs(2), TcpStream::connect(address)).await
     {
         open.push(connected.unwrap());
+        assert!(open.len() < 1000, "the listener takes every connection");
     }
     (listener, open)
 }

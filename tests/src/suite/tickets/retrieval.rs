@@ -1,4 +1,4 @@
-//! What searching is worth with the default model, on the questions that nothing was chosen by.
+//! What searching is worth with the default model, on the questions that nothing was fitted on.
 
 use bulkhead_sources::catalog::known;
 use bulkhead_tests::{

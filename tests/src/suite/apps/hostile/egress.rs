@@ -125,7 +125,7 @@ async fn redirect_to_special_address_is_not_followed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn name_whose_address_changes() {
+async fn name_whose_address_changes_is_refused() {
     let folder = TempDir::new().unwrap();
     let path = |name: &str| folder.path().join(name);
     let (authority, served) =
