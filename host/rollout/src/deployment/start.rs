@@ -39,21 +39,25 @@ impl<W: World> Deployment<W> {
     ) -> Result<(), String> {
         // Without this, the slot would be starting for ever.
         let started = AssertUnwindSafe(self.start_parts(configured)).catch_unwind().await;
-        started.unwrap_or_else(|panic| Err(self.fail_start(&panic_text(&*panic))))
+        started.unwrap_or_else(|panic| self.fail_start(&panic_text(&*panic)))
     }
 
-    /// Ends a start that has panicked, and returns the reason. Afterwards operators may push another version.
-    fn fail_start(&self, panic: &str) -> String {
-        let reason = format!(
-            "its start has panicked: {}; report this, and restart the host or push another version",
-            one_line(panic)
-        );
-        tracing::error!(slot = self.slot.name().as_str(), reason, "the slot has not started");
-        if self.slot.active().is_err() {
-            self.slot.set_empty("its start has failed; the host's log and /health/ready say why");
+    /// Ends a start that has panicked. A version that answers by then goes on, without what would have started after it;
+    /// else operators may push another version.
+    fn fail_start(&self, panic: &str) -> Result<(), String> {
+        let slot = self.slot.name().as_str();
+        let panic = one_line(panic);
+        if self.slot.active().is_ok() {
+            tracing::error!(slot, %panic, "the slot answers, but its start has panicked; report this, and restart the host");
+            return Ok(());
         }
+        let reason = format!(
+            "its start has panicked: {panic}; report this, and restart the host or push another version"
+        );
+        tracing::error!(slot, reason, "the slot has not started");
+        self.slot.set_empty("its start has failed; the host's log and /health/ready say why");
         *self.empty_reason.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason.clone());
-        reason
+        Err(reason)
     }
 
     async fn start_parts(
