@@ -92,6 +92,8 @@ async fn damaged_ledger_in_1970_grants_nothing_earlier() {
     assert_eq!(ledger.claim(&id(1), soon(), 1, false).await, Ok(true));
     let folder = killed(&origin);
     std::fs::write(file(&folder), "no database").unwrap();
+    // It has every page, so that SQLite would read the database from it.
+    std::fs::remove_file(folder.path().join("ledger.sqlite-wal")).unwrap();
     let (clock, control) = HostClock::movable();
     let since_epoch = clock.unix();
     control.set_back(since_epoch);
