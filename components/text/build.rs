@@ -2,15 +2,26 @@
 //!
 //! A table is a module, a key a constant: a list has the words of all languages, a table of lists names each of them, and a
 //! text is one in German and English with `{}` where its values go. In a list of patterns a step has words or names a list
-//! of the same table: `@list`. In a regular expression `«list»` stands for the alternatives of a list, of the same table or
+//! of the same table: `@list`. A table of lists that is looked up by word is the names of its lists, and all words in order,
+//! each with a bit for each list that has it. In a regular expression `«list»` stands for the alternatives of a list, of the same table or
 //! of another: `«table.list»`.
 
-use std::{cmp::Reverse, collections::BTreeSet, env, error::Error, fmt::Write as _, fs, path::Path};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+    env,
+    error::Error,
+    fmt::Write as _,
+    fs,
+    path::Path,
+};
 
 use toml::{Table, Value};
 
 /// Marks around the name of a list in a regular expression.
 const MARKS: [char; 2] = ['«', '»'];
+/// Tables of lists that are looked up by word: the name of the table and its key.
+const LOOKED_UP: [(&str, &str); 1] = [("language", "frequent")];
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=words");
@@ -37,6 +48,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         writeln!(code, "pub(crate) mod {table} {{")?;
         for (key, value) in keys.as_table().into_iter().flatten() {
             let lists = Lists { all: &tables, own: table };
+            if LOOKED_UP.contains(&(table, key)) {
+                let named = value.as_table().ok_or("a list has no name")?;
+                let (names, words) = (named.keys().collect::<Vec<_>>(), lists.by_word(named)?);
+                let key = key.to_uppercase();
+                writeln!(code, "    pub(crate) const {key}: &[&str] = &{names:?};")?;
+                writeln!(code, "    pub(crate) const {key}_WORDS: &[(&str, u32)] = &{words:?};")?;
+                continue;
+            }
             let (kind, value) = lists.constant(value).map_err(|error| format!("{table}.{key} {error}"))?;
             if inserted.contains(key) || inserted.contains(&format!("{table}.{key}")) {
                 writeln!(code, "    #[allow(dead_code)]")?;
@@ -119,6 +138,18 @@ impl Lists<'_> {
         words.sort_by_key(|word| (Reverse(word.chars().count()), word.clone()));
         words.dedup();
         Ok(words)
+    }
+
+    /// Returns the words of all lists in the order of their bytes, each with the bits of its lists.
+    fn by_word(&self, lists: &Table) -> Result<Vec<(String, u32)>, String> {
+        let mut all = BTreeMap::new();
+        for (place, list) in (0..).zip(lists.values()) {
+            let bit = 1_u32.checked_shl(place).ok_or("a word may be in one of 32 lists")?;
+            for word in self.words(list)? {
+                *all.entry(word).or_default() |= bit;
+            }
+        }
+        Ok(all.into_iter().collect())
     }
 
     /// Returns a regular expression with the lists that it names.

@@ -1,10 +1,7 @@
 //! Scores of languages for a text in Latin letters.
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
-
 use super::letters::LETTERS;
-use crate::lists::language::{ENGLISH_MATTERS, FREQUENT, GERMAN_MATTERS};
+use crate::lists::language::{ENGLISH_MATTERS, FREQUENT, FREQUENT_WORDS, GERMAN_MATTERS};
 use crate::tokens;
 
 /// Weight of a word for an office matter or of a rare letter, against 1 for a word that only one language has: other
@@ -14,17 +11,6 @@ const WEAK: f32 = 0.5;
 const MOST_WORDS: usize = 1000;
 /// Minimum number of letters of a word part that may match anywhere in a word.
 const SHORTEST_PART: usize = 5;
-
-/// Languages by frequent word, one bit each, in the order of [`FREQUENT`].
-static LANGUAGES: LazyLock<HashMap<&'static str, u32>> = LazyLock::new(|| {
-    let mut languages = HashMap::new();
-    for (place, (_, words)) in FREQUENT.iter().enumerate() {
-        for word in *words {
-            *languages.entry(*word).or_default() |= 1 << place;
-        }
-    }
-    languages
-});
 
 /// The scores of each language.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,8 +38,8 @@ impl Evidence {
         for word in tokens::each(&tokens::spaced(text)).filter(|word| !word.contains('0')).take(MOST_WORDS) {
             count += 1;
             let folded = folded(word);
-            match LANGUAGES.get(folded.as_str()) {
-                Some(languages) => add(*languages, 1.0),
+            match frequent(&folded) {
+                Some(languages) => add(languages, 1.0),
                 None => {
                     for languages in letters(word).chain(matters(&folded)) {
                         add(languages, WEAK);
@@ -61,7 +47,7 @@ impl Evidence {
                 }
             }
         }
-        let mut scores: Vec<_> = FREQUENT.iter().map(|(code, _)| *code).zip(scores).collect();
+        let mut scores: Vec<_> = FREQUENT.iter().copied().zip(scores).collect();
         // Of equal ones a language of answers comes first.
         scores.sort_by_key(|(code, _)| !matches!(*code, "de" | "en"));
         scores.sort_by(|one, other| other.1.total_cmp(&one.1));
@@ -75,13 +61,19 @@ impl Evidence {
 
     /// Returns the share of the text's words that are in the language `code`.
     pub(super) fn share(&self, code: &str) -> f32 {
-        let own = FREQUENT.iter().zip(self.own).find(|((own, _), _)| *own == code);
+        let own = FREQUENT.iter().zip(self.own).find(|(own, _)| **own == code);
         own.map_or(0.0, |(_, own)| own) / self.words.max(1) as f32
     }
 }
 
+/// Returns the languages in which `word` is frequent, one bit each, in the order of [`FREQUENT`].
+pub(super) fn frequent(word: &str) -> Option<u32> {
+    let place = FREQUENT_WORDS.binary_search_by_key(&word, |(known, _)| known).ok()?;
+    FREQUENT_WORDS.get(place).map(|(_, languages)| *languages)
+}
+
 fn bits(codes: &[&str]) -> u32 {
-    let places = FREQUENT.iter().enumerate().filter(|(_, (code, _))| codes.contains(code));
+    let places = FREQUENT.iter().enumerate().filter(|(_, code)| codes.contains(code));
     places.map(|(place, _)| 1 << place).sum()
 }
 

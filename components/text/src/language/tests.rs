@@ -109,6 +109,20 @@ fn wrong<'t>(
 }
 
 #[test]
+fn frequent_words_are_found_in_order() {
+    use crate::lists::language::{FREQUENT, FREQUENT_WORDS};
+    assert!(FREQUENT_WORDS.is_sorted_by(|one, next| one.0 < next.0));
+    let languages = |word: &str| {
+        let bits = evidence::frequent(word).unwrap_or_default();
+        let own = FREQUENT.iter().enumerate().filter(move |(place, _)| bits & (1 << place) != 0);
+        own.map(|(_, code)| *code).collect::<Vec<_>>()
+    };
+    assert_eq!(languages("und"), ["de"]);
+    assert!(["da", "de"].iter().all(|code| languages("der").contains(code)));
+    assert!(languages("Und").is_empty() && languages("").is_empty());
+}
+
+#[test]
 fn short_texts_are_detected() {
     assert_eq!(wrong(SHORT_GERMAN, "de"), []);
     assert_eq!(wrong(SHORT_ENGLISH, "en"), []);
