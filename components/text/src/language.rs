@@ -57,10 +57,16 @@ pub fn detect(text: &str) -> Option<&'static str> {
 /// the two if no language is certain, as for a few search words; with too few letters for trigrams, or with letters
 /// that English lacks, it is German.
 pub fn german_or_english(text: &str) -> Language {
-    let text = without_names(text);
-    let guessed =
-        || between(&text).filter(|_| letters(&text) >= ENOUGH_AMONG_FEW && !has_german_letters(&text));
-    match detect_in(&text).or_else(guessed) {
+    answered_in(text, detect(text))
+}
+
+/// Does the same for a text whose language is `detected`.
+pub fn answered_in(text: &str, detected: Option<&'static str>) -> Language {
+    let guessed = || {
+        let text = without_names(text);
+        between(&text).filter(|_| letters(&text) >= ENOUGH_AMONG_FEW && !has_german_letters(&text))
+    };
+    match detected.or_else(guessed) {
         Some("en") => Language::English,
         _ => Language::German,
     }

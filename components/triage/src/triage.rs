@@ -137,7 +137,9 @@ pub fn triage(
     let own = clean::own(plain);
     // Quoted mails hold other people's values; signatures are the sender's own.
     let written = clean::unquoted(plain);
-    let language = language::german_or_english(if own.is_empty() { &written } else { &own });
+    let spoken = if own.is_empty() { &written } else { &own };
+    let detected = language::detect(spoken);
+    let language = language::answered_in(spoken, detected);
     let injected = policy.strategy == Strategy::Llm && injection::is_injected_ticket(&read, &rendered);
     let choice = choice::choose(host, configuration, policy, &own, &written, language, injected)?;
     let decision = choice.decision;
@@ -172,7 +174,7 @@ pub fn triage(
         confidence: confidence(&decision),
         extracted_values: extract(&written, today, &category.extract),
         alternatives: alternatives(&decision),
-        language: language::detect(&own).map(str::to_owned),
+        language: detected.filter(|_| !own.is_empty()).map(str::to_owned),
         user_text,
         action,
         reasoning,

@@ -59,11 +59,12 @@ impl<'a, H: Host> Call<'a, H> {
         let read = window(request.text.trim(), MOST_READ);
         let rendered = clean::render(&read);
         let own = clean::own(&rendered.plain);
+        let detected = language::detect(&own);
         let is_cut = request.text.trim().chars().nth(MOST_READ).is_some();
         Self {
             text: window(&own, configuration.max_user_text_length as usize),
-            language: language::german_or_english(&own),
-            detected: language::detect(&own),
+            language: language::answered_in(&own, detected),
+            detected,
             findings: guard::ticket(&read, &rendered, is_cut),
             redacted: OnceCell::new(),
             verdict: Verdict::Unguarded,
