@@ -7,7 +7,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use bulkhead_ticket_text::extract::date::Date;
-use bulkhead_ticket_text::extract::{Kind, find};
+use bulkhead_ticket_text::extract::{Found, Kind};
 use bulkhead_triage_configuration::pattern::Pattern;
 
 /// Maximum number of values kept of one kind.
@@ -26,12 +26,12 @@ pub enum Value {
     Text(String),
 }
 
-/// Returns the named values of `text`: built-in kinds, then those of `patterns`, whose names take precedence. The
-/// second value of a kind is called `date_2`, and so on.
-pub fn extract(text: &str, today: Date, patterns: &[Pattern]) -> BTreeMap<String, Value> {
+/// Returns the named values of `text`: those `found` of built-in kinds, then those of `patterns`, whose names take
+/// precedence. The second value of a kind is called `date_2`, and so on.
+pub fn extract(text: &str, found: Vec<Found>, today: Date, patterns: &[Pattern]) -> BTreeMap<String, Value> {
     let mut values = BTreeMap::new();
     let mut seen: BTreeMap<Kind, Vec<String>> = BTreeMap::new();
-    for found in find(text, today) {
+    for found in found {
         let of_kind = seen.entry(found.kind).or_default();
         if of_kind.contains(&found.value) || of_kind.len() == MOST_OF_A_KIND {
             continue;

@@ -2,6 +2,7 @@
 
 use bulkhead_steps::assert_linear_text;
 use bulkhead_ticket_text::extract::date::{Date, Month};
+use bulkhead_ticket_text::extract::find;
 use bulkhead_triage_features::MOST_READ;
 
 use crate::evidence::evidence;
@@ -26,7 +27,9 @@ fn request_steps_grow_with_a_ticket() {
         ("", "1."),
     ];
     let test = concat!(module_path!(), "::request_steps_grow_with_a_ticket");
-    assert_linear_text(test, MOST_READ, &units, |text| request::facts(text, text, today()));
+    assert_linear_text(test, MOST_READ, &units, |text| {
+        request::facts(text, text, &find(text, today()), today())
+    });
 }
 
 #[test]
@@ -52,7 +55,7 @@ fn extract_steps_grow_with_a_ticket() {
         concat!(module_path!(), "::extract_steps_grow_with_a_ticket"),
         MOST_READ,
         &units,
-        |text| extract(text, today(), &[]),
+        |text| extract(text, find(text, today()), today(), &[]),
     );
 }
 

@@ -11,6 +11,7 @@ use bulkhead_text::clean;
 use bulkhead_text::language;
 use bulkhead_text::window::window;
 use bulkhead_ticket_text::extract::date::Date;
+use bulkhead_ticket_text::extract::find;
 use bulkhead_ticket_text::guarding::{Guarding, Judged, Verdict, found};
 use bulkhead_ticket_text::injection;
 use bulkhead_ticket_text::llm::{Failure, Question};
@@ -155,10 +156,11 @@ pub fn triage(
         _ => Evidence::default(),
     };
     let today = host.today();
+    let values = find(&written, today);
     let action = if clean::is_automatic(plain) {
         configuration.auto_reply()
     } else {
-        let facts = request::facts(&written, plain, today);
+        let facts = request::facts(&written, plain, &values, today);
         configuration.action(action::action_name(configuration, &category.name, &facts))
     };
     let action = action.ok_or(TriageError::Incomplete("action"))?.clone();
@@ -172,7 +174,7 @@ pub fn triage(
         category: category.name.clone(),
         auto_publish: category.auto_publish && choice.verdict.publishes(),
         confidence: confidence(&decision),
-        extracted_values: extract(&written, today, &category.extract),
+        extracted_values: extract(&written, values, today, &category.extract),
         alternatives: alternatives(&decision),
         language: detected.filter(|_| !own.is_empty()).map(str::to_owned),
         user_text,

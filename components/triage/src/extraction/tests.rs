@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use bulkhead_ticket_text::extract::date::Month;
+use bulkhead_ticket_text::extract::find;
 use bulkhead_triage_configuration::pattern::{PatternSettings, PatternType};
 
 use super::*;
@@ -25,7 +26,7 @@ fn values_are_typed_and_numbered() {
         pattern("fehlt", "nicht da", PatternType::Text),
     ];
     let text = "1.100 Liter für 1.234,50 €, Durchwahl 77, Termin am 31.06.2026, Termin am 01.07.2026, am 2.7.2026 und am 01.07.2026";
-    let values = extract(text, today(), &patterns);
+    let values = extract(text, find(text, today()), today(), &patterns);
     assert_eq!(values["liter"], Value::Integer(1100));
     assert_eq!(values["betrag"], Value::Number(1234.5));
     assert_eq!(values["phone"], Value::Text("77".into()), "a configured name wins");

@@ -12,7 +12,7 @@ fn today() -> Date {
 }
 
 fn facts(text: &str) -> Facts {
-    super::facts(text, text, today())
+    super::facts(text, text, &find(text, today()), today())
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn future_day_was_not_last_year() {
 
 #[test]
 fn quoted_number_counts_without_other_text() {
-    let id = |own, whole| super::facts(own, whole, today()).processing_id;
+    let id = |own, whole| super::facts(own, whole, &find(own, today()), today()).processing_id;
     assert_eq!(id("Wann kommt der Pass?", "Wann kommt der Pass?\n> Az. 4711"), None);
     assert_eq!(id("", "> Az. 4711\n> Az. 4711").as_deref(), Some("4711"));
     assert_eq!(id("", "> Az. 4711\n> Az. 4712"), None);
