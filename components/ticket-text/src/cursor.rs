@@ -50,7 +50,10 @@ impl<'t> Cursor<'t> {
     pub fn skip_word(&mut self, word: &str) -> bool {
         let mut ahead = self.rest().chars();
         let fits = word.chars().all(|letter| {
-            ahead.next().is_some_and(|written| written == letter || written.to_lowercase().eq([letter]))
+            ahead.next().is_some_and(|written| match written.is_ascii() {
+                true => written == letter || written.to_ascii_lowercase() == letter,
+                false => written == letter || written.to_lowercase().eq([letter]),
+            })
         });
         self.at = if fits { self.text.len() - ahead.as_str().len() } else { self.at };
         fits

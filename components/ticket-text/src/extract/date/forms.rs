@@ -75,6 +75,10 @@ fn named_behind_day<'t>(cursor: &mut Cursor<'t>) -> Option<Written<'t>> {
 
 /// Parses `May 3rd, 2026`.
 fn named_before_day<'t>(cursor: &mut Cursor<'t>) -> Option<Written<'t>> {
+    // The end of a word is no month.
+    if cursor.before().is_some_and(char::is_alphanumeric) {
+        return None;
+    }
     let month = Some(calendar::month(cursor)?);
     cursor.need(" ")?;
     let day = cursor.digits(1..=2)?;
