@@ -122,6 +122,13 @@ pub fn visible(character: char) -> Option<char> {
 
 /// Returns whether `line` begins with `start`, ignoring case.
 fn begins(line: &str, start: &str) -> bool {
+    let pairs = line.bytes().zip(start.bytes());
+    let same = pairs.take_while(|(one, other)| one.is_ascii() && one.eq_ignore_ascii_case(other)).count();
+    let [line, start] = [line, start].map(|text| text.get(same..).unwrap_or_default());
+    // Most phrases differ in their first letter; only letters beyond ASCII need the tables of Unicode.
+    if [line, start].iter().all(|text| text.bytes().next().is_none_or(|byte| byte.is_ascii())) {
+        return start.is_empty();
+    }
     let mut line = line.chars().flat_map(char::to_lowercase);
     start.chars().flat_map(char::to_lowercase).all(|letter| line.next() == Some(letter))
 }

@@ -11,7 +11,9 @@ pub fn spaced(text: &str) -> String {
     let mut words = String::with_capacity(text.len() + 2);
     words.push(' ');
     for character in text.chars() {
-        if character.is_numeric() {
+        if character.is_ascii_alphabetic() {
+            words.push(character.to_ascii_lowercase());
+        } else if character.is_numeric() {
             words.push('0');
         } else if character.is_alphanumeric() {
             words.extend(character.to_lowercase());
