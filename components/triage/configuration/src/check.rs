@@ -41,7 +41,7 @@ pub(super) fn check(settings: Settings, compile: Compile, gaps: Gaps) -> Result<
         settings.auto_reply.as_deref().and_then(|name| silent_action(name, &settings, gaps, &mut violations));
     actions(&settings, &mut violations);
     for (index, rule) in settings.action_rules.iter().enumerate() {
-        check_rule(&format!("action_rules[{index}]"), rule, &settings, gaps, &mut violations);
+        check_rule(index, rule, &settings, gaps, &mut violations);
     }
     numbers(&settings, &mut violations);
     settings.preparser.check(&mut violations);
@@ -80,12 +80,12 @@ fn names<'n>(
     let mut any = false;
     for (index, name) in names.enumerate() {
         any = true;
-        let path = format!("{list}[{index}].name");
+        let path = || format!("{list}[{index}].name");
         if name.trim().is_empty() {
             let text = format!("an {what} has a blank name").replacen("an c", "a c", 1);
-            violations.push(Violation::at(path, text));
+            violations.push(Violation::at(path(), text));
         } else if !seen.insert(name) {
-            violations.push(Violation::at(path, format!("{what} {name:?} is configured twice")));
+            violations.push(Violation::at(path(), format!("{what} {name:?} is configured twice")));
         }
     }
     if !any {
@@ -126,40 +126,44 @@ fn actions(settings: &Settings, violations: &mut Vec<Violation>) {
     }
 }
 
-fn check_rule(path: &str, rule: &Rule, settings: &Settings, gaps: Gaps, violations: &mut Vec<Violation>) {
-    let of = format!("the rule for category {:?}", rule.category_name);
+fn check_rule(at: usize, rule: &Rule, settings: &Settings, gaps: Gaps, violations: &mut Vec<Violation>) {
+    let path = || format!("action_rules[{at}]");
+    let of = || format!("the rule for category {:?}", rule.category_name);
     let categories = &settings.categories;
     if !gaps.categories && !categories.iter().any(|category| category.name == rule.category_name) {
-        violations.push(Violation::at(format!("{path}.category_name"), format!("{of} names no category")));
+        let text = format!("{} names no category", of());
+        violations.push(Violation::at(format!("{}.category_name", path()), text));
     }
     let known = |name: &str| gaps.actions || settings.actions.iter().any(|action| action.name == name);
     if !known(&rule.action_name) {
-        let text = format!("{of} leads to the unknown action {:?}", rule.action_name);
-        violations.push(Violation::at(format!("{path}.action_name"), text));
+        let text = format!("{} leads to the unknown action {:?}", of(), rule.action_name);
+        violations.push(Violation::at(format!("{}.action_name", path()), text));
     }
     for (index, condition) in rule.conditions.iter().enumerate() {
-        let path = format!("{path}.conditions[{index}]");
+        let path = || format!("{}.conditions[{index}]", path());
         if !known(&condition.action_name) {
-            let text = format!("a condition of {of} leads to the unknown action {:?}", condition.action_name);
-            violations.push(Violation::at(format!("{path}.action_name"), text));
+            let action = &condition.action_name;
+            let text = format!("a condition of {} leads to the unknown action {action:?}", of());
+            violations.push(Violation::at(format!("{}.action_name", path()), text));
         }
         if let Err(reason) = condition.check() {
-            violations.push(Violation::at(path, format!("a condition of {of} {reason}")));
+            violations.push(Violation::at(path(), format!("a condition of {} {reason}", of())));
         }
     }
 }
 
 fn numbers(settings: &Settings, violations: &mut Vec<Violation>) {
+    let is_outside = |number: &f32| !(0.0..=1.0).contains(number);
     let own = settings.categories.iter().enumerate().filter_map(|(index, category)| {
+        let number = category.threshold.filter(is_outside)?;
         let what = format!("threshold of category {:?}", category.name);
-        Some((format!("categories[{index}].threshold"), what, category.threshold?))
+        Some((format!("categories[{index}].threshold"), what, number))
     });
     let common = [("threshold", settings.threshold), ("margin", settings.margin)];
+    let common = common.into_iter().filter(|(_, number)| is_outside(number));
     let common = common.map(|(name, number)| (name.to_owned(), name.to_owned(), number));
-    for (path, what, number) in common.into_iter().chain(own) {
-        if !(0.0..=1.0).contains(&number) {
-            violations.push(Violation::at(path, format!("{what} is {number}, it must be 0 to 1")));
-        }
+    for (path, what, number) in common.chain(own) {
+        violations.push(Violation::at(path, format!("{what} is {number}, it must be 0 to 1")));
     }
     if settings.max_user_text_length == 0 {
         let text = "max_user_text_length is 0, it must be at least 1";
