@@ -15,7 +15,7 @@ pub fn prompts(configuration: &Configuration, head: Option<&str>, strategy: Stra
     let categories = configuration.categories.iter();
     let categories =
         categories.map(|category| json!([category.name, category.threshold, category.auto_publish]));
-    let examples = configuration.categories.iter().map(|category| json!([category.name, category.examples]));
+    let examples = configuration.categories.iter().map(|category| json!([category.name, *category.examples]));
     let rules = json!({
         "head": head,
         "margin": configuration.margin,

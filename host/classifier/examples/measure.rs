@@ -153,7 +153,7 @@ fn described(configuration: &Path) -> Vec<Ticket> {
     let categories = configuration.categories.into_iter();
     let lines = categories.flat_map(|category| {
         let ticket = move |text| Ticket { text, category: category.name.clone(), language: None };
-        category.examples.into_iter().map(ticket)
+        category.examples.to_vec().into_iter().map(ticket)
     });
     lines.collect()
 }

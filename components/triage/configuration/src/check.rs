@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::{ActionType, Category, CategorySettings, Configuration, Invalid, Settings, Violation, note};
+use super::{
+    ActionType, Category, CategorySettings, Configuration, Examples, Invalid, Settings, Violation, note,
+};
 use crate::pattern::{Pattern, PatternSettings};
 use crate::rules::Rule;
 
@@ -190,17 +192,12 @@ fn checked(
             Err(reason) => violations.push(Violation::at(path, format!("{of} {reason}"))),
         }
     }
-    let description = category.description.unwrap_or_default();
-    let lines = description.lines().map(str::trim).filter(|line| !line.is_empty());
-    let mut examples = category.examples;
-    examples.retain(|example| !example.trim().is_empty());
-    let labelled = examples.len();
-    examples.extend(lines.map(str::to_owned));
+    let labelled = category.examples.iter().filter(|example| !example.trim().is_empty()).count();
     Category {
         threshold: category.threshold.unwrap_or(threshold),
         name: category.name,
         auto_publish: category.auto_publish,
-        examples,
+        examples: Examples::new(category.examples, category.description.as_deref()),
         labelled,
         extract,
     }

@@ -5,7 +5,9 @@
 //! [`Settings`] is the configuration as written, [`Configuration`] the checked one. Names are identities.
 
 mod check;
+mod checked;
 mod entry;
+mod examples;
 mod note;
 pub mod pattern;
 pub mod preparser;
@@ -22,6 +24,7 @@ use pattern::{Pattern, PatternSettings};
 use preparser::PreparserSettings;
 use rules::Rule;
 
+pub use examples::Examples;
 pub use note::NotePlaceholder;
 pub use read::Reading;
 pub use violation::{Invalid, Violation};
@@ -37,9 +40,9 @@ pub const DEFAULT_TEXT_LENGTH: u32 = 2000;
 /// A triage configuration as written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Settings {
+pub struct Settings<C = CategorySettings> {
     /// The ticket categories; at least one.
-    pub categories: Vec<CategorySettings>,
+    pub categories: Vec<C>,
     /// Name of the category for tickets that fit none or cannot be decided.
     pub no_category_name: String,
     /// The actions a ticket can lead to; at least one.
@@ -68,6 +71,25 @@ pub struct Settings {
     /// Selects rows of forms that arrive as tables.
     #[serde(default)]
     pub preparser: PreparserSettings,
+}
+
+impl<C> Settings<C> {
+    /// Replaces each category.
+    fn map_categories<D>(self, category: impl FnMut(C) -> D) -> Settings<D> {
+        Settings {
+            categories: self.categories.into_iter().map(category).collect(),
+            no_category_name: self.no_category_name,
+            actions: self.actions,
+            no_action_name: self.no_action_name,
+            auto_reply: self.auto_reply,
+            no_action_internal_note: self.no_action_internal_note,
+            action_rules: self.action_rules,
+            threshold: self.threshold,
+            margin: self.margin,
+            max_user_text_length: self.max_user_text_length,
+            preparser: self.preparser,
+        }
+    }
 }
 
 fn default_threshold() -> f32 {
@@ -142,7 +164,7 @@ pub struct Category {
     /// Required confidence.
     pub threshold: f32,
     /// Labelled texts, then the lines of the description.
-    pub examples: Vec<String>,
+    pub examples: Examples,
     /// How many of them are labelled texts.
     pub labelled: usize,
     /// Patterns of values to extract from its texts.
@@ -194,15 +216,15 @@ impl Configuration {
         Reading::new(value).check_all().map(|(_, configuration)| configuration)
     }
 
-    /// Reads a configuration that the host has already checked. Patterns are compiled when first used, because a call
-    /// needs those of one category only.
+    /// Reads a configuration that the host has already checked. Examples are read and patterns compiled when first
+    /// used, because a call needs those of one category only.
     ///
     /// # Errors
     ///
-    /// Fails as [`Self::from_json`] does, except for patterns that do not compile: these match nothing.
+    /// Fails as [`Self::from_json`] does, except for patterns that do not compile, which match nothing, and for examples
+    /// that are not text, which are none.
     pub fn from_host(json: &str) -> Result<Self, Invalid> {
-        let settings = serde_json::from_str(json).map_err(|error| Invalid::whole(error.to_string()))?;
-        check::check(settings, |pattern| Ok(Pattern::checked(pattern)), Gaps::default())
+        checked::read(json)
     }
 
     /// Returns the category with this name.

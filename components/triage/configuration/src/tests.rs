@@ -38,7 +38,7 @@ fn violations(change: impl Fn(&mut Value)) -> Vec<String> {
 fn a_valid_configuration_is_taken_over() {
     let configuration = Configuration::from_json(&valid().to_string()).unwrap();
     let waste = configuration.category("Abfall").unwrap();
-    assert_eq!(waste.examples, ["Die Tonne ist voll", "Tonnen", "Sperrmüll"]);
+    assert_eq!(*waste.examples, ["Die Tonne ist voll", "Tonnen", "Sperrmüll"]);
     assert_eq!(waste.labelled, 1);
     assert!((waste.threshold - 0.7).abs() < 1e-6 && waste.auto_publish);
     let dogs = configuration.category("Hunde").unwrap();
@@ -219,6 +219,25 @@ fn braces_without_partners_are_refused() {
             "{note}"
         );
     }
+}
+
+#[test]
+fn checked_configuration_has_the_same_examples() {
+    let json = valid().to_string();
+    let [whole, checked] =
+        [Configuration::from_json(&json), Configuration::from_host(&json)].map(Result::unwrap);
+    for (one, other) in whole.categories.iter().zip(&checked.categories) {
+        assert_eq!((&one.name, &*one.examples), (&other.name, &*other.examples));
+    }
+    let waste = checked.category("Abfall").unwrap();
+    assert_eq!(*waste.examples.clone(), ["Die Tonne ist voll", "Tonnen", "Sperrmüll"]);
+    let mut settings = valid();
+    settings["categories"][1]["description"] = json!(null);
+    settings["categories"][1]["examples"] = json!(["Stra\u{df}e \"A\"\n\u{1f5d1}"]);
+    let checked = Configuration::from_host(&settings.to_string()).unwrap();
+    assert_eq!(*checked.category("Abfall").unwrap().examples, ["Straße \"A\"\n🗑"]);
+    settings["categories"][1]["example"] = json!([]);
+    assert!(Configuration::from_host(&settings.to_string()).is_err(), "an unknown member");
 }
 
 /// The component repeats the host's checks, except those of patterns.
