@@ -6,6 +6,7 @@ pub mod abbreviations;
 pub mod clean;
 pub mod language;
 mod lists;
+pub mod pairs;
 #[cfg(test)]
 mod steps;
 pub mod texts;

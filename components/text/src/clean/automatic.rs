@@ -1,7 +1,7 @@
 //! Mails that no one wrote: reports of undelivered mail, out-of-office notes, receipts and answers of calendars.
 
 use super::begins;
-use crate::lists::automatic;
+use crate::{lists::automatic, pairs::contains_any};
 
 /// Number of non-empty lines at the start of a mail that show what it is.
 const START: usize = 3;
@@ -29,7 +29,7 @@ fn is_out_of_office(plain: &str) -> bool {
         return false;
     }
     let lower = plain.to_lowercase();
-    let has = |phrases: &[&str]| phrases.iter().any(|phrase| lower.contains(phrase));
+    let has = |phrases: &[&str]| contains_any(&lower, phrases);
     has(automatic::ABSENCES)
         && (has(automatic::MEANWHILE) || (has(automatic::THANKS) && has(automatic::RETURNS)))
 }

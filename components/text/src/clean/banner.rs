@@ -1,6 +1,6 @@
 //! Notices that mail servers add to a mail: its sender is external, or writes for the first time.
 
-use crate::lists::banner;
+use crate::{lists::banner, pairs::contains_any};
 
 /// Number of characters from the start of a line within which a notice says what it is about.
 const REACH: usize = 60;
@@ -14,7 +14,7 @@ pub(super) fn remove(text: &str) -> String {
     for line in text.lines() {
         let lower = line.to_lowercase();
         // The rest of a notice of several lines.
-        let continues = || in_notice && has(&lower, banner::CONTINUATIONS);
+        let continues = || in_notice && contains_any(&lower, banner::CONTINUATIONS);
         if is_notice(&lower) || continues() {
             in_notice = true;
             while kept.last().is_some_and(|last| is_rule(last)) {
@@ -31,13 +31,9 @@ pub(super) fn remove(text: &str) -> String {
 /// Returns whether a line in lower case is a notice. One says "ich" and "we" of nobody, and asks nothing.
 fn is_notice(line: &str) -> bool {
     let reach = line.char_indices().nth(REACH).map_or(line.len(), |(at, _)| at);
-    has(line.get(..reach).unwrap_or_default(), banner::SIGNS)
+    contains_any(line.get(..reach).unwrap_or_default(), banner::SIGNS)
         && !line.contains('?')
         && !line.split(|sign: char| !sign.is_alphanumeric()).any(|word| banner::PERSONS.contains(&word))
-}
-
-fn has(line: &str, phrases: &[&str]) -> bool {
-    phrases.iter().any(|phrase| line.contains(phrase))
 }
 
 fn is_rule(line: &str) -> bool {

@@ -2,6 +2,7 @@
 
 use super::letters::LETTERS;
 use crate::lists::language::{ENGLISH_MATTERS, FREQUENT, FREQUENT_WORDS, GERMAN_MATTERS};
+use crate::pairs::Pairs;
 use crate::tokens;
 
 /// Weight of a word for an office matter or of a rare letter, against 1 for a word that only one language has: other
@@ -85,9 +86,10 @@ fn letters(word: &str) -> impl Iterator<Item = u32> {
 
 /// Returns the languages in which `word` is an office matter.
 fn matters(word: &str) -> impl Iterator<Item = u32> {
+    let pairs = Pairs::of(word);
     let part = |part: &&str| match part.len() < SHORTEST_PART {
         true => word.starts_with(part) || word.ends_with(part),
-        false => word.contains(part),
+        false => pairs.may_hold(part) && word.contains(part),
     };
     let english = ENGLISH_MATTERS.contains(&word).then(|| bits(&["en"]));
     let german = (english.is_none() && GERMAN_MATTERS.iter().any(part)).then(|| bits(&["de"]));
