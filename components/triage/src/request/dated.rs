@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use bulkhead_text::pairs::Pairs;
 use bulkhead_ticket_text::extract::birth::is_birth;
 use bulkhead_ticket_text::extract::date::{self, Date};
 use bulkhead_ticket_text::sentences::{Tense, clauses, ends_perfect, tense};
@@ -50,8 +51,10 @@ struct Sentence<'t> {
 pub(super) fn days(text: &str, part: Range<usize>, today: Date) -> Vec<Ago> {
     let sentence = text.get(part.clone()).unwrap_or_default();
     let lower = lowered(sentence);
+    let pairs = Pairs::of(&lower);
     let words = MADE.iter().chain(NAMES).chain(LASTING).chain(DECISIONS);
-    let words: Vec<Range<usize>> = words.flat_map(|word| places(&lower, word)).collect();
+    let words: Vec<Range<usize>> =
+        words.filter(|word| pairs.may_hold(word)).flat_map(|word| places(&lower, word)).collect();
     if words.is_empty() {
         return Vec::new();
     }
