@@ -30,19 +30,20 @@ pub struct Evidence {
 /// Compares `text` with the labelled `examples` of a category.
 pub fn evidence(text: &str, examples: &[String]) -> Evidence {
     let mut table = vec![false; 1 << TABLE_BITS];
-    for trigram in trigrams(text) {
-        if let Some(there) = table.get_mut(trigram) {
+    let mut own = 0.0_f32;
+    for trigram in trigrams(&spaced(text)) {
+        if let Some(there) = table.get_mut(trigram).filter(|there| !**there) {
             *there = true;
+            own += 1.0;
         }
     }
-    let own = table.iter().filter(|there| **there).count() as f32;
     // About the cosine of the two texts' trigrams: those of `text` count once.
     let likeness = |example: &String| {
-        let (all, shared) =
-            trigrams(example).into_iter().fold((0.0_f32, 0.0_f32), |(all, shared), trigram| {
-                let there = table.get(trigram).is_some_and(|there| *there);
-                (all + 1.0, shared + if there { 1.0 } else { 0.0 })
-            });
+        let example = spaced(example);
+        let (all, shared) = trigrams(&example).fold((0.0_f32, 0.0_f32), |(all, shared), trigram| {
+            let there = table.get(trigram).is_some_and(|there| *there);
+            (all + 1.0, shared + if there { 1.0 } else { 0.0 })
+        });
         shared / (all * own).sqrt()
     };
     let likely = examples.iter().rev().map(|example| (likeness(example), example));
@@ -64,9 +65,9 @@ fn shared(text: &str, example: &str) -> Vec<String> {
     let mut shared: Vec<String> = Vec::new();
     for word in written_words(text) {
         let lower = word.to_lowercase();
-        let says = lower.chars().count() >= SHORTEST_WORD && !STOP_WORDS.contains(&lower.as_str());
-        let is_new = !shared.iter().any(|other| other.to_lowercase() == lower);
-        if says && is_new && known.contains(&lower) {
+        let says = || lower.chars().count() >= SHORTEST_WORD && !STOP_WORDS.contains(&lower.as_str());
+        let is_new = || !shared.iter().any(|other| other.to_lowercase() == lower);
+        if known.contains(&lower) && says() && is_new() {
             shared.push(word.to_owned());
         }
     }
@@ -83,14 +84,14 @@ fn quote(example: &str) -> String {
     format!("{}…", whole.trim_end())
 }
 
-/// Returns the table index of each byte trigram of the words of `text`, by multiplicative hashing.
-fn trigrams(text: &str) -> Vec<usize> {
+/// Returns the table index of each byte trigram of the words of a [`spaced`] text, by multiplicative hashing.
+fn trigrams(spaced: &str) -> impl Iterator<Item = usize> {
     let index = |bytes: &[u8]| {
         let [one, two, three] = *bytes else { return None };
         let key = u32::from_be_bytes([0, one, two, three]);
         Some((key.wrapping_mul(0x9e37_79b1) >> (u32::BITS - TABLE_BITS)) as usize)
     };
-    spaced(text).as_bytes().windows(3).filter_map(index).collect()
+    spaced.as_bytes().windows(3).filter_map(index)
 }
 
 /// Returns words as written, without those that have digits, which may be personal numbers.
