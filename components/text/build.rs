@@ -2,9 +2,9 @@
 //!
 //! A table is a module, a key a constant: a list has the words of all languages, a table of lists names each of them, and a
 //! text is one in German and English with `{}` where its values go. In a list of patterns a step has words or names a list
-//! of the same table: `@list`. A table of lists that is looked up by word is the names of its lists, and all words in order,
-//! each with a bit for each list that has it. In a regular expression `«list»` stands for the alternatives of a list, of the same table or
-//! of another: `«table.list»`.
+//! of the same table: `@list`. A table of lists that is looked up by word is the names of its lists, and all words in
+//! order, each with a bit for each list that has it. In a regular expression `«list»` stands for the alternatives of a
+//! list, of the same table or of another: `«table.list»`.
 
 use std::{
     cmp::Reverse,
