@@ -69,6 +69,9 @@ pub(super) fn days(text: &str, part: Range<usize>, today: Date) -> Vec<Ago> {
     // "am 3. Oktober, vor acht Wochen" mentions one day twice.
     let dates: Vec<i64> = mentions.iter().filter(|one| one.exact).map(|one| one.ago.days).collect();
     mentions.retain(|one| one.exact || !dates.iter().any(|date| is_about(one.ago.days, *date)));
+    if mentions.is_empty() {
+        return Vec::new();
+    }
     let parts: Vec<Range<usize>> = clauses.iter().flat_map(|clause| joined(&lower, clause)).collect();
     Sentence { lower: &lower, words, mentions }.requests(&parts)
 }
@@ -108,7 +111,9 @@ impl Sentence<'_> {
         let has = |known: &[&str]| words(text).any(|word| known.contains(&word));
         let is_another_s =
             has_any(text, REMINDERS) || has_any(text, DECISIONS) || has(RECEIVERS) && !has(WRITERS);
-        MADE.iter().flat_map(|made| places(text, made)).any(|place| {
+        let pairs = Pairs::of(text);
+        let mut made = MADE.iter().filter(|made| pairs.may_hold(made)).flat_map(|made| places(text, made));
+        made.any(|place| {
             let before = text.get(..place.start).unwrap_or_default();
             let ending = text.get(place.end..).map_or("", |behind| words_end(behind));
             if before.ends_with(char::is_alphanumeric) {
