@@ -27,11 +27,16 @@ pub(super) fn find(text: &str) -> Vec<Reading> {
 
 /// Returns the account number at byte `start`: for each country only one length is valid.
 fn at(text: &str, start: usize) -> Option<Reading> {
+    let rest = text.get(start..)?;
+    // Two letters and a digit begin an account number, and hardly any word.
+    let second = rest.chars().nth(1).filter(char::is_ascii_alphabetic);
+    let third = second.and_then(|_| rest.chars().skip(2).find(|sign| !is_separator(*sign)));
+    third.filter(char::is_ascii_digit)?;
     let mut compact = String::new();
-    for (at, letter) in text.get(start..)?.char_indices() {
+    for (at, letter) in rest.char_indices() {
         match letter {
             // Not after the first letter: "d. de89" begins with the second d.
-            ' ' | '\u{a0}' | '-' | '–' | '.' if compact.len() > 1 => continue,
+            sign if compact.len() > 1 && is_separator(sign) => continue,
             letter if letter.is_ascii_alphanumeric() => compact.push(letter.to_ascii_uppercase()),
             _ => return None,
         }
@@ -50,4 +55,9 @@ fn at(text: &str, start: usize) -> Option<Reading> {
         }
     }
     None
+}
+
+/// Returns whether a sign separates groups.
+fn is_separator(sign: char) -> bool {
+    matches!(sign, ' ' | '\u{a0}' | '-' | '–' | '.')
 }
