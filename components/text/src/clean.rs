@@ -111,6 +111,8 @@ fn tidy(text: &str) -> String {
 /// Normalises spaces of all widths; removes soft hyphens, direction marks and other controls.
 pub fn visible(character: char) -> Option<char> {
     match character {
+        // Most of a text.
+        ' '..='~' => Some(character),
         '\n' => Some('\n'),
         '\r' | '\u{2028}' | '\u{2029}' => Some('\n'),
         '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}' | '\u{feff}' => None,

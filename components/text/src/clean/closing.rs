@@ -85,7 +85,7 @@ fn is_advertisement(line: &str) -> bool {
                 && bare.to_lowercase().ends_with(&end.to_lowercase())
                 && bare.chars().count() > start.chars().count() + end.chars().count()
         }
-        None => bare.to_lowercase() == form.to_lowercase(),
+        None => begins(bare, form) && begins(form, bare),
     })
 }
 
