@@ -192,13 +192,11 @@ fn checked(
             Err(reason) => violations.push(Violation::at(path, format!("{of} {reason}"))),
         }
     }
-    let labelled = category.examples.iter().filter(|example| !example.trim().is_empty()).count();
     Category {
         threshold: category.threshold.unwrap_or(threshold),
         name: category.name,
         auto_publish: category.auto_publish,
         examples: Examples::new(category.examples, category.description.as_deref()),
-        labelled,
         extract,
     }
 }

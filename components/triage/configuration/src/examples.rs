@@ -13,7 +13,8 @@ use serde_json::value::RawValue;
 pub struct Examples {
     /// JSON of the labelled texts and of the description, until they are read.
     written: [Option<Box<RawValue>>; 2],
-    read: OnceLock<Vec<String>>,
+    /// The texts, and how many of them are labelled.
+    read: OnceLock<(Vec<String>, usize)>,
 }
 
 impl Examples {
@@ -28,14 +29,25 @@ impl Examples {
     }
 }
 
-impl Deref for Examples {
-    type Target = [String];
+impl Examples {
+    /// Returns how many of the texts are labelled; the others are lines of the description.
+    pub fn labelled(&self) -> usize {
+        self.all().1
+    }
 
-    fn deref(&self) -> &[String] {
+    fn all(&self) -> &(Vec<String>, usize) {
         self.read.get_or_init(|| {
             let [labelled, description] = &self.written;
             texts(read(labelled.as_deref()), read::<Option<String>>(description.as_deref()).as_deref())
         })
+    }
+}
+
+impl Deref for Examples {
+    type Target = [String];
+
+    fn deref(&self) -> &[String] {
+        &self.all().0
     }
 }
 
@@ -48,9 +60,12 @@ impl<'e> IntoIterator for &'e Examples {
     }
 }
 
-fn texts(labelled: Vec<String>, description: Option<&str>) -> Vec<String> {
-    let lines = description.unwrap_or_default().lines().map(str::trim).map(str::to_owned);
-    labelled.into_iter().chain(lines).filter(|text| !text.trim().is_empty()).collect()
+fn texts(mut labelled: Vec<String>, description: Option<&str>) -> (Vec<String>, usize) {
+    labelled.retain(|text| !text.trim().is_empty());
+    let count = labelled.len();
+    let lines = description.unwrap_or_default().lines().map(str::trim).filter(|line| !line.is_empty());
+    labelled.extend(lines.map(str::to_owned));
+    (labelled, count)
 }
 
 fn read<T: DeserializeOwned + Default>(json: Option<&RawValue>) -> T {

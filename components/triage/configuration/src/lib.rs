@@ -165,8 +165,6 @@ pub struct Category {
     pub threshold: f32,
     /// Labelled texts, then the lines of the description.
     pub examples: Examples,
-    /// How many of them are labelled texts.
-    pub labelled: usize,
     /// Patterns of values to extract from its texts.
     pub extract: Vec<Pattern>,
 }

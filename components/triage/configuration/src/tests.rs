@@ -39,7 +39,7 @@ fn a_valid_configuration_is_taken_over() {
     let configuration = Configuration::from_json(&valid().to_string()).unwrap();
     let waste = configuration.category("Abfall").unwrap();
     assert_eq!(*waste.examples, ["Die Tonne ist voll", "Tonnen", "Sperrmüll"]);
-    assert_eq!(waste.labelled, 1);
+    assert_eq!(waste.examples.labelled(), 1);
     assert!((waste.threshold - 0.7).abs() < 1e-6 && waste.auto_publish);
     let dogs = configuration.category("Hunde").unwrap();
     assert!((dogs.threshold - DEFAULT_THRESHOLD).abs() < 1e-6 && !dogs.auto_publish);
