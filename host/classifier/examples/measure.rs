@@ -150,10 +150,13 @@ fn read(file: &PathBuf, arguments: &Arguments) -> Vec<Ticket> {
 fn described(configuration: &Path) -> Vec<Ticket> {
     let settings = toml::from_str(&std::fs::read_to_string(configuration).unwrap()).unwrap();
     let configuration = Configuration::new(settings).unwrap();
-    let categories = configuration.categories.into_iter();
-    let lines = categories.flat_map(|category| {
-        let ticket = move |text| Ticket { text, category: category.name.clone(), language: None };
-        category.examples.to_vec().into_iter().map(ticket)
+    let lines = configuration.categories.iter().flat_map(|category| {
+        let ticket = move |text: &String| Ticket {
+            text: text.clone(),
+            category: category.name.clone(),
+            language: None,
+        };
+        category.examples.iter().map(ticket)
     });
     lines.collect()
 }
