@@ -23,7 +23,7 @@ impl Examples {
         Self { written: [None, None], read: OnceLock::from(texts(labelled, description)) }
     }
 
-    /// Takes their JSON, which is checked. What is not text is none.
+    /// Takes their JSON, which is checked. What is not text counts as missing.
     pub(crate) fn checked(labelled: Option<Box<RawValue>>, description: Option<Box<RawValue>>) -> Self {
         Self { written: [labelled, description], read: OnceLock::new() }
     }
