@@ -88,7 +88,8 @@ impl Pipeline<'_> {
         }
         let candidates = compare(&examples, &parameter_grid(&examples))?;
         let settings = candidates.first().map(|candidate| candidate.settings).ok_or(Error::Empty)?;
-        let is_labelled = !tickets.is_empty() || categories.iter().any(|category| category.examples.labelled() > 0);
+        let is_labelled =
+            !tickets.is_empty() || categories.iter().any(|category| category.examples.labelled() > 0);
         let background = self.background(&settings, is_labelled, &mut scratch)?;
         let trained = train_with_background(&examples, &background, &settings)?;
         let origin = HeadSource {
