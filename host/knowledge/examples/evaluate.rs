@@ -22,7 +22,7 @@ use futures_util::future::BoxFuture;
 
 /// The default of `tickets.knowledge.floor_percent`.
 const FLOOR: f32 = 0.01;
-/// That of `tickets.answer.publish_percent`.
+/// A relevance at which answers are counted, too.
 const PUBLISHED: f32 = 0.8;
 
 struct Prompted {
