@@ -35,6 +35,18 @@ async fn help_lists_commands_and_flags() {
     assert_eq!(version.stdout, format!("bulkhead {}\n", env!("CARGO_PKG_VERSION")));
 }
 
+/// The allocator writes to standard error what it cannot do.
+#[tokio::test]
+async fn bound_to_one_processor_nothing_is_warned() {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim();
+    let first = allowed.split([',', '-']).next().unwrap();
+    let program = program();
+    let arguments = ["-c", first, program.to_str().unwrap(), "--version"];
+    let version = Launch::new("/usr/bin/taskset".as_ref(), &arguments).finish().await;
+    assert!(version.succeeded() && version.stderr.is_empty(), "{}", version.stderr);
+}
+
 #[tokio::test]
 async fn a_wrong_flag_is_named() {
     let finished = Launch::bulkhead(&["serve", "--prot", "80"]).finish().await;
