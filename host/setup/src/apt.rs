@@ -19,7 +19,9 @@ pub fn missing<'a>(packages: &[&'a str]) -> Vec<&'a str> {
 /// Installs packages for a step, as root or through sudo without a password; otherwise the error is the line to run.
 /// Conflicting packages are not removed.
 pub fn install(step: &str, packages: &[&str]) -> Outcome {
-    let install = ["apt-get", "install", "-y", "--no-remove", "--no-install-recommends"];
+    // On a machine that has just started its own updates may hold the lock.
+    let wait = "-oDPkg::Lock::Timeout=300";
+    let install = ["apt-get", "install", "-y", wait, "--no-remove", "--no-install-recommends"];
     let by_hand = [&install, packages].concat().join(" ");
     let before: &[&str] = if is_root() {
         &[]
