@@ -2,6 +2,7 @@
 
 use std::{io, sync::LazyLock};
 
+use bulkhead_os::priority;
 use tokio::{
     runtime::{Builder, Runtime},
     task::JoinError,
@@ -9,8 +10,6 @@ use tokio::{
 
 /// Steps of niceness above the host's own.
 const NICENESS: i32 = 10;
-/// The niceness of the lowest priority.
-const LOWEST: i32 = 19;
 /// Most concurrent pieces of work. More wait.
 const THREADS: usize = 8;
 
@@ -25,9 +24,7 @@ static POOL: LazyLock<io::Result<Runtime>> = LazyLock::new(|| {
 
 /// Lowers the priority of the calling thread, and of threads that it starts, below that of calls.
 pub(crate) fn yield_to_calls() {
-    // On Linux this is the priority of the calling thread only. An error is ignored: the work runs at normal priority.
-    let present = rustix::process::getpriority_process(None).unwrap_or(0);
-    let _ = rustix::process::setpriority_process(None, (present + NICENESS).min(LOWEST));
+    priority::lower(NICENESS);
 }
 
 /// Runs `work`, which may block or compute for any time.
@@ -52,7 +49,7 @@ mod tests {
     async fn work_runs_nice_and_panic_is_contained() {
         let niceness = || rustix::process::getpriority_process(None).unwrap();
         let mine = niceness();
-        assert_eq!(run(niceness).await.unwrap(), (mine + NICENESS).min(LOWEST));
+        assert_eq!(run(niceness).await.unwrap(), (mine + NICENESS).min(19));
         assert!(run(|| std::hint::black_box(None::<()>).unwrap()).await.is_err());
         assert_eq!(run(|| 1).await.unwrap(), 1);
         assert_eq!(niceness(), mine);
