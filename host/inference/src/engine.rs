@@ -5,9 +5,9 @@
 //! thread is idle while another has work for two. One text alone is embedded by all idle threads. Callers have turns
 //! by weighted fair queueing, and a batch yields to short work of others every few milliseconds. Static models, and
 //! texts that are only worked on, have a queue and threads of their own, so that they never wait for an encoder; a short
-//! request that one of these threads would take at once is embedded where it came. A caller that
-//! leaves takes its texts out of the queue with it, and so does one that waits for its first turn until its deadline. A
-//! panic fails the requests of its batch and nothing else.
+//! request that one of these threads would take at once is embedded where it came. Encoders' threads have a lower
+//! priority than those that answer calls. A caller that leaves takes its texts out of the queue with it, and so does one
+//! that waits for its first turn until its deadline. A panic fails the requests of its batch and nothing else.
 
 mod job;
 mod per_text;
@@ -23,6 +23,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use bulkhead_os::priority;
 use tokio::sync::oneshot;
 
 use crate::late_interaction::TokenVectors;
@@ -36,6 +37,11 @@ pub use scheduler::{ByKind, Caller, CallerKind, Shares};
 /// Bytes of a request that a static model embeds in less time than passing it to a thread and its answer back takes, or
 /// little more.
 const SHORT_BYTES: usize = 1024;
+
+/// Steps of niceness of encoders' threads above the host's own; static models' threads have none. With so few an encoder
+/// still gets a third of a processor beside a thread that goes on answering calls, or another process of the same control
+/// group. That calls of microseconds do not wait for one is due to the slices of a lowered thread, and less to these.
+const ENCODER_NICENESS: i32 = 3;
 
 /// Settings of an engine.
 #[derive(Clone, Copy, Debug)]
@@ -195,7 +201,7 @@ struct Lane {
 }
 
 impl Lane {
-    fn start(name: &str, options: EngineOptions) -> io::Result<Self> {
+    fn start(name: &str, niceness: i32, options: EngineOptions) -> io::Result<Self> {
         let wanted = match options.threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
@@ -205,7 +211,12 @@ impl Lane {
         for number in 0..wanted {
             let queue = Arc::clone(&lane.queue);
             let thread = std::thread::Builder::new().name(format!("{name}-{number}"));
-            lane.threads.push(thread.spawn(move || worker::run(&queue))?);
+            lane.threads.push(thread.spawn(move || {
+                if niceness > 0 {
+                    priority::lower(niceness);
+                }
+                worker::run(&queue);
+            })?);
         }
         Ok(lane)
     }
@@ -228,7 +239,8 @@ impl Engine {
     ///
     /// When the operating system gives no thread.
     pub fn start(options: EngineOptions) -> io::Result<Self> {
-        Ok(Self { encoders: Lane::start("inference", options)?, light: Lane::start("static", options)? })
+        let encoders = Lane::start("inference", ENCODER_NICENESS, options)?;
+        Ok(Self { encoders, light: Lane::start("static", 0, options)? })
     }
 
     /// Queues a request. The future is that of a [`oneshot::Receiver`]; dropping it withdraws the request.
