@@ -14,8 +14,10 @@ const PACKAGES: [&str; 3] = ["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "
 const RUNNER: [&str; 3] = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"];
 
 /// Crates of the embedding engine.
-const CRATES: [&str; 4] =
-    ["bulkhead-kernels", "bulkhead-tokenizers", "bulkhead-inference", "bulkhead-sources"];
+const CRATES: [&str; 5] =
+    ["bulkhead-inference", "bulkhead-heads", "bulkhead-kernels", "bulkhead-sources", "bulkhead-tokenizers"];
+/// Tests that cannot be emulated: Valgrind counts the steps of programs for this machine.
+const SKIPPED: &str = "steps::";
 
 /// Installs what builds for ARM, and returns the compiler.
 pub fn prepare() -> Outcome<Compiler> {
@@ -58,10 +60,10 @@ pub fn emulated(binary: &Path) -> Command {
 /// Builds the tests for ARM and runs those that `filters` name, or all.
 pub fn test(filters: &[String]) -> Outcome {
     let compiler = prepare()?;
-    let mut command = cargo(["test", "--release", "--locked", "--lib", "--tests"]);
+    let mut command = cargo(["test", "--release", "--locked", "--no-fail-fast", "--lib", "--tests"]);
     command.args(CRATES.into_iter().flat_map(|name| ["-p", name]));
     cross(&mut command, &compiler, Vec::new());
-    command.arg("--").args(filters);
+    command.args(["--", "--skip", SKIPPED]).args(filters);
     let kernels = folder().join(ARM.name).join("release/kernels.txt");
     // The file does not exist before the first run.
     let _ = std::fs::remove_file(&kernels);
@@ -69,4 +71,22 @@ pub fn test(filters: &[String]) -> Outcome {
     // Written where the kernels' tests were among those that ran.
     print!("{}", files::read(&kernels).unwrap_or_default());
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_crate_of_the_engine_is_tested() {
+        let engine = paths::workspace().join("host/inference");
+        let folders = files::entries(&engine).into_iter().chain([engine]);
+        let manifests = folders.filter_map(|folder| files::read(&folder.join("Cargo.toml")).ok());
+        let mut found: Vec<String> =
+            manifests.filter_map(|manifest| Some(crate::manifest::names(&manifest)?.package)).collect();
+        found.sort();
+        let mut named = CRATES;
+        named.sort_unstable();
+        assert_eq!(found, named);
+    }
 }
