@@ -32,6 +32,7 @@ use job::Job;
 use per_text::{TextList, TextTask};
 use queue::Queue;
 
+pub use job::TextTimes;
 pub use scheduler::{ByKind, Caller, CallerKind, Shares};
 
 /// Bytes of a request that a static model embeds in less time than passing it to a thread and its answer back takes, or
@@ -132,6 +133,8 @@ pub struct Embedded {
     pub tokenizing: Duration,
     /// Time of its share of batches, by tokens.
     pub inference: Duration,
+    /// What each text took, in the order of the texts.
+    pub text_times: Vec<TextTimes>,
 }
 
 /// Why there are no vectors.

@@ -11,11 +11,26 @@ use super::{Embedded, Failure, Request, StartTime};
 use crate::late_interaction::TokenVectors;
 use crate::model::{Model, TextError};
 
+/// What one text took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TextTimes {
+    /// Its tokens, special tokens included.
+    pub tokens: usize,
+    /// Time of its tokenization.
+    pub tokenizing: Duration,
+    /// Time from its request to its batch, without that of its tokenization.
+    pub queued: Duration,
+    /// Time of its share of the batch, by tokens.
+    pub inference: Duration,
+    /// Time from its request to the end of the batch.
+    pub total: Duration,
+}
+
 /// A request, shared by the pieces that it was cut into.
 pub(super) struct Job {
     pub(super) model: Arc<Model>,
     pub(super) request: Request,
-    submitted: Instant,
+    pub(super) submitted: Instant,
     start: StartTime,
     progress: Mutex<Progress>,
 }
@@ -50,7 +65,8 @@ impl Job {
         start: StartTime,
     ) -> Arc<Self> {
         let (texts, dims) = (request.texts.len(), request.options.dimensions.unwrap_or(model.dims()));
-        let embedded = Embedded { vectors: vec![0.0; texts * dims], dims, ..Embedded::default() };
+        let (vectors, text_times) = (vec![0.0; texts * dims], vec![TextTimes::default(); texts]);
+        let embedded = Embedded { vectors, dims, text_times, ..Embedded::default() };
         let progress = Progress {
             sender: Some(sender),
             embedded,
@@ -133,14 +149,19 @@ impl Job {
         }
     }
 
-    /// Adds the time of the job's share of a batch.
-    pub(super) fn spent(&self, time: Duration) {
-        self.lock().embedded.inference += time;
-    }
-
-    /// Records one text's finished vector, and those of its tokens if they are wanted.
-    pub(super) fn vector(&self, index: usize, vector: &[f32], token_vectors: Option<TokenVectors>) {
+    /// Records one text's finished vector and what it took, and the vectors of its tokens if they are wanted.
+    pub(super) fn vector(
+        &self,
+        index: usize,
+        vector: &[f32],
+        token_vectors: Option<TokenVectors>,
+        times: TextTimes,
+    ) {
         let mut progress = self.lock();
+        progress.embedded.inference += times.inference;
+        if let Some(place) = progress.embedded.text_times.get_mut(index) {
+            *place = times;
+        }
         if let Some(found) = token_vectors {
             let texts = self.request.texts.len();
             progress.embedded.token_vectors.resize_with(texts, TokenVectors::default);

@@ -4,6 +4,7 @@
 
 mod callers;
 mod threads;
+mod times;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, mpsc};

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{CallerKind, Failure, Input, job::Job, per_text::TextTask};
 use crate::model::{BATCH_TOKENS, Model};
@@ -21,6 +22,8 @@ pub(super) struct TokenizedText {
     pub(super) job: Arc<Job>,
     pub(super) index: usize,
     pub(super) ids: Vec<u32>,
+    /// Time of its tokenization.
+    pub(super) tokenizing: Duration,
 }
 
 /// Who gets the answer.

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::job::Job;
+use super::job::{Job, TextTimes};
 use super::queue::{Batch, Queue, RunningBatch, Task};
 use super::work::TokenizedText;
 use super::{Failure, Input};
@@ -90,6 +90,7 @@ fn tokenize(
         return Vec::new();
     }
     let started = Instant::now();
+    let mut before = started;
     let mut ready = Vec::with_capacity(piece.len());
     let (mut tokens, mut truncated) = (0, 0);
     for index in piece.clone() {
@@ -103,7 +104,10 @@ fn tokenize(
             Ok(tokenized) => {
                 tokens += tokenized.ids.len();
                 truncated += usize::from(tokenized.truncated);
-                ready.push(TokenizedText { job: Arc::clone(job), index, ids: tokenized.ids });
+                let now = Instant::now();
+                let tokenizing = now.saturating_duration_since(before);
+                before = now;
+                ready.push(TokenizedText { job: Arc::clone(job), index, ids: tokenized.ids, tokenizing });
             }
             Err(error) => {
                 job.refused(piece, index, error);
@@ -175,7 +179,8 @@ fn batch(
         None => model.embed_followed(&ids, &offsets, own, &mut vectors, &mut hooks).map_err(internal)?,
     }
     let RunningHooks { token_vectors, elsewhere, .. } = hooks;
-    let time = started.elapsed().saturating_sub(elsewhere);
+    let ended = Instant::now();
+    let time = ended.saturating_duration_since(started).saturating_sub(elsewhere);
     queue.embedded(texts.len(), ids.len());
     if model.batches() {
         let threads = u32::try_from(helpers + 1).unwrap_or(u32::MAX);
@@ -184,9 +189,17 @@ fn batch(
     let per_token = time / u32::try_from(ids.len()).unwrap_or(u32::MAX).max(1);
     let vectors = vectors.chunks_exact_mut(model.width().max(1));
     for ((text, vector), token_vectors) in texts.iter().zip(vectors).zip(token_vectors) {
-        text.job.spent(per_token * u32::try_from(text.ids.len()).unwrap_or(u32::MAX));
+        let tokens = text.ids.len();
+        let waited = started.saturating_duration_since(text.job.submitted);
+        let times = TextTimes {
+            tokens,
+            tokenizing: text.tokenizing,
+            queued: waited.saturating_sub(text.tokenizing),
+            inference: per_token * u32::try_from(tokens).unwrap_or(u32::MAX),
+            total: ended.saturating_duration_since(text.job.submitted),
+        };
         let vector = model.finish(vector, &text.job.request.options);
-        text.job.vector(text.index, &vector, token_vectors);
+        text.job.vector(text.index, &vector, token_vectors, times);
     }
     Ok(())
 }

@@ -38,6 +38,7 @@ fn push_ready(queue: &Queue, caller: Caller, model: &Arc<Model>, lengths: &[usiz
         job: Arc::clone(&job),
         index,
         ids: vec![4; *length],
+        tokenizing: Duration::ZERO,
     };
     work.give_back(lengths.iter().enumerate().map(text).collect());
     queue.admit(caller, work).unwrap();
@@ -69,7 +70,12 @@ fn batch(queue: &Queue, tokens: usize) -> Batch {
 
 fn tokenize(queue: &Queue, task: Task, tokens: usize) {
     let Task::Tokenize(job, piece, place) = task else { panic!("nothing to tokenize") };
-    let text = |index| TokenizedText { job: Arc::clone(&job), index, ids: vec![4; tokens] };
+    let text = |index| TokenizedText {
+        job: Arc::clone(&job),
+        index,
+        ids: vec![4; tokens],
+        tokenizing: Duration::ZERO,
+    };
     queue.give_back(&place, piece.map(text).collect());
 }
 
