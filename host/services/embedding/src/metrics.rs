@@ -27,7 +27,7 @@ families! {
 }
 
 /// The families on the embedding service's own metrics page.
-pub static PAGE: [&Family; 25] = [
+pub static PAGE: [&Family; 37] = [
     &EMBEDDING_REQUESTS,
     &EMBEDDING_REQUEST_TIME,
     &EMBEDDING_ERRORS,
@@ -53,6 +53,18 @@ pub static PAGE: [&Family; 25] = [
     &tei::TEI_WAITING,
     &tei::TEI_BATCH_TEXTS,
     &tei::TEI_BATCH_TOKENS,
+    &tei::TEI_EMBED_COUNT,
+    &tei::TEI_EMBED_SUCCESS,
+    &tei::TEI_EMBED_TIME,
+    &tei::TEI_EMBED_TOKENIZE,
+    &tei::TEI_EMBED_QUEUE,
+    &tei::TEI_EMBED_INFERENCE,
+    &tei::TEI_PREDICT_COUNT,
+    &tei::TEI_PREDICT_SUCCESS,
+    &tei::TEI_PREDICT_TIME,
+    &tei::TEI_PREDICT_TOKENIZE,
+    &tei::TEI_PREDICT_QUEUE,
+    &tei::TEI_PREDICT_INFERENCE,
 ];
 
 /// Statuses whose series begin at 0, so that an alert sees the first error.
@@ -78,8 +90,6 @@ pub struct EmbeddingCall<'a> {
 pub struct EmbeddingTimes {
     /// Number of texts.
     pub texts: usize,
-    /// Number of tokens after truncation.
-    pub tokens: usize,
     /// Time until a thread took the request.
     pub queued: Duration,
     /// Processor time of tokenization.

@@ -23,27 +23,36 @@ async fn public_metrics_are_of_the_service_alone() {
     service.post("/v1/embeddings", &json!({ "input": ["hello world", "day"] })).await;
     service.post("/tei/second/embed", &json!({ "inputs": "hello" })).await;
     service.post("/embed", &json!({ "inputs": [] })).await;
+    service.post("/embed", &json!({ "inputs": ["hello", ""] })).await;
     let text = service.get("/metrics").await.text;
     for line in [
         r#"http_requests_total{method="POST",model="first",path="/v1/embeddings",status="200"} 1"#,
         r#"http_requests_total{method="POST",model="second",path="/tei/{model_id}/embed",status="200"} 1"#,
-        r#"http_requests_total{method="POST",model="none",path="/embed",status="400"} 1"#,
+        r#"http_requests_total{method="POST",model="none",path="/embed",status="400"} 2"#,
         r#"http_request_duration_seconds_count{method="POST",model="first",path="/v1/embeddings"} 1"#,
         r#"http_errors_total{status="500"} 0"#,
         r#"embedding_texts_total{model="first"} 2"#,
         r#"embedding_tokens_total{model="first"} 3"#,
         "embedding_waiting_texts 0",
         r#"te_request_count{method="batch"} 1"#,
-        r#"te_request_count{method="unknown"} 1"#,
+        r#"te_request_count{method="unknown"} 2"#,
         r#"te_request_success{method="batch"} 1"#,
         r#"te_request_success{method="single"} 1"#,
-        r#"te_request_failure{err="validation"} 1"#,
-        "te_request_duration_count 3",
+        r#"te_request_failure{err="validation"} 2"#,
+        "te_request_duration_count 4",
         "te_request_inference_duration_count 2",
-        "te_request_input_length_sum 2.5",
+        "te_request_input_length_sum 4",
+        "te_request_input_length_count 3",
         "te_queue_size 0",
         "te_batch_next_size_sum 3",
         "te_batch_next_tokens_sum 4",
+        "te_embed_count 5",
+        "te_embed_success 3",
+        "te_embed_duration_count 3",
+        "te_embed_tokenization_duration_count 3",
+        "te_embed_queue_duration_count 3",
+        "te_embed_inference_duration_count 3",
+        "te_predict_count 0",
     ] {
         assert!(text.lines().any(|known| known == line), "{line}\n{text}");
     }

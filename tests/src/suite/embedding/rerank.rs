@@ -53,7 +53,16 @@ async fn texts_are_ranked_by_falling_score() {
         assert!(row.get("text").is_none());
     }
     let metrics = service.get("/metrics").await.text;
-    assert!(metrics.contains("te_request_success{method=\"batch\"} 2\n"), "{metrics}");
+    for line in [
+        "te_request_success{method=\"batch\"} 2",
+        "te_embed_count 0",
+        "te_predict_count 6",
+        "te_predict_success 6",
+        "te_predict_duration_count 6",
+        "te_predict_inference_duration_count 6",
+    ] {
+        assert!(metrics.lines().any(|known| known == line), "{line}\n{metrics}");
+    }
     service.stop().await;
 }
 

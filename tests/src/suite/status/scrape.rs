@@ -15,7 +15,8 @@ use tempfile::TempDir;
 use super::{BASE, Service, TOKEN, golden};
 
 /// Names that dashboards of replaced services know and `promtool` would have otherwise.
-const KEPT_NAMES: [&str; 3] = ["http_server_requests_active_seconds", "system_cpu_count", "te_request_"];
+const KEPT_NAMES: [&str; 5] =
+    ["http_server_requests_active_seconds", "system_cpu_count", "te_embed_", "te_predict_", "te_request_"];
 
 /// Dropping it ends the process.
 struct Prometheus(Child);

@@ -6,7 +6,11 @@ use axum::{extract::FromRequestParts, http::request::Parts};
 use bulkhead_inference::engine::{Embedded, Input};
 use bulkhead_models::{EmbedParameters, ServedModel, config::NamedModels};
 
-use super::{EmbeddingState, error::EmbeddingApiError, work::Work};
+use super::{
+    EmbeddingState,
+    error::EmbeddingApiError,
+    work::{self, Work},
+};
 use crate::callers::RequestCaller;
 
 /// A request that runs a model, and for whom.
@@ -91,9 +95,10 @@ impl ModelRun {
         model: &ServedModel,
         inputs: Vec<Input>,
         mut parameters: EmbedParameters,
-    ) -> Result<(Work, Embedded), EmbeddingApiError> {
+    ) -> Result<(Work<'_>, Embedded), EmbeddingApiError> {
         parameters.truncate.get_or_insert(self.state.auto_truncate);
-        let work = Work::begin_inputs(&inputs);
+        let characters = work::characters_of_inputs(&inputs);
+        let work = Work::begin(&self.state, model, inputs.len(), characters);
         let embedded = self.state.service.run_inputs(&self.caller, model, inputs, &parameters).await?;
         Ok((work, embedded))
     }

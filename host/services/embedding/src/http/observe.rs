@@ -51,7 +51,6 @@ impl EmbeddingWork {
     pub fn of(embedded: &Embedded) -> Self {
         Self(EmbeddingTimes {
             texts: embedded.vectors.len() / embedded.dims.max(1),
-            tokens: embedded.tokens,
             queued: embedded.queued,
             tokenizing: embedded.tokenizing,
             inference: embedded.inference,

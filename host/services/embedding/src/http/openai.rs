@@ -16,7 +16,7 @@ use super::{
     error::EmbeddingApiError,
     floats,
     request::{EmbedInputs, JsonObject, OpenAiBody, OpenAiInputs, TOKEN_ARRAY},
-    work::Work,
+    work::{self, Work},
 };
 use crate::callers::RequestCaller;
 
@@ -103,7 +103,7 @@ async fn answer(
         normalize: state.normalized(model, None),
         ..EmbedParameters::default()
     };
-    let work = Work::begin(body.input.texts());
+    let work = Work::begin(state, model, body.input.count(), work::characters(body.input.texts()));
     let embedded = state.service.embed_inputs(caller, model, body.input, &parameters).await?;
     let mut text = floats::buffer(embedded.vectors.len());
     text.extend_from_slice(br#"{"object":"list","data":["#);

@@ -26,7 +26,7 @@ use super::{
     model_type::model_type,
     observe::ModelLabel,
     request::{EmbedBody, JsonObject, TokenizeBody, TruncationDirection, reject_model_parameter},
-    work::Work,
+    work::{self, Work},
 };
 use crate::callers::RequestCaller;
 
@@ -75,7 +75,8 @@ async fn answer(
         dimensions: body.dimensions,
         ..EmbedParameters::default()
     };
-    let work = Work::begin(&body.inputs.0);
+    let texts = &body.inputs.0;
+    let work = Work::begin(state, model, texts.len(), work::characters(texts));
     let embedded = state.service.embed(caller, model, body.inputs.0, &parameters).await?;
     let mut text = floats::buffer(embedded.vectors.len());
     text.push(b'[');

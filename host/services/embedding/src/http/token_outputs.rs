@@ -87,7 +87,7 @@ async fn answer(
     // Writing millions of numbers would block an async worker.
     let rows = tokio::task::spawn_blocking(move || token_vectors.iter().map(write).collect::<Vec<_>>());
     let rows = rows.await.map_err(|_| InferenceError::Internal)?;
-    let mut headers = work.headers(&embedded);
+    let mut headers = work.finish(&embedded);
     let length = rows.iter().map(|row| row.len() + 1).sum::<usize>() + 1;
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
     let body = Body::from_stream(stream::iter(token_list(rows, &run.state().tokenized)?));

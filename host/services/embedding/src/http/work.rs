@@ -10,10 +10,17 @@ use axum::{
     http::{HeaderMap, HeaderName, HeaderValue, header},
     response::{IntoResponse as _, Response},
 };
-use bulkhead_inference::engine::{Embedded, Input};
+use bulkhead_inference::{
+    engine::{Embedded, Input},
+    model::ModelTask,
+};
 use bulkhead_models::ServedModel;
 
-use super::observe::{EmbeddingWork, ModelLabel};
+use super::{
+    EmbeddingState,
+    observe::{EmbeddingWork, ModelLabel},
+};
+use crate::metrics::TeiMetrics;
 
 /// The number of texts that were truncated to the model's limit; absent when none was.
 const X_TRUNCATED_INPUTS: HeaderName = HeaderName::from_static("x-truncated-inputs");
@@ -45,42 +52,26 @@ pub const HEADERS: [HeaderName; 10] = [
 /// The most indices of zero vectors in the header.
 const ZERO_INDICES: usize = 64;
 
-/// A request that is being embedded.
+/// A request that a model works on.
 #[derive(Clone, Copy, Debug)]
-pub struct Work {
+pub struct Work<'s> {
     began: Instant,
     characters: usize,
+    task: ModelTask,
+    metrics: &'s TeiMetrics,
 }
 
-impl Work {
-    /// Begins the work on `texts`.
-    pub fn begin(texts: &[String]) -> Self {
-        Self { began: Instant::now(), characters: texts.iter().map(|text| text.chars().count()).sum() }
-    }
-
-    /// Begins the work on texts and pairs of texts. A question that pairs share is read once, and counts for each.
-    pub fn begin_inputs(inputs: &[Input]) -> Self {
-        let count = |text: &str| text.chars().count();
-        let mut question: Option<(&Arc<str>, usize)> = None;
-        let mut characters = 0_usize;
-        for input in inputs {
-            let own = match input {
-                Input::Text(text) => count(text),
-                Input::Pair(first, second) => {
-                    let known = question.filter(|(known, _)| Arc::ptr_eq(known, first));
-                    let (_, length) = *question.insert(known.unwrap_or_else(|| (first, count(first))));
-                    length + count(second)
-                }
-                Input::Ids(_) => 0,
-            };
-            characters = characters.saturating_add(own);
-        }
-        Self { began: Instant::now(), characters }
+impl<'s> Work<'s> {
+    /// Begins the work of `model` on so many texts, or pairs of texts, with so many characters.
+    pub fn begin(state: &'s EmbeddingState, model: &ServedModel, texts: usize, characters: usize) -> Self {
+        let (task, metrics) = (model.model.task(), &*state.tei_metrics);
+        metrics.count_texts(task, texts);
+        Self { began: Instant::now(), characters, task, metrics }
     }
 
     /// Answers `text`, the JSON of vectors, with the headers.
     pub fn answer(self, model: &ServedModel, embedded: &Embedded, text: Vec<u8>) -> Response {
-        let mut headers = self.headers(embedded);
+        let mut headers = self.finish(embedded);
         if let Some(zero) = zero_vectors(embedded) {
             headers.insert(X_ZERO_VECTORS, zero);
         }
@@ -89,11 +80,12 @@ impl Work {
 
     /// Answers `json`, which has scores and no vectors, with the headers.
     pub fn answer_scores(self, model: &ServedModel, embedded: &Embedded, json: Vec<u8>) -> Response {
-        (ModelLabel::of(model), EmbeddingWork::of(embedded), self.headers(embedded), json).into_response()
+        (ModelLabel::of(model), EmbeddingWork::of(embedded), self.finish(embedded), json).into_response()
     }
 
-    /// Returns the headers of an answer without vectors.
-    pub fn headers(self, embedded: &Embedded) -> HeaderMap {
+    /// Counts what the texts took, and returns the headers of an answer without vectors.
+    pub fn finish(self, embedded: &Embedded) -> HeaderMap {
+        self.metrics.record_texts(self.task, &embedded.text_times);
         let mut headers = HeaderMap::new();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(X_COMPUTE_TYPE, HeaderValue::from_static("cpu"));
@@ -114,6 +106,32 @@ impl Work {
         }
         headers
     }
+}
+
+/// Returns the number of characters of texts.
+pub fn characters(texts: &[String]) -> usize {
+    texts.iter().map(|text| text.chars().count()).sum()
+}
+
+/// Returns the number of characters of texts and pairs of texts. A question that pairs share is read once, and counts for
+/// each.
+pub fn characters_of_inputs(inputs: &[Input]) -> usize {
+    let count = |text: &str| text.chars().count();
+    let mut question: Option<(&Arc<str>, usize)> = None;
+    let mut characters = 0_usize;
+    for input in inputs {
+        let own = match input {
+            Input::Text(text) => count(text),
+            Input::Pair(first, second) => {
+                let known = question.filter(|(known, _)| Arc::ptr_eq(known, first));
+                let (_, length) = *question.insert(known.unwrap_or_else(|| (first, count(first))));
+                length + count(second)
+            }
+            Input::Ids(_) => 0,
+        };
+        characters = characters.saturating_add(own);
+    }
+    characters
 }
 
 fn milliseconds(time: Duration) -> u64 {
@@ -142,7 +160,7 @@ mod tests {
         let pair = |text: &str| Input::Pair(Arc::clone(&question), text.to_owned());
         let other = Input::Pair("so".into(), "d".to_owned());
         let inputs = [pair("a"), pair("b\u{e9}"), other, Input::Text("c".to_owned()), Input::Ids(vec![7])];
-        assert_eq!(Work::begin_inputs(&inputs).characters, 5 + 6 + 3 + 1);
+        assert_eq!(characters_of_inputs(&inputs), 5 + 6 + 3 + 1);
     }
 
     fn zero(vectors: Vec<f32>) -> Option<String> {

@@ -2,11 +2,12 @@
 
 use std::{fmt, time::Duration};
 
+use bulkhead_inference::{engine::TextTimes, model::ModelTask};
 use bulkhead_telemetry::{
     MetricSet,
     bounds::TIMES,
     family::{Family, Kind, families},
-    series::Series,
+    series::{Cell, Series},
 };
 use prometheus::{Gauge, Histogram, IntCounter, Registry, Result};
 
@@ -17,6 +18,24 @@ const TOKENS: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512
 
 /// Bounds of texts a batch.
 const TEXTS: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
+
+/// The families of each text that is embedded, and of each that is classified or ranked.
+const EMBED: [&Family; 6] = [
+    &TEI_EMBED_COUNT,
+    &TEI_EMBED_SUCCESS,
+    &TEI_EMBED_TIME,
+    &TEI_EMBED_TOKENIZE,
+    &TEI_EMBED_QUEUE,
+    &TEI_EMBED_INFERENCE,
+];
+const PREDICT: [&Family; 6] = [
+    &TEI_PREDICT_COUNT,
+    &TEI_PREDICT_SUCCESS,
+    &TEI_PREDICT_TIME,
+    &TEI_PREDICT_TOKENIZE,
+    &TEI_PREDICT_QUEUE,
+    &TEI_PREDICT_INFERENCE,
+];
 
 /// Values of `method`: of requests whose texts were embedded, and of all.
 const EMBEDDED: [&str; 2] = ["single", "batch"];
@@ -40,13 +59,71 @@ families! {
     TEI_INFERENCE: Kind::Histogram(TIMES), "te_request_inference_duration" [] "",
         "Seconds of a request's share of batches.";
     TEI_LENGTH: Kind::Histogram(TOKENS), "te_request_input_length" [] "",
-        "Tokens of a text, in the mean of its request.";
+        "Tokens of a text after truncation.";
     TEI_WAITING: Kind::Gauge, "te_queue_size" [] "",
         "Texts waiting for an inference thread.";
     TEI_BATCH_TEXTS: Kind::Histogram(TEXTS), "te_batch_next_size" [] "",
         "Texts of a batch.";
     TEI_BATCH_TOKENS: Kind::Histogram(TOKENS), "te_batch_next_tokens" [] "",
         "Tokens of a batch.";
+    TEI_EMBED_COUNT: Kind::Counter, "te_embed_count" [] "",
+        "Texts in requests to embed them, with those that failed.";
+    TEI_EMBED_SUCCESS: Kind::Counter, "te_embed_success" [] "",
+        "Texts that were embedded for requests.";
+    TEI_EMBED_TIME: Kind::Histogram(TIMES), "te_embed_duration" [] "",
+        "Seconds from the arrival of a text in the queue to the end of its batch.";
+    TEI_EMBED_TOKENIZE: Kind::Histogram(TIMES), "te_embed_tokenization_duration" [] "",
+        "Seconds of a text's tokenization.";
+    TEI_EMBED_QUEUE: Kind::Histogram(TIMES), "te_embed_queue_duration" [] "",
+        "Seconds from the arrival of a text in the queue to its batch, without its tokenization.";
+    TEI_EMBED_INFERENCE: Kind::Histogram(TIMES), "te_embed_inference_duration" [] "",
+        "Seconds of a text's share of its batch, by tokens.";
+    TEI_PREDICT_COUNT: Kind::Counter, "te_predict_count" [] "",
+        "Texts and pairs in requests to classify or rank them, with those that failed.";
+    TEI_PREDICT_SUCCESS: Kind::Counter, "te_predict_success" [] "",
+        "Texts and pairs that were classified or ranked for requests.";
+    TEI_PREDICT_TIME: Kind::Histogram(TIMES), "te_predict_duration" [] "",
+        "As te_embed_duration, of a text or pair that was classified or ranked.";
+    TEI_PREDICT_TOKENIZE: Kind::Histogram(TIMES), "te_predict_tokenization_duration" [] "",
+        "As te_embed_tokenization_duration, of a text or pair that was classified or ranked.";
+    TEI_PREDICT_QUEUE: Kind::Histogram(TIMES), "te_predict_queue_duration" [] "",
+        "As te_embed_queue_duration, of a text or pair that was classified or ranked.";
+    TEI_PREDICT_INFERENCE: Kind::Histogram(TIMES), "te_predict_inference_duration" [] "",
+        "As te_embed_inference_duration, of a text or pair that was classified or ranked.";
+}
+
+/// Metrics of texts that models of one task work on.
+struct TextMetrics {
+    count: IntCounter,
+    success: IntCounter,
+    time: Histogram,
+    tokenize: Histogram,
+    queue: Histogram,
+    inference: Histogram,
+}
+
+impl TextMetrics {
+    fn register(families: [&'static Family; 6], registry: &Registry) -> Result<Self> {
+        let [count, success, time, tokenize, queue, inference] = families;
+        Ok(Self {
+            count: cell(count, registry)?,
+            success: cell(success, registry)?,
+            time: cell(time, registry)?,
+            tokenize: cell(tokenize, registry)?,
+            queue: cell(queue, registry)?,
+            inference: cell(inference, registry)?,
+        })
+    }
+
+    fn record(&self, texts: &[TextTimes]) {
+        self.success.inc_by(texts.len() as u64);
+        for text in texts {
+            self.time.observe(text.total.as_secs_f64());
+            self.tokenize.observe(text.tokenizing.as_secs_f64());
+            self.queue.observe(text.queued.as_secs_f64());
+            self.inference.observe(text.inference.as_secs_f64());
+        }
+    }
 }
 
 /// Metrics under the names of text-embeddings-inference.
@@ -61,6 +138,8 @@ pub struct TeiMetrics {
     length: Histogram,
     batch_texts: Histogram,
     batch_tokens: Histogram,
+    embed: TextMetrics,
+    predict: TextMetrics,
     /// Texts waiting for an inference thread.
     pub waiting: Gauge,
 }
@@ -79,14 +158,16 @@ impl MetricSet for TeiMetrics {
             count: Series::register(&TEI_COUNT, registry)?,
             success: Series::register(&TEI_SUCCESS, registry)?,
             failure: Series::register(&TEI_FAILURE, registry)?,
-            time: histogram(&TEI_TIME, registry)?,
-            tokenize: histogram(&TEI_TOKENIZE, registry)?,
-            queue: histogram(&TEI_QUEUE, registry)?,
-            inference: histogram(&TEI_INFERENCE, registry)?,
-            length: histogram(&TEI_LENGTH, registry)?,
-            batch_texts: histogram(&TEI_BATCH_TEXTS, registry)?,
-            batch_tokens: histogram(&TEI_BATCH_TOKENS, registry)?,
-            waiting: Series::<Gauge, 0>::register(&TEI_WAITING, registry)?.get([]),
+            time: cell(&TEI_TIME, registry)?,
+            tokenize: cell(&TEI_TOKENIZE, registry)?,
+            queue: cell(&TEI_QUEUE, registry)?,
+            inference: cell(&TEI_INFERENCE, registry)?,
+            length: cell(&TEI_LENGTH, registry)?,
+            batch_texts: cell(&TEI_BATCH_TEXTS, registry)?,
+            batch_tokens: cell(&TEI_BATCH_TOKENS, registry)?,
+            embed: TextMetrics::register(EMBED, registry)?,
+            predict: TextMetrics::register(PREDICT, registry)?,
+            waiting: cell(&TEI_WAITING, registry)?,
         };
         // At 0 from the start, so that a rate sees the first event.
         METHODS.iter().for_each(|method| drop(metrics.count.get([*method])));
@@ -96,8 +177,9 @@ impl MetricSet for TeiMetrics {
     }
 }
 
-fn histogram(family: &'static Family, registry: &Registry) -> Result<Histogram> {
-    Ok(Series::<Histogram, 0>::register(family, registry)?.get([]))
+/// Registers a family without labels, and returns its only series.
+fn cell<T: Cell>(family: &'static Family, registry: &Registry) -> Result<T> {
+    Ok(Series::<T, 0>::register(family, registry)?.get([]))
 }
 
 impl TeiMetrics {
@@ -105,6 +187,26 @@ impl TeiMetrics {
     pub fn record_batch(&self, texts: usize, tokens: usize) {
         self.batch_texts.observe(texts as f64);
         self.batch_tokens.observe(tokens as f64);
+    }
+
+    /// Counts the texts of a request for a model of this task.
+    pub fn count_texts(&self, task: ModelTask, texts: usize) {
+        self.texts(task).count.inc_by(texts as u64);
+    }
+
+    /// Counts what the texts of a request took, which a model of this task has worked on.
+    pub fn record_texts(&self, task: ModelTask, texts: &[TextTimes]) {
+        self.texts(task).record(texts);
+        for text in texts {
+            self.length.observe(text.tokens as f64);
+        }
+    }
+
+    fn texts(&self, task: ModelTask) -> &TextMetrics {
+        match task {
+            ModelTask::Embed | ModelTask::Terms => &self.embed,
+            ModelTask::Classify => &self.predict,
+        }
     }
 
     /// Counts an answered request to embed texts: what it took, if they were embedded, else by its `status`.
@@ -120,7 +222,6 @@ impl TeiMetrics {
         self.tokenize.observe(work.tokenizing.as_secs_f64());
         self.queue.observe(work.queued.as_secs_f64());
         self.inference.observe(work.inference.as_secs_f64());
-        self.length.observe(work.tokens as f64 / work.texts.max(1) as f64);
     }
 }
 

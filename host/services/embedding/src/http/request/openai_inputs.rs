@@ -26,6 +26,14 @@ impl OpenAiInputs {
             Self::Ids(_) => &[],
         }
     }
+
+    /// Returns how many texts there are, as characters or as token ids.
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Texts(EmbedInputs(texts)) => texts.len(),
+            Self::Ids(texts) => texts.len(),
+        }
+    }
 }
 
 /// One member of a list.
