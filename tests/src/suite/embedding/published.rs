@@ -1,11 +1,13 @@
-//! Vectors against those that others have published for genuine models: `tests/data/embedding/published.json`, with its
+//! Answers against those that others have published for genuine models: `tests/data/embedding/published.json`, with its
 //! sources. Models that are not here are named on the standard error.
+
+mod scores;
 
 use std::{collections::BTreeMap, io::Write as _, path::Path, sync::Arc};
 
 use bulkhead_inference::{
     encoder::Dtype,
-    model::{EmbedOptions, LoadOptions, Model, Scratch},
+    model::{EmbedOptions, LoadOptions, Model, ModelTask, Scratch},
     pooling::Pooling,
 };
 use bulkhead_sources::catalog::{self, KnownModel, known};
@@ -37,6 +39,15 @@ struct Case {
     expected_last: Option<Vec<f64>>,
     expected_sums: Option<Vec<f64>>,
     expected_cosines: Option<Vec<f64>>,
+    #[serde(default)]
+    raw_scores: bool,
+    scores: Option<Vec<f64>>,
+    indices: Option<Vec<u32>>,
+    #[serde(default)]
+    tokens: Vec<String>,
+    values: Option<Vec<f64>>,
+    #[serde(default)]
+    complete: bool,
     tolerance: f64,
     source: String,
 }
@@ -84,7 +95,15 @@ impl Case {
     }
 
     /// Asserts all that the case publishes, and returns how many numbers that is.
-    fn check(&self, model: &Model) -> usize {
+    fn check(&self, model: &Arc<Model>) -> usize {
+        match self.model_task() {
+            ModelTask::Embed => self.check_vectors(model),
+            ModelTask::Classify => self.check_scores(model),
+            ModelTask::Terms => self.check_terms(model),
+        }
+    }
+
+    fn check_vectors(&self, model: &Model) -> usize {
         let options = EmbedOptions {
             normalize: Some(self.normalized),
             dimensions: self.dimensions,
@@ -144,15 +163,14 @@ fn say(line: &str) {
 }
 
 #[test]
-fn published_vectors_are_matched_in_float32() {
+fn published_answers_are_matched_in_float32() {
     let cases = Case::all();
     let (mut models, mut left) = (BTreeMap::new(), BTreeMap::<&str, usize>::new());
     let mut checked = BTreeMap::<&str, usize>::new();
     for case in &cases {
         let key = (case.model.as_str(), case.pooling.as_deref());
-        let is_embedding = case.task == "embed";
-        let model = models.entry(key).or_insert_with(|| if is_embedding { case.load() } else { None });
-        match model.as_ref().filter(|_| is_embedding) {
+        let model = models.entry(key).or_insert_with(|| case.load());
+        match model.as_ref().filter(|model| model.task() == case.model_task()) {
             Some(model) => {
                 let numbers = case.check(model);
                 assert!(numbers > 0, "nothing is published: {case:?}");
