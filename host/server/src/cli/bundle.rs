@@ -13,10 +13,6 @@ use clap::{Args, Subcommand};
 
 use crate::{distribution::Distribution, host::install};
 
-/// The configuration in a bundle, and in the folder that an import makes.
-const CONFIGURATION: &str = "configuration.toml";
-/// The folder of components in a bundle, and in the folder that an import makes.
-const COMPONENTS: &str = "components";
 /// What follows the name of a file in the name of its signature.
 const SIGNATURE: &str = ".minisig";
 

@@ -2,10 +2,12 @@
 //!
 //! A bundle is unpacked into hidden folders beside its places. A file in that of the data folder then says that it is whole
 //! and checked: from there on, an import and each start of a host put the parts into their places, whatever is left of them.
-//! The folder with that file is the last part that moves.
+//! The configuration is the last part that moves, in one step. The components of each import have a folder of their own, which
+//! stays until the configuration is replaced: a start reads the old configuration or the new one, each with what it names.
 
 use std::{
-    fs::{self, File},
+    ffi::{OsStr, OsString},
+    fs::{self, File, TryLockError},
     io,
     path::{Path, PathBuf},
 };
@@ -13,10 +15,13 @@ use std::{
 use bulkhead_config::{Config, tables::MissingTable};
 use bulkhead_os::{data_folder, files};
 use bulkhead_service::ServiceList;
-use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-/// The folder of imported components and their configuration, in the data folder.
+/// The folder of the imported configuration and of its components, in the data folder.
 pub(crate) const BUNDLE: &str = "bundle";
+/// The configuration in a bundle, and in that folder.
+pub(crate) const CONFIGURATION: &str = "configuration.toml";
+/// The folder of components in a bundle. An import puts a hyphen and a number after it.
+pub(crate) const COMPONENTS: &str = "components";
 /// The folders that a bundle is unpacked into, and that replaced files are moved to. Hosts and exports ignore them.
 pub(crate) const UNPACKED: &str = ".bundle.new";
 const REPLACED: &str = ".bundle.old";
@@ -35,7 +40,7 @@ pub(crate) fn folders(services: ServiceList, config: &Config) -> Result<Folders,
     each.collect::<Result<Vec<_>, _>>().map(|folders| folders.into_iter().flatten().collect())
 }
 
-/// Puts the parts of an import that was interrupted into their places, and logs that. Returns whether the configuration of the
+/// Puts the parts of an import that had not ended into their places, and logs that. Returns whether the configuration of the
 /// bundle may have changed, so that it must be read again.
 pub(crate) fn complete_interrupted(services: ServiceList, config: &Config) -> bool {
     let data = &config.data_dir;
@@ -47,7 +52,7 @@ pub(crate) fn complete_interrupted(services: ServiceList, config: &Config) -> bo
     match complete(data, &folders) {
         Ok(is_completed) => {
             if is_completed {
-                tracing::warn!("the import of a bundle was interrupted and is complete now");
+                tracing::warn!("the import of a bundle had not ended and is complete now");
             }
             is_completed
         }
@@ -61,33 +66,58 @@ pub(crate) fn complete_interrupted(services: ServiceList, config: &Config) -> bo
     }
 }
 
-/// Removes what an import has left that was interrupted before it was whole, and puts back what an earlier version has moved
-/// away.
+/// Locks a data folder for an import, until the file is dropped or the process ends. Where the file system has no locks,
+/// imports do without.
+///
+/// # Errors
+/// When another import has the lock, or the folder cannot be opened.
+pub(crate) fn lock(data: &Path) -> io::Result<File> {
+    let folder = File::open(data)?;
+    match folder.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(io::Error::new(
+            io::ErrorKind::WouldBlock,
+            "another import into this folder has not ended; wait until it has, and import again",
+        )),
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(folder),
+    }
+}
+
+/// Completes an import that was interrupted, or else removes what it has left. Needs the [`lock`].
 ///
 /// # Errors
 /// What cannot be written, or an import that cannot be completed.
 pub(crate) fn clear(data: &Path, folders: &Folders) -> io::Result<()> {
-    complete(data, folders)?;
-    // It must not come back as a part of what the next import replaces.
-    remove(fs::remove_file(data.join(BUNDLE).join(WHOLE)))?;
+    finish(data, folders)?;
     for folder in roots(data, folders) {
-        put_back(folder)?;
         for left in [UNPACKED, REPLACED] {
-            remove(fs::remove_dir_all(folder.join(left)))?;
+            match fs::remove_dir_all(folder.join(left)) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                removed => removed?,
+            }
         }
     }
     Ok(())
 }
 
-/// Decides that what is unpacked takes its places, and puts it there.
+/// Decides that what is unpacked takes its places, and puts it there. Needs the [`lock`].
 ///
 /// # Errors
 /// What cannot be written. If it was decided, the next start of a host goes on.
 pub(crate) fn install(data: &Path, folders: &Folders) -> io::Result<()> {
-    // What is unpacked is durable before the decision is.
-    roots(data, folders).filter(|folder| folder.is_dir()).try_for_each(sync)?;
-    files::replace(&data.join(UNPACKED).join(WHOLE), &[])?;
-    complete(data, folders).map(drop)
+    decide(data, folders)?;
+    finish(data, folders)
+}
+
+/// Makes what is unpacked durable, and then the decision.
+fn decide(data: &Path, folders: &Folders) -> io::Result<()> {
+    let (new, target) = (data.join(UNPACKED), next_components(data)?);
+    let (unpacked, named) = (new.join(COMPONENTS), new.join(target.file_name().unwrap_or_default()));
+    // A bundle without components has the folder too: its number is that of the import.
+    fs::create_dir_all(&unpacked)?;
+    fs::rename(unpacked, named)?;
+    fs::create_dir_all(data.join(BUNDLE))?;
+    roots(data, folders).chain([new.as_path()]).filter(|folder| folder.is_dir()).try_for_each(sync)?;
+    files::replace(&new.join(WHOLE), &[])
 }
 
 /// Returns whether a bundle is unpacked as a whole and checked, so that it takes its places.
@@ -95,42 +125,28 @@ pub(crate) fn is_decided(data: &Path) -> bool {
     data.join(UNPACKED).join(WHOLE).exists()
 }
 
-/// Puts what was decided on into its places, the data folder's part last; returns whether there was something.
+/// Completes an import that was decided on. Returns whether there was one.
 fn complete(data: &Path, folders: &Folders) -> io::Result<bool> {
     if !is_decided(data) {
         return Ok(false);
     }
-    let lock = File::open(data)?;
-    // Of an import and a start, or of two starts, the second finds that it is done. Where there are no locks, they do without.
-    let _ = lock.lock();
-    if !is_decided(data) {
-        return Ok(false);
-    }
-    for (_, folder) in folders {
-        let entries = match fs::read_dir(folder.join(UNPACKED)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            entries => entries?,
-        };
-        for entry in entries {
-            let entry = entry?;
-            let name = entry.file_name();
-            exchange(&entry.path(), &folder.join(&name), &folder.join(REPLACED).join(&name))?;
-        }
-        sync(folder)?;
-    }
-    let (new, bundle) = (data.join(UNPACKED), data.join(BUNDLE));
-    // A start that reads the configuration meanwhile finds one of both, where the file system can exchange them.
-    if renameat_with(CWD, &new, CWD, &bundle, RenameFlags::EXCHANGE).is_err() {
-        exchange(&new, &bundle, &data.join(REPLACED).join(BUNDLE))?;
-    }
-    sync(data)?;
-    let _ = fs::remove_file(bundle.join(WHOLE));
-    for folder in roots(data, folders) {
-        for left in [UNPACKED, REPLACED] {
-            let _ = fs::remove_dir_all(folder.join(left));
-        }
-    }
+    let folder = File::open(data)?;
+    // Waits for an import, or another start, that moves the parts now. Where there are no locks, they do without.
+    let _ = folder.lock();
+    finish(data, folders)?;
     Ok(true)
+}
+
+/// Puts what was decided on into its places, if there is something, and removes what it has replaced.
+fn finish(data: &Path, folders: &Folders) -> io::Result<()> {
+    if !is_decided(data) {
+        return Ok(());
+    }
+    while let Some(next) = next_move(data, folders)? {
+        next.run()?;
+    }
+    remove_replaced(data, folders);
+    Ok(())
 }
 
 /// Returns the folders that get parts of a bundle.
@@ -138,36 +154,91 @@ pub(crate) fn roots<'a>(data: &'a Path, folders: &'a Folders) -> impl Iterator<I
     [data].into_iter().chain(folders.iter().map(|(_, folder)| folder.as_path()))
 }
 
-/// Moves `new` to `target`; what is there is moved to `old`.
-fn exchange(new: &Path, target: &Path, old: &Path) -> io::Result<()> {
-    let moved = || {
-        if target.exists() {
-            old.parent().map_or(Ok(()), fs::create_dir_all)?;
-            // Someone may have made the target again after an interruption.
-            let _ = fs::remove_dir_all(old);
-            fs::rename(target, old)?;
-        }
-        fs::rename(new, target)
-    };
-    moved().map_err(|error| {
-        io::Error::new(error.kind(), format!("cannot replace {}: {error}", target.display()))
-    })
+/// Returns where the components of the next import will be.
+///
+/// # Errors
+/// When the folder of the imports before cannot be read.
+pub(crate) fn next_components(data: &Path) -> io::Result<PathBuf> {
+    let bundle = data.join(BUNDLE);
+    let newest = names(&bundle)?.iter().filter_map(|name| number(name)).max();
+    Ok(bundle.join(format!("{COMPONENTS}-{}", newest.map_or(1, |newest| newest.saturating_add(1)))))
 }
 
-/// Moves entries of a folder back that were moved away and have not been replaced.
-fn put_back(folder: &Path) -> io::Result<()> {
-    let entries = match fs::read_dir(folder.join(REPLACED)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+/// Returns the number of an import, given the name of the folder of its components.
+fn number(name: &OsStr) -> Option<u64> {
+    name.to_str()?.strip_prefix(COMPONENTS)?.strip_prefix('-')?.parse().ok()
+}
+
+/// A file or a folder that gets another name in one step.
+#[derive(Debug)]
+struct Move {
+    from: PathBuf,
+    to: PathBuf,
+}
+
+/// Returns the next step of an import that was decided on, given what the steps before have left; `None` after the last.
+fn next_move(data: &Path, folders: &Folders) -> io::Result<Option<Move>> {
+    for (_, folder) in folders {
+        let Some(name) = names(&folder.join(UNPACKED))?.into_iter().next() else { continue };
+        let (target, new) = (folder.join(&name), folder.join(UNPACKED).join(&name));
+        return Ok(Some(match target.symlink_metadata().is_ok() {
+            true => Move { from: target, to: folder.join(REPLACED).join(name) },
+            false => Move { from: new, to: target },
+        }));
+    }
+    let (new, bundle) = (data.join(UNPACKED), data.join(BUNDLE));
+    let left = names(&new)?;
+    let components = left.iter().find(|name| number(name).is_some());
+    let next = components.or_else(|| left.iter().find(|name| *name == CONFIGURATION));
+    Ok(next.map(|name| Move { from: new.join(name), to: bundle.join(name) }))
+}
+
+impl Move {
+    fn run(&self) -> io::Result<()> {
+        self.rename().map_err(|error| {
+            io::Error::new(error.kind(), format!("cannot write {}: {error}", self.to.display()))
+        })
+    }
+
+    fn rename(&self) -> io::Result<()> {
+        let parents = [self.from.parent(), self.to.parent()];
+        parents.into_iter().flatten().try_for_each(fs::create_dir_all)?;
+        // A folder of an earlier interruption. A file is replaced.
+        if self.to.is_dir() {
+            fs::remove_dir_all(&self.to)?;
+        }
+        fs::rename(&self.from, &self.to)?;
+        parents.into_iter().flatten().try_for_each(sync)
+    }
+}
+
+/// Removes what an import has replaced, and its decision. What cannot be removed stays until the next import.
+fn remove_replaced(data: &Path, folders: &Folders) {
+    let bundle = data.join(BUNDLE);
+    let found = names(&bundle).unwrap_or_default();
+    let newest = found.iter().filter_map(|name| number(name)).max();
+    for name in found.iter().filter(|name| *name != CONFIGURATION && number(name) != newest) {
+        let _ = fs::remove_dir_all(bundle.join(name));
+    }
+    for folder in roots(data, folders) {
+        let _ = fs::remove_dir_all(folder.join(REPLACED));
+    }
+    for (_, folder) in folders {
+        let _ = fs::remove_dir_all(folder.join(UNPACKED));
+    }
+    // The last, so that the next start goes on with the rest.
+    let _ = fs::remove_dir_all(data.join(UNPACKED));
+}
+
+/// Returns the names in a folder, in order; none if there is no such folder.
+fn names(folder: &Path) -> io::Result<Vec<OsString>> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
     };
-    for entry in entries {
-        let entry = entry?;
-        let target = folder.join(entry.file_name());
-        if !target.exists() {
-            fs::rename(entry.path(), target)?;
-        }
-    }
-    Ok(())
+    let mut names = entries.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>()?;
+    names.sort();
+    Ok(names)
 }
 
 /// Makes the names in a folder durable.
@@ -175,17 +246,9 @@ fn sync(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Ignores that what was to be removed is not there.
-fn remove(removed: io::Result<()>) -> io::Result<()> {
-    match removed {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+    #![allow(clippy::unwrap_used)]
 
     use tempfile::TempDir;
 
@@ -231,98 +294,107 @@ mod tests {
         }
     }
 
-    const OLD: [(&str, &str); 4] = [
+    const OLD: [(&str, &str); 5] = [
+        ("bundle/components-7/a.wasm", "old"),
         ("bundle/configuration.toml", "old"),
         ("models/kept/a", "old"),
         ("models/one/a", "old"),
         ("models/two/a", "old"),
     ];
-    const NEW: [(&str, &str); 4] = [
+    const UNPACKED_FILES: [(&str, &str); 4] = [
+        (".bundle.new/components/a.wasm", "new"),
+        (".bundle.new/configuration.toml", "new"),
+        ("models/.bundle.new/one/a", "new"),
+        ("models/.bundle.new/three/a", "new"),
+    ];
+    const NEW: [(&str, &str); 6] = [
+        ("bundle/components-8/a.wasm", "new"),
         ("bundle/configuration.toml", "new"),
         ("models/kept/a", "old"),
         ("models/one/a", "new"),
-        ("models/two/a", "new"),
+        ("models/three/a", "new"),
+        ("models/two/a", "old"),
     ];
 
+    /// Asserts that the configuration is there, and that the components of its import are.
+    fn assert_readable(bundle: &Path) {
+        let text = fs::read_to_string(bundle.join(CONFIGURATION)).unwrap();
+        let components = bundle.join(if text == "old" { "components-7" } else { "components-8" });
+        assert_eq!(fs::read_to_string(components.join("a.wasm")).unwrap(), text);
+    }
+
     #[test]
-    fn decided_import_goes_on_from_anywhere() {
-        let decided = [(".bundle.new/configuration.toml", "new"), (".bundle.new/whole", "")];
-        let old = |at: usize| OLD[at];
-        for files in [
-            vec![
-                old(0),
-                old(1),
-                ("models/.bundle.old/one/a", "older"),
-                old(2),
-                old(3),
-                ("models/.bundle.new/one/a", "new"),
-                ("models/.bundle.new/two/a", "new"),
-            ],
-            vec![
-                old(0),
-                old(1),
-                old(2),
-                old(3),
-                ("models/.bundle.new/one/a", "new"),
-                ("models/.bundle.new/two/a", "new"),
-            ],
-            vec![
-                old(0),
-                old(1),
-                ("models/.bundle.old/one/a", "old"),
-                old(3),
-                ("models/.bundle.new/one/a", "new"),
-                ("models/.bundle.new/two/a", "new"),
-            ],
-            vec![
-                old(0),
-                old(1),
-                ("models/.bundle.old/one/a", "old"),
-                ("models/one/a", "new"),
-                old(3),
-                ("models/.bundle.new/two/a", "new"),
-            ],
-            vec![
-                (".bundle.old/bundle/configuration.toml", "old"),
-                old(1),
-                ("models/one/a", "new"),
-                ("models/two/a", "new"),
-                ("models/.bundle.old/two/a", "old"),
-            ],
-            vec![old(1), ("models/one/a", "new"), ("models/two/a", "new")],
-        ] {
-            let site = Interrupted::with(&[&files[..], &decided].concat());
-            assert!(complete(site.data.path(), &site.folders).unwrap());
+    fn import_stopped_at_any_step_completes() {
+        for steps in 0.. {
+            let site = Interrupted::with(&[&OLD[..], &UNPACKED_FILES].concat());
+            let (data, bundle) = (site.data.path(), site.data.path().join(BUNDLE));
+            assert_eq!(next_components(data).unwrap(), bundle.join("components-8"));
+            decide(data, &site.folders).unwrap();
+            let mut done = 0;
+            while let Some(next) = next_move(data, &site.folders).unwrap().filter(|_| done < steps) {
+                assert_readable(&bundle);
+                next.run().unwrap();
+                done += 1;
+            }
+            assert_readable(&bundle);
+            assert!(complete(data, &site.folders).unwrap());
             site.assert_files(&NEW);
-            assert!(!complete(site.data.path(), &site.folders).unwrap());
+            assert!(!complete(data, &site.folders).unwrap());
+            if done < steps {
+                // Two models of which one replaces another, the components, the configuration.
+                assert_eq!(done, 5);
+                return;
+            }
         }
     }
 
     #[test]
-    fn undecided_import_leaves_what_was() {
-        let unpacked = [(".bundle.new/configuration.toml", "new"), ("models/.bundle.new/one/a", "new")];
-        let site = Interrupted::with(&[&OLD[..], &unpacked].concat());
-        assert!(!complete(site.data.path(), &site.folders).unwrap());
+    fn interrupted_removal_goes_on() {
+        let left = [
+            ("models/.bundle.old/one/a", "old"),
+            ("bundle/components-7/a.wasm", "old"),
+            (".bundle.new/whole", ""),
+        ];
+        let site = Interrupted::with(&[&NEW[..], &left].concat());
         clear(site.data.path(), &site.folders).unwrap();
-        site.assert_files(&OLD);
-        let [bundle, kept, one, two] = OLD;
-        let moved = [bundle, kept, two, ("models/.bundle.old/one/a", one.1)];
-        let site = Interrupted::with(&moved);
+        site.assert_files(&NEW);
+    }
+
+    #[test]
+    fn model_written_during_interruption_is_replaced() {
+        let left = [("models/.bundle.old/one/a", "older"), ("models/one/a", "written meanwhile")];
+        let [components, configuration, kept, _, two] = OLD;
+        let old = [components, configuration, kept, two];
+        let site = Interrupted::with(&[&old[..], &left, &UNPACKED_FILES].concat());
+        install(site.data.path(), &site.folders).unwrap();
+        site.assert_files(&NEW);
+    }
+
+    #[test]
+    fn undecided_import_leaves_what_was() {
+        let site = Interrupted::with(&[&OLD[..], &UNPACKED_FILES].concat());
+        assert!(!complete(site.data.path(), &site.folders).unwrap());
         clear(site.data.path(), &site.folders).unwrap();
         site.assert_files(&OLD);
     }
 
     #[test]
-    fn installed_bundle_is_not_decided_again() {
-        let unpacked = [(".bundle.new/configuration.toml", "new"), ("models/.bundle.new/one/a", "new")];
-        let site = Interrupted::with(&[&OLD[..], &unpacked].concat());
-        let data = site.data.path();
-        install(data, &site.folders).unwrap();
-        let expected = NEW.map(|(name, text)| (name, if name == "models/two/a" { "old" } else { text }));
-        site.assert_files(&expected);
-        // The end of an import was cut: the file is still in its place.
-        fs::write(data.join("bundle/whole"), "").unwrap();
-        clear(data, &site.folders).unwrap();
-        site.assert_files(&expected);
+    fn bundle_without_components_replaces_them() {
+        let configuration = [(".bundle.new/configuration.toml", "new")];
+        let site = Interrupted::with(&[&OLD[..], &configuration].concat());
+        install(site.data.path(), &site.folders).unwrap();
+        let [_, (configuration, _), models @ ..] = OLD;
+        site.assert_files(&[&[(configuration, "new")][..], &models].concat());
+        assert!(next_components(site.data.path()).unwrap().ends_with("components-9"));
+    }
+
+    #[test]
+    fn second_import_at_once_is_refused() {
+        let site = Interrupted::with(&OLD);
+        let first = lock(site.data.path()).unwrap();
+        let refused = lock(site.data.path()).unwrap_err();
+        assert!(refused.to_string().contains("import again"), "{refused}");
+        drop(first);
+        lock(site.data.path()).unwrap();
     }
 }

@@ -14,11 +14,17 @@ use bulkhead_os::files;
 use bulkhead_rollout::{LocalStore, Proof, SignedBytes, read_configured};
 
 use super::{
-    COMPONENTS, CONFIGURATION, SIGNATURE,
+    SIGNATURE,
     archive::{ArchiveWriter, digest},
     manifest::{self, FileRecord, Manifest, component_slot},
 };
-use crate::{distribution::Distribution, host::SLOTS};
+use crate::{
+    distribution::Distribution,
+    host::{
+        SLOTS,
+        install::{COMPONENTS, CONFIGURATION},
+    },
+};
 
 /// The contents of a file of the bundle.
 enum Content {

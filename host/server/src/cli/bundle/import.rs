@@ -16,11 +16,11 @@ use bulkhead_rollout::signature::{FileSignature, SignedReader};
 use bulkhead_runtime::slots::{self, read_component};
 
 use super::{
-    COMPONENTS, CONFIGURATION, SIGNATURE,
+    SIGNATURE,
     archive::{ArchiveReader, digest},
     manifest::{self, Manifest, component_slot},
 };
-use crate::host::install::{self, BUNDLE, Folders, UNPACKED};
+use crate::host::install::{self, BUNDLE, COMPONENTS, CONFIGURATION, Folders, UNPACKED};
 
 /// Bytes that stay free on each disk: the host goes on with them.
 const LEFT_FREE: u64 = 16 << 20;
@@ -111,6 +111,9 @@ fn unpack(bundle: impl Read, places: &Places) -> anyhow::Result<Manifest> {
 struct Places {
     data: PathBuf,
     folders: Folders,
+    /// Where its components will be.
+    components: PathBuf,
+    _lock: File,
 }
 
 impl Drop for Places {
@@ -126,11 +129,13 @@ impl Drop for Places {
 }
 
 impl Places {
-    /// Ends an interrupted import first.
+    /// Locks the data folder, and ends an interrupted import first.
     fn new(data: &Path, folders: Folders) -> anyhow::Result<Self> {
         let unprepared = || format!("cannot prepare {} for the import", data.display());
+        let lock = install::lock(data).with_context(unprepared)?;
         install::clear(data, &folders).with_context(unprepared)?;
-        Ok(Self { data: data.to_owned(), folders })
+        let components = install::next_components(data).with_context(unprepared)?;
+        Ok(Self { data: data.to_owned(), folders, components, _lock: lock })
     }
 
     /// Checks that each disk has room for the files that it gets.
@@ -187,7 +192,8 @@ impl Places {
         edited.set_text(&["data_dir"], &self.data.display().to_string());
         for (key, file) in &manifest.components {
             let path = component_slot(key).context("a component has no slot")?;
-            edited.set_text(&path, &self.data.join(BUNDLE).join(file).display().to_string());
+            let file = Path::new(file).strip_prefix(COMPONENTS).context("a component is of no known kind")?;
+            edited.set_text(&path, &self.components.join(file).display().to_string());
         }
         Ok(edited.text())
     }

@@ -1,7 +1,7 @@
 //! Bundles: what a site exports and signs, a site without a network imports as a whole or not at all.
 
 use std::{
-    fs,
+    fs::{self, File},
     path::{Path, PathBuf},
 };
 
@@ -94,7 +94,7 @@ async fn imported_bundle_is_served() {
     assert!(!bytes.contains("the secret of the shop") && !bytes.contains("made again"));
     let bundle = exported.signed(&exported.bytes);
     let site = TempDir::new().unwrap();
-    // Once more replaces it.
+    // The second replaces the first.
     for _ in 0..2 {
         let imported = import(site.path(), &bundle, &exported.signer.key()).await;
         assert!(imported.succeeded(), "{}", imported.stderr);
@@ -104,6 +104,10 @@ async fn imported_bundle_is_served() {
     assert_eq!(fs::read(data.join("models/toy/model.safetensors")).unwrap(), [7; 3000]);
     let names = fs::read_dir(&data).unwrap().map(|entry| entry.unwrap().file_name());
     assert_eq!(names.filter(|name| name.to_str().unwrap().starts_with('.')).count(), 0);
+    let names = fs::read_dir(data.join("bundle")).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<_> = names.collect();
+    names.sort();
+    assert_eq!(names, ["components-2", "configuration.toml"]);
 
     let config = data.join("bundle/configuration.toml");
     let host = Launch::bulkhead(&["serve", "--config", config.to_str().unwrap()])
@@ -116,22 +120,26 @@ async fn imported_bundle_is_served() {
     host.stop().await;
 }
 
-#[tokio::test]
-async fn interrupted_import_is_put_back() {
-    let (site, signer) = (TempDir::new().unwrap(), Signer::new());
+/// Another import has the lock of the data folder.
+#[tokio::test(flavor = "multi_thread")]
+async fn second_import_at_once_is_refused() {
+    let exported = Exported::new().await;
+    let bundle = exported.signed(&exported.bytes);
+    let site = TempDir::new().unwrap();
     let data = site.path().join("data");
-    let replaced = data.join(".bundle.old/bundle");
-    fs::create_dir_all(&replaced).unwrap();
-    fs::write(replaced.join("configuration.toml"), "").unwrap();
-    let bundle = site.path().join("any.bundle");
-    fs::write(&bundle, "any").unwrap();
-    fs::write(site.path().join("any.bundle.minisig"), signer.sign(b"any", 1_800_000_000)).unwrap();
-    let refused = import(site.path(), &bundle, &signer.key()).await;
-    assert!(refused.stderr.contains("ends too early"), "{}", refused.stderr);
-    assert!(data.join("bundle/configuration.toml").exists() && !data.join(".bundle.old").exists());
+    fs::create_dir(&data).unwrap();
+    let first = File::open(&data).unwrap();
+    first.lock().unwrap();
+    let refused = import(site.path(), &bundle, &exported.signer.key()).await;
+    assert!(!refused.succeeded(), "{}", refused.stdout);
+    assert!(refused.stderr.contains("wait until it has, and import again"), "{}", refused.stderr);
+    assert_eq!(fs::read_dir(&data).unwrap().count(), 0);
+    drop(first);
+    let imported = import(site.path(), &bundle, &exported.signer.key()).await;
+    assert!(imported.succeeded(), "{}", imported.stderr);
 }
 
-/// The bundle is whole and checked: its model and its folder are not in their places yet.
+/// The bundle is whole and checked: its model and its configuration are not in their places yet.
 #[tokio::test(flavor = "multi_thread")]
 async fn start_completes_an_interrupted_import() {
     let site = TempDir::new().unwrap();
