@@ -92,7 +92,7 @@ arm *ARGS:
 edge: components
     @{{ setup }} edge
 
-# Make packages of one build in target/package: [archive|debian|image]... | aarch64 | --check; edge [archive|image|aarch64]... [--check]
+# Make packages of one build in target/package: [edge] [archive|debian|image]... | [edge] --check | [edge] aarch64 [--check]
 package *ARGS: components
     @{{ setup }} package "$@"
 

@@ -43,6 +43,7 @@ pub fn install(step: &str, packages: &[&str]) -> Outcome {
     privileged(&[&install, packages].concat()).map(drop)
 }
 
-fn is_root() -> bool {
+/// Returns whether this program runs as root.
+pub fn is_root() -> bool {
     capture(&mut program("id", ["-u"])).is_ok_and(|id| id.trim() == "0")
 }

@@ -36,8 +36,8 @@ Steps:
   lint        install what `just lint` runs
   fuzz        run the fuzz targets of tests/fuzz: [TARGET|all] [SECONDS]
   edge        build the binary for the edge: target/edge/dist/bulkhead
-  package     build the packages in target/package: [archive|debian|image]... | aarch64 | --check;
-              for the edge: edge [archive|image]... [--check] | edge aarch64 [--check]
+  package     build the packages in target/package: [edge] [archive|debian|image]... | [edge] --check |
+              [edge] aarch64 [--check]
   arm         run the tests of the embedding engine on 64-bit ARM, emulated: [FILTER]...
 ";
 

@@ -1,5 +1,5 @@
-//! Runs `just package`: makes an archive, a Debian package and a container image of one build; for the edge, an archive and an
-//! image.
+//! Runs `just package`: makes an archive, a Debian package and a container image of one build, that of all features or that for
+//! the edge.
 
 mod archive;
 mod bill;
@@ -22,9 +22,8 @@ use crate::{arm, components, edge, files, paths};
 /// The version of the workspace, which is that of this program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 const USAGE: &str = "\
-Usage: just package [archive|debian|image]..., or just package aarch64, or just package --check;
-for the edge: just package edge [archive|image]..., or just package edge aarch64; with --check at the end, each service is
-asked";
+Usage: just package [edge] [archive|debian|image]..., or just package [edge] --check,
+or just package [edge] aarch64 [--check]";
 /// Packs the binary for the edge.
 const EDGE: &str = "edge";
 /// Makes the archive for 64-bit ARM.
@@ -112,35 +111,28 @@ pub fn package(arguments: &[String]) -> Outcome {
         [named @ .., option] if option == CHECK => (true, named),
         named => (false, named),
     };
-    if is_checked && features == FeatureSet::Full && !named.is_empty() {
-        return Err(format!("all packages are checked at once\n{USAGE}"));
-    }
     if named.iter().eq([AARCH64]) {
         let release = build_for_arm(features)?;
         stage::lay_out(&release)?;
         write_sums(&[archive::make(&release)?])?;
         return if is_checked { smoke::test(&release) } else { Ok(()) };
     }
-    // The Debian package is that of the full set.
-    let parts = PARTS.iter().filter(|(part, _)| features == FeatureSet::Full || *part != "debian");
-    let parts: Vec<&(&str, Maker)> = parts.collect();
-    if let Some(unknown) = named.iter().find(|name| parts.iter().all(|(part, _)| part != name)) {
+    if is_checked && !named.is_empty() {
+        return Err(format!("all packages are checked at once\n{USAGE}"));
+    }
+    if let Some(unknown) = named.iter().find(|name| PARTS.iter().all(|(part, _)| part != name)) {
         return Err(format!("unknown package {unknown:?}\n{USAGE}"));
     }
     let release = build(features)?;
     stage::lay_out(&release)?;
     let mut made = Vec::new();
-    for (part, make) in parts {
+    for (part, make) in PARTS {
         if named.is_empty() || named.iter().any(|name| name == part) {
             made.push(make(&release)?);
         }
     }
     write_sums(&made)?;
-    match features {
-        _ if !is_checked => Ok(()),
-        FeatureSet::Full => check::all(&release, &made),
-        FeatureSet::Edge => smoke::test(&release),
-    }
+    if is_checked { check::all(&release, &made) } else { Ok(()) }
 }
 
 /// Builds the binary for this machine.

@@ -1,40 +1,60 @@
 //! Runs `just package --check`: looks at the packages with the tools of their formats, installs and runs them.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use super::{Release, VERSION};
+use super::{FeatureSet, Release, VERSION, smoke};
 use crate::command::{Outcome, capture, program, run};
 use crate::{apt, files};
 
 /// What the checks run.
-const PACKAGES: [&str; 5] = ["lintian", "mmdebstrap", "podman", "slirp4netns", "systemd"];
-/// Where apt on this machine gets packages from, in either form.
-const SOURCES: [&str; 2] = ["/etc/apt/sources.list", "/etc/apt/sources.list.d/debian.sources"];
+const PACKAGES: [&str; 5] = ["lintian", "mmdebstrap", "podman", "runc", "systemd"];
+/// Where apt on this machine may have its distribution's packages from, in either form.
+const SOURCES: [&str; 3] = [
+    "/etc/apt/sources.list",
+    "/etc/apt/sources.list.d/debian.sources",
+    "/etc/apt/sources.list.d/ubuntu.sources",
+];
+/// The namespaces of a container, as `unshare` names them.
+const NAMESPACES: [&str; 6] = ["mount", "pid", "net", "ipc", "uts", "cgroup"];
 /// Name of the container and the volume.
 const NAME: &str = "bulkhead-check";
 
-/// What happens in a fresh system after the package was copied to `/tmp`: it is installed, serves as its user with the
+/// What happens in a fresh system after the package NAME was copied to `/tmp`: it is installed, serves as its user with the
 /// installed configuration, stops, and is purged, which keeps data.
 const INSTALLED: &str = r#"chroot "$1" sh -exc '
-    apt-get install --yes --no-install-recommends /tmp/bulkhead_*.deb
+    apt-get install --yes --no-install-recommends /tmp/NAME_*.deb
     bulkhead --version
     as="setpriv --reuid=bulkhead --regid=bulkhead --clear-groups"
     $as bulkhead config check --config /etc/bulkhead/bulkhead.toml
     $as bulkhead serve --config /etc/bulkhead/bulkhead.toml &
-    timeout 300 sh -c "until bulkhead health; do sleep 1; done"
-    kill $!
-    wait $!
+    host=$!
+    tries=300
+    until bulkhead health; do
+        kill -0 $host
+        tries=$((tries - 1))
+        test $tries -gt 0
+        sleep 1
+    done
+    kill $host
+    wait $host
     touch /var/lib/bulkhead/kept
-    apt-get purge --yes bulkhead > /tmp/purged
-    cat /tmp/purged
+    apt-get purge --yes NAME | tee /tmp/purged
     grep --quiet "/var/lib/bulkhead is kept" /tmp/purged
     test -e /var/lib/bulkhead/kept
     test ! -e /etc/bulkhead
 '"#;
 
-/// How a container of the image is waited for.
-const HEALTHY: &str =
-    "timeout 300 sh -c 'until podman exec bulkhead-check /usr/bin/bulkhead health; do sleep 1; done'";
+/// How a container of the image is waited for, by the check that the image has. The argument is the container.
+const HEALTHY: &str = r#"
+    tries=300
+    until podman --runtime runc healthcheck run "$1"; do
+        test "$(podman inspect --format '{{.State.Running}}' "$1")" = true
+        tries=$((tries - 1))
+        test $tries -gt 0
+        sleep 1
+    done
+"#;
 
 /// Runs every check, and names those that failed.
 pub(super) fn all(release: &Release, made: &[PathBuf]) -> Outcome {
@@ -56,8 +76,11 @@ pub(super) fn all(release: &Release, made: &[PathBuf]) -> Outcome {
     };
     check("lintian", run(program("lintian", ["--fail-on", "error,warning"]).arg(debian)));
     check("systemd-analyze", unit(release));
-    check("mmdebstrap", installed(debian));
-    check("podman", contained(image));
+    check("mmdebstrap", installed(release, debian));
+    check("podman", contained(release, image));
+    if release.features == FeatureSet::Edge {
+        check("services", smoke::test(release));
+    }
     if failed.is_empty() { Ok(()) } else { Err(format!("failed checks: {}", failed.join(", "))) }
 }
 
@@ -75,44 +98,78 @@ fn unit(release: &Release) -> Outcome {
 }
 
 /// Installs, runs and purges the package in a fresh system of this machine's release.
-fn installed(package: &Path) -> Outcome {
-    let release = files::read(Path::new("/etc/os-release"))?;
-    let name = release.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME="));
+fn installed(release: &Release, package: &Path) -> Outcome {
+    let system = files::read(Path::new("/etc/os-release"))?;
+    let name = system.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME="));
     let name = name.ok_or_else(|| "this machine's release has no VERSION_CODENAME".to_owned())?;
     let copy = format!("--customize-hook=copy-in {} /tmp", package.display());
     let mut command = program("mmdebstrap", ["--variant=minbase", "--format=null", &copy]);
-    command.arg(format!("--customize-hook={INSTALLED}")).args([name, "/dev/null"]);
-    run(command.args(SOURCES.iter().filter(|file| Path::new(file).is_file())))
+    let script = INSTALLED.replace("NAME", release.features.name());
+    command.arg(format!("--customize-hook={script}")).args([name, "/dev/null"]);
+    run(command.args(SOURCES.iter().filter(|file| has_sources(Path::new(file)))))
+}
+
+/// Returns whether a file of apt names sources. Where they have moved, the old file has comments only.
+fn has_sources(file: &Path) -> bool {
+    let is_source = |line: &str| line.starts_with("deb ") || line.starts_with("Types:");
+    files::read(file).is_ok_and(|text| text.lines().any(is_source))
 }
 
 /// Runs the image with a read-only root until it is healthy, and stops it.
-fn contained(image: &Path) -> Outcome {
+fn contained(release: &Release, image: &Path) -> Outcome {
+    let refused = refused_namespaces();
+    if !refused.is_empty() {
+        return Err(format!(
+            "this machine refuses the namespaces that a container needs: {}; check the image on another one",
+            refused.join(", ")
+        ));
+    }
     remove_container();
-    capture(program("podman", ["load", "--quiet", "--input"]).arg(image))?;
-    let outcome = run_container();
+    capture(&mut podman(&["load", "--quiet", "--input", &image.to_string_lossy()]))?;
+    let outcome = run_container(release);
     remove_container();
     outcome
 }
 
-fn run_container() -> Outcome {
+/// Returns the namespaces that the kernel or a sandbox does not let this user make.
+fn refused_namespaces() -> Vec<&'static str> {
+    let user: &[&str] = if apt::is_root() { &[] } else { &["--user", "--map-root-user"] };
+    let is_refused = |name: &&str| {
+        let mut unshare = program("unshare", user);
+        capture(unshare.arg(format!("--{name}")).args(["--fork", "true"])).is_err()
+    };
+    NAMESPACES.into_iter().filter(is_refused).collect()
+}
+
+/// Returns a command of podman. The other runtime, crun, takes no control groups of both versions; and without systemd there is no
+/// timer for the image's check.
+fn podman(arguments: &[&str]) -> Command {
+    let mut command = program("podman", ["--runtime", "runc"]);
+    command.args(arguments).env("DISABLE_HC_SYSTEMD", "true");
+    command
+}
+
+fn run_container(release: &Release) -> Outcome {
     let volume = format!("{NAME}:/var/lib/bulkhead");
-    let image = format!("localhost/bulkhead:{VERSION}");
-    let run_args =
-        ["run", "--detach", "--name", NAME, "--read-only", "--cap-drop=all", "--volume", &volume, &image];
-    // A machine that refuses namespaces fails here, with podman's own words.
-    capture(&mut program("podman", run_args))?;
+    let image = format!("localhost/{}:{VERSION}", release.features.name());
+    // The image is healthy without a network. The limits are below those of a sandbox, which podman's own may exceed.
+    let options = "run --detach --network none --read-only --read-only-tmpfs=false --cap-drop=all --ulimit nofile=4096:4096 \
+                   --ulimit nproc=4096:4096";
+    let arguments: Vec<&str> =
+        options.split_whitespace().chain(["--name", NAME, "--volume", &volume, &image]).collect();
+    capture(&mut podman(&arguments))?;
     let with_log = |reason: String| {
-        let log = capture(&mut program("podman", ["logs", NAME])).unwrap_or_default();
+        let log = capture(&mut podman(&["logs", NAME])).unwrap_or_default();
         format!("{reason}\n{log}")
     };
-    capture(&mut program("sh", ["-c", HEALTHY])).map_err(with_log)?;
-    capture(&mut program("podman", ["stop", "--time", "60", NAME]))?;
-    let code = capture(&mut program("podman", ["inspect", "--format", "{{.State.ExitCode}}", NAME]))?;
+    capture(&mut program("sh", ["-ec", HEALTHY, "healthy", NAME])).map_err(with_log)?;
+    capture(&mut podman(&["stop", "--time", "60", NAME]))?;
+    let code = capture(&mut podman(&["inspect", "--format", "{{.State.ExitCode}}", NAME]))?;
     if code.trim() == "0" { Ok(()) } else { Err(with_log(format!("it ended with the code {}", code.trim()))) }
 }
 
 /// Removes what an earlier or an interrupted check left; a missing one is not an error.
 fn remove_container() {
-    let _ = capture(&mut program("podman", ["rm", "--force", NAME]));
-    let _ = capture(&mut program("podman", ["volume", "rm", "--force", NAME]));
+    let _ = capture(&mut podman(&["rm", "--force", NAME]));
+    let _ = capture(&mut podman(&["volume", "rm", "--force", NAME]));
 }

@@ -3,10 +3,12 @@
 use std::env;
 use std::path::PathBuf;
 
-use super::{Release, VERSION};
+use super::{FeatureSet, Release, VERSION};
 use crate::command::{Outcome, capture, cargo, program, run};
-use crate::{cargo_tool, paths};
+use crate::{apt, cargo_tool, edge, paths};
 
+/// What finds the packages of shared libraries; without it the package would depend on none of them.
+const PACKAGES: [&str; 1] = ["dpkg-dev"];
 /// Makes packages of what cargo builds; pinned to the line that the description is for.
 const CARGO_DEB: &str = "^3";
 /// The variables with which Debian's tools name who maintains a package.
@@ -14,12 +16,19 @@ const MAINTAINER: [&str; 2] = ["DEBFULLNAME", "DEBEMAIL"];
 
 /// Makes the package and returns its path.
 pub(super) fn make(release: &Release) -> Outcome<PathBuf> {
+    if !apt::missing(&PACKAGES).is_empty() {
+        apt::install("Debian package", &PACKAGES)?;
+    }
     cargo_tool::install("deb", CARGO_DEB)?;
     let architecture = capture(&mut program("dpkg", ["--print-architecture"]))?;
-    let name = format!("bulkhead_{VERSION}-1_{}.deb", architecture.trim());
+    let name = format!("{}_{VERSION}-1_{}.deb", release.features.name(), architecture.trim());
     let path = Release::folder().join(name);
     let mut command =
         cargo(["deb", "--quiet", "-p", "bulkhead", "--profile", "dist", "--no-build", "--no-strip"]);
+    if release.features == FeatureSet::Edge {
+        // It looks for the binary in this folder.
+        command.args(["--variant", "edge"]).env("CARGO_TARGET_DIR", edge::folder());
+    }
     if let [Ok(name), Ok(address)] = MAINTAINER.map(env::var) {
         command.arg("--maintainer").arg(format!("{name} <{address}>"));
     }

@@ -37,6 +37,20 @@ fn files_of_debian_package_are_here() {
 }
 
 #[test]
+fn debian_packages_replace_each_other() {
+    let manifest = read("host/Cargo.toml");
+    let (full, edge) = manifest.split_once("\n[package.metadata.deb.variants.edge]\n").unwrap();
+    for (of, other) in [(full, "bulkhead-edge"), (edge, "bulkhead")] {
+        for key in ["conflicts", "replaces"] {
+            assert!(of.contains(&format!("\n{key} = \"{other}\"\n")), "{key} {other}");
+        }
+    }
+    // Both have these lines, which therefore name no package.
+    let overrides = read("host/deploy/debian/lintian-overrides");
+    assert!(overrides.lines().all(|line| line.starts_with('#') || !line.contains(':')), "{overrides}");
+}
+
+#[test]
 fn licences_of_notices_are_allowed() {
     let (notices, deny) = (read(".config/about.toml"), read(".config/deny.toml"));
     let (accepted, allowed) = (listed(&notices, "accepted"), listed(&deny, "allow"));
