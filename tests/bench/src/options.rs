@@ -9,7 +9,7 @@ Usage: bench [--quick] [--save FILE] [--compare FILE] [MEASURE]...
        bench peer --url http://ADDRESS:PORT
        bench --soak MINUTES
 
-  --save FILE     writes the figures to a file
+  --save FILE     writes the figures to a file, where those of other measures stay
   --compare FILE  prints what became slower since the file was written
 
 Measures, all when none is named:

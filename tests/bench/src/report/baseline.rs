@@ -1,6 +1,10 @@
 //! The figures of a run in a file, and what became slower since such a file was written.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
 
 use super::target::Target;
 
@@ -44,16 +48,18 @@ impl RunFigures {
         self.figures.insert(key, RunFigure { value, less_is_better });
     }
 
-    /// Writes the figures to a file.
+    /// Writes the figures to a file, where those of sections that were not measured stay.
     pub fn save(&self, path: &Path) {
-        let values: BTreeMap<_, _> = self.figures.iter().map(|(key, figure)| (key, figure.value)).collect();
+        let mut values = if path.exists() { read(path) } else { BTreeMap::new() };
+        let measured: BTreeSet<_> = self.figures.keys().map(|key| section_of(key)).collect();
+        values.retain(|key, _| !measured.contains(section_of(key)));
+        values.extend(self.figures.iter().map(|(key, figure)| (key.clone(), figure.value)));
         fs::write(path, serde_json::to_string_pretty(&values).unwrap() + "\n").unwrap();
     }
 
     /// Prints the rows that are worse than in a file by more than the bound.
     pub fn compare(&self, path: &Path) {
-        let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let before: BTreeMap<String, f64> = serde_json::from_str(&text).unwrap();
+        let before = read(path);
         let both = || self.figures.iter().filter_map(|(key, now)| Some((key, *before.get(key)?, now)));
         let slower: Vec<_> = both().filter(|(_, before, now)| now.is_worse_than(*before)).collect();
         println!("\n{} of {} rows are worse by a factor of {BOUND}", slower.len(), both().count());
@@ -68,6 +74,17 @@ impl RunFigure {
         let (better, worse) = if self.less_is_better { (before, self.value) } else { (self.value, before) };
         better > 0.0 && worse > better * BOUND
     }
+}
+
+/// Reads the figures of a file by section and row.
+fn read(path: &Path) -> BTreeMap<String, f64> {
+    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Returns the section of a row.
+fn section_of(key: &str) -> &str {
+    key.split_once(" / ").map_or(key, |(section, _)| section)
 }
 
 fn is_less_better(text: &str) -> bool {
