@@ -222,8 +222,8 @@ impl HttpGuest {
         }
         let world = format!(
             "package test:guest; world guest {{ include wasi:http/proxy@{}; import wasi:config/store@0.2.0-rc.1; \
-             import wasi:keyvalue/store@0.2.0-draft; }}",
-            self.version
+             import wasi:keyvalue/store@0.2.0-draft; import wasi:cli/exit@{}; }}",
+            self.version, self.version
         );
         let package = resolve.push_str(PathBuf::from("guest.wit"), &world).unwrap();
         let world = resolve.select_world(&[package], Some("guest")).unwrap();

@@ -121,7 +121,7 @@ impl environment::Host for Capabilities {
 
 /// The trap of a guest that exits.
 #[derive(Debug, thiserror::Error)]
-#[error("the component exited with code {0} before it answered")]
+#[error("the component exited with code {0} before it returned")]
 struct Exited(u8);
 
 impl exit::Host for Capabilities {
@@ -164,6 +164,6 @@ mod tests {
     #[test]
     fn exit_says_its_code() {
         let said = wasmtime::Error::from(Exited(3)).to_string();
-        assert_eq!(said, "the component exited with code 3 before it answered");
+        assert_eq!(said, "the component exited with code 3 before it returned");
     }
 }

@@ -117,12 +117,19 @@ pub(crate) async fn run(
     let respond = respond(head, Arc::clone(&progress));
     let response = view.new_response_outparam_from_callback(respond)?;
     let handler = instance.0.wasi_http_incoming_handler();
-    tokio::select! {
+    let called = tokio::select! {
         biased;
-        called = handler.call_handle(&mut *store, request, response) => {
-            called.map_err(|error| with_reason(error, store.data(), &progress))?;
-        }
+        called = handler.call_handle(&mut *store, request, response) => called,
         ended = progress.exceeded(&limits) => return Err(ended.into()),
+    };
+    if let Err(error) = called {
+        let error = with_reason(error, store.data(), &progress);
+        if progress.has_head() {
+            progress.set_guest(GuestState::Trapped);
+            // The store keeps what the guest has written until then. The error is the outcome however the body ends.
+            let _ = progress.body_end(&limits).await;
+        }
+        return Err(error);
     }
     progress.set_guest(GuestState::Returned);
     let answered = match progress.status() {

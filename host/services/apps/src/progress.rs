@@ -34,7 +34,9 @@ pub(crate) enum GuestState {
     Running,
     /// It has returned.
     Returned,
-    /// It was ended before it returned.
+    /// It was ended before it returned. What it has written is still there.
+    Trapped,
+    /// The call has failed, and its store may be gone with what the guest has written.
     Failed,
 }
 
@@ -182,7 +184,7 @@ impl CallProgress {
         self.release(state);
     }
 
-    /// Records that the guest's function has returned, or was ended.
+    /// Records that the guest's function has returned or was ended, or that the call has failed.
     pub(crate) fn set_guest(&self, guest: GuestState) {
         let mut state = self.lock();
         state.guest = guest;
@@ -193,7 +195,7 @@ impl CallProgress {
         }
     }
 
-    /// Returns whether the guest was ended before it returned.
+    /// Returns whether the call has failed.
     pub(crate) fn has_failed(&self) -> bool {
         self.lock().guest == GuestState::Failed
     }

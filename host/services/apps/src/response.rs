@@ -185,9 +185,12 @@ impl HttpBody for GuestBody {
             return Poll::Ready(Some(Err(this.fail(BodyEnd::Aborted))));
         }
         let mut frame = Pin::new(&mut this.inner).poll_frame(cx);
+        let mut unfinished = BodyEnd::Unfinished;
         if frame.is_pending() {
-            if this.progress.set_waiting(Some(cx.waker())) == GuestState::Running {
-                return Poll::Pending;
+            match this.progress.set_waiting(Some(cx.waker())) {
+                GuestState::Running => return Poll::Pending,
+                GuestState::Returned => {}
+                GuestState::Trapped | GuestState::Failed => unfinished = BodyEnd::Aborted,
             }
             // What the guest wrote last may have come in between; it writes no more.
             frame = Pin::new(&mut this.inner).poll_frame(cx);
@@ -195,7 +198,7 @@ impl HttpBody for GuestBody {
         this.progress.set_waiting(None);
         match frame {
             Poll::Ready(frame) => Poll::Ready(this.pass(frame)),
-            Poll::Pending => Poll::Ready(Some(Err(this.fail(BodyEnd::Unfinished)))),
+            Poll::Pending => Poll::Ready(Some(Err(this.fail(unfinished)))),
         }
     }
 
@@ -259,6 +262,26 @@ mod tests {
         progress.set_guest(GuestState::Failed);
         drop(guest);
         body.collect().await.unwrap_err();
+        assert_eq!(end_of(&progress), Some(BodyEnd::Aborted));
+    }
+
+    #[tokio::test]
+    async fn finished_body_of_trapped_guest_is_complete() {
+        let (body, mut guest, progress) = body(100);
+        write(&mut guest, "hello");
+        guest.finish(None).unwrap();
+        progress.set_guest(GuestState::Trapped);
+        assert_eq!(body.collect().await.unwrap().to_bytes(), "hello");
+        assert_eq!(end_of(&progress), Some(BodyEnd::Complete));
+    }
+
+    #[tokio::test]
+    async fn open_body_of_trapped_guest_is_aborted() {
+        let (mut body, mut guest, progress) = body(100);
+        write(&mut guest, "hello");
+        progress.set_guest(GuestState::Trapped);
+        assert_eq!(body.frame().await.unwrap().unwrap().into_data().unwrap(), "hello");
+        body.frame().await.unwrap().unwrap_err();
         assert_eq!(end_of(&progress), Some(BodyEnd::Aborted));
     }
 

@@ -163,6 +163,32 @@ async fn work_goes_on_after_the_body() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn trap_after_body_leaves_it_complete() {
+    for (end, said) in [("unreachable", "unreachable"), ("(call $exit (i32.const 1))", "exited with code 1")]
+    {
+        let guest = HttpGuest::handling(&format!(
+            "(local.set $body (call $respond (local.get $out) (i32.const 200) (call $new-fields)))
+             (local.set $stream (call $open (local.get $body)))
+             (drop (call $write (local.get $stream) (i32.const 1024) (i32.const 4)))
+             (call $finish (local.get $stream) (local.get $body))
+             {end}"
+        ));
+        let exit = ("cli/exit", "exit", "$exit (param i32)");
+        let guest = guest.with_imports(&[exit]).with_data(1024, "done");
+        let host = hosting(&guest, "").start().await;
+        assert_eq!(get(&host, "/hello").await, (200, "done".to_owned()), "{end}");
+        host.assert_at_rest().await;
+        assert_calls(&host, "trap", 1.0).await;
+        let operator = operator::Operator::new(&host.admin_url(""), operator::READ);
+        let (_, logs) = operator.get("/v1/slots/hello/logs").await;
+        let line = &logs["lines"][0];
+        assert_eq!(line["context"], "trap", "{logs}");
+        assert!(line["message"].as_str().unwrap().contains(said), "{logs}");
+        host.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn answers_are_not_compressed() {
     let host = hosting(&HttpGuest::answering(200, &"x".repeat(4000)), "").start().await;
     let request = host.client().get(host.url("/hello")).header("accept-encoding", "gzip");

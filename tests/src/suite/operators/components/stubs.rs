@@ -84,7 +84,7 @@ async fn the_code_of_an_exit_is_logged() {
         assert_eq!(answer.status(), 500);
         assert_eq!(answer.json::<Value>().await.unwrap()["code"], "trap");
     }
-    let said = line("error", "trap", "the component exited with code 1 before it answered");
+    let said = line("error", "trap", "the component exited with code 1 before it returned");
     assert_eq!(log(&operator).await.iter().filter(|line| **line == said).count(), 2);
     host.stop().await;
 }
