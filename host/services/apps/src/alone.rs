@@ -8,10 +8,10 @@ use tokio::sync::oneshot;
 use wasmtime::Store;
 
 use crate::{
-    call::{self, CallTask, GuestAnswer, GuestFault, Head},
+    call::{self, GuestAnswer, GuestFault},
     compared::BodyRecord,
     instance::AppInstance,
-    progress::{CallProgress, TimeLimits},
+    progress::{CallProgress, Head, TimeLimits},
     request::GuestRequest,
     response::GuestBody,
 };
@@ -25,8 +25,12 @@ pub(crate) async fn exchange(
     limits: TimeLimits,
     limit: usize,
 ) -> wasmtime::Result<Result<GuestAnswer, GuestFault>> {
-    let (head, responded) = oneshot::channel();
-    let called = call::run(instance, store, request, head, Arc::clone(&progress), limits);
+    let (sender, responded) = oneshot::channel();
+    let respond = move |head: Head| {
+        // The reader is polled as long as the call.
+        let _ = sender.send(head);
+    };
+    let called = call::run(instance, store, request, respond, Arc::clone(&progress), limits);
     let reading = async {
         read(responded, progress, limit).await;
         // The guest may go on after its response.
@@ -40,10 +44,7 @@ pub(crate) async fn exchange(
 
 async fn read(responded: oneshot::Receiver<Head>, progress: Arc<CallProgress>, limit: usize) {
     let Ok(Ok(response)) = responded.await else { return };
-    // The call is the one that this is part of.
-    let call = CallTask::spawn(std::future::pending());
     let record = BodyRecord::of(response.headers());
-    let body = GuestBody::new(response.into_body(), progress, limit, None, call);
-    let mut body = body.recorded(Some(record));
+    let mut body = GuestBody::new(response.into_body(), progress, limit, None).recorded(Some(record));
     while let Some(Ok(_)) = body.frame().await {}
 }

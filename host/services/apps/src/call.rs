@@ -1,26 +1,30 @@
 //! One call of a guest: the request, the response, and the end.
 
-use std::{fmt, future::Future, sync::Arc};
+use std::{
+    fmt,
+    future::{Future, poll_fn},
+    pin::pin,
+    sync::Arc,
+    task::Poll,
+};
 
-use axum::http::{HeaderMap, HeaderName, Response};
+use axum::http::{HeaderMap, HeaderName};
 use bulkhead_runtime::{
     capabilities::StoreData,
     invoke::{BadAnswer, CallError, EndedCall, Outcome, ShadowDiff},
 };
+use futures_util::future::BoxFuture;
 use sha2::{Digest as _, Sha256};
-use tokio::{sync::oneshot, task::JoinHandle};
+use tokio::task::JoinHandle;
 use tracing::Instrument as _;
 use wasmtime::Store;
-use wasmtime_wasi_http::p2::{
-    bindings::http::types::{ErrorCode, Scheme},
-    body::HyperOutgoingBody,
-};
+use wasmtime_wasi_http::p2::bindings::http::types::Scheme;
 
 use crate::{
     capability,
     compared::ComparedBody,
     instance::AppInstance,
-    progress::{BodyEnd, CallProgress, GuestState, TimeLimits},
+    progress::{BodyEnd, CallProgress, GuestState, Head, TimeLimits},
     request::GuestRequest,
 };
 
@@ -28,9 +32,6 @@ use crate::{
 const SERVER_ERROR: u16 = 500;
 /// Longest value of a field that operators see, bytes.
 const LONGEST_VALUE: usize = 200;
-
-/// What a guest gives in answer to a request: a response, whose body it may still write, or an error.
-pub(crate) type Head = Result<Response<HyperOutgoingBody>, ErrorCode>;
 
 /// The end of a call whose guest did not trap.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,13 +99,13 @@ pub(crate) fn accept(answered: GuestAnswer) -> Result<(), BadAnswer> {
     }
 }
 
-/// Gives a request to a guest, and its response to `head`. Returns once the guest has returned and its response has been
+/// Gives a request to a guest, and its response to `respond`. Returns once the guest has returned and its response has been
 /// passed on, or a limit is exceeded.
 pub(crate) async fn run(
     instance: &AppInstance,
     store: &mut Store<StoreData>,
     request: GuestRequest,
-    head: oneshot::Sender<Head>,
+    respond: impl FnOnce(Head) + Send,
     progress: Arc<CallProgress>,
     limits: TimeLimits,
 ) -> wasmtime::Result<Result<GuestAnswer, GuestFault>> {
@@ -114,24 +115,21 @@ pub(crate) async fn run(
     let scheme = if request.uri().scheme_str() == Some("https") { Scheme::Https } else { Scheme::Http };
     let mut view = capability::view(store.data_mut());
     let request = view.new_incoming_request(scheme, request)?;
-    let respond = respond(head, Arc::clone(&progress));
-    let response = view.new_response_outparam_from_callback(respond)?;
+    let response = view.new_response_outparam_from_callback(keep(Arc::clone(&progress)))?;
     let handler = instance.0.wasi_http_incoming_handler();
     let called = tokio::select! {
         biased;
-        called = handler.call_handle(&mut *store, request, response) => called,
+        called = responding(handler.call_handle(&mut *store, request, response), respond, &progress) => called,
         ended = progress.exceeded(&limits) => return Err(ended.into()),
     };
     if let Err(error) = called {
         let error = with_reason(error, store.data(), &progress);
         if progress.has_head() {
-            progress.set_guest(GuestState::Trapped);
             // The store keeps what the guest has written until then. The error is the outcome however the body ends.
             let _ = progress.body_end(&limits).await;
         }
         return Err(error);
     }
-    progress.set_guest(GuestState::Returned);
     let answered = match progress.status() {
         _ if !progress.has_head() => Ok(GuestAnswer::Nothing),
         status => ended(progress.body_end(&limits).await?, status, &progress),
@@ -190,21 +188,42 @@ fn compared(headers: &HeaderMap, names: &[HeaderName]) -> Vec<(String, String)> 
 }
 
 /// Returns what a guest's response is given to.
-fn respond(
-    head: oneshot::Sender<Head>,
-    progress: Arc<CallProgress>,
-) -> impl FnOnce(Head) + Send + Sync + 'static {
-    move |response| {
-        match &response {
+fn keep(progress: Arc<CallProgress>) -> impl FnOnce(Head) + Send + Sync + 'static {
+    move |head| {
+        match &head {
             Ok(response) => {
                 progress.set_fields(compared(response.headers(), progress.compared()));
                 progress.set_head(response.status().as_u16());
             }
             Err(_) => progress.set_error(),
         }
-        // The client may have gone.
-        let _ = head.send(response);
+        progress.keep_head(head);
     }
+}
+
+/// Runs a guest. Its response is given to `respond` when it next waits or has ended, and not before, so that what it writes
+/// without waiting is there with the head.
+async fn responding(
+    guest: impl Future<Output = wasmtime::Result<()>>,
+    respond: impl FnOnce(Head),
+    progress: &CallProgress,
+) -> wasmtime::Result<()> {
+    let (mut guest, mut respond) = (pin!(guest), Some(respond));
+    poll_fn(|cx| {
+        let polled = guest.as_mut().poll(cx);
+        match &polled {
+            Poll::Ready(Ok(())) => progress.set_guest(GuestState::Returned),
+            Poll::Ready(Err(_)) => progress.set_guest(GuestState::Trapped),
+            Poll::Pending => {}
+        }
+        if let Some(head) = progress.take_head()
+            && let Some(respond) = respond.take()
+        {
+            respond(head);
+        }
+        polled
+    })
+    .await
 }
 
 /// Records that the guest has failed, unless the call is completed.
@@ -224,22 +243,41 @@ impl Drop for FailGuard<'_> {
     }
 }
 
+/// A call whose guest has given a response or an error. It runs where its response is awaited, so that a short one needs no
+/// task of its own.
+pub(crate) enum BegunCall {
+    /// It has ended.
+    Ended(CallEnd),
+    /// It goes on while it is polled.
+    Running(BoxFuture<'static, CallEnd>),
+}
+
+impl BegunCall {
+    /// Waits for the end of the call.
+    pub(crate) async fn end(self) -> CallEnd {
+        match self {
+            Self::Ended(ended) => ended,
+            Self::Running(call) => call.await,
+        }
+    }
+
+    /// Has the call go on, if it has not ended.
+    pub(crate) fn spawn(self) -> Option<CallTask> {
+        match self {
+            Self::Ended(_) => None,
+            Self::Running(call) => Some(CallTask::spawn(call)),
+        }
+    }
+}
+
 /// A call that runs on a task of its own, and is ended when this is dropped.
 #[derive(Debug)]
 pub(crate) struct CallTask(Option<JoinHandle<CallEnd>>);
 
 impl CallTask {
     /// Runs a call, whose log lines belong to the current request.
-    pub(crate) fn spawn(call: impl Future<Output = CallEnd> + Send + 'static) -> Self {
+    fn spawn(call: BoxFuture<'static, CallEnd>) -> Self {
         Self(Some(tokio::spawn(call.in_current_span())))
-    }
-
-    /// Waits for the end of the call; `None` if it has panicked.
-    pub(crate) async fn end(mut self) -> Option<CallEnd> {
-        match &mut self.0 {
-            Some(task) => task.await.ok(),
-            None => None,
-        }
     }
 
     /// Leaves the call to itself.

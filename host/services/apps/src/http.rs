@@ -5,7 +5,7 @@ mod cors;
 mod error;
 mod upgrade;
 
-use std::sync::Arc;
+use std::{future::poll_fn, sync::Arc, task::Poll};
 
 use axum::{
     Extension, Router,
@@ -22,24 +22,18 @@ use bulkhead_http::{
     forwarded::{Client, Contradicting},
     unknown_length::UnknownLength,
 };
-use bulkhead_runtime::{
-    api_keys::ApiKeys,
-    invoke::{self, EndedCall, Outcome},
-    slots::Slot,
-};
-use futures_util::FutureExt as _;
-use http_body::Body as _;
+use bulkhead_runtime::{api_keys::ApiKeys, invoke, slots::Slot};
+use futures_util::future::BoxFuture;
 use http_body_util::BodyExt as _;
-use tokio::sync::{Notify, oneshot};
-use wasmtime_wasi_http::p2::body::HyperOutgoingBody;
+use tokio::sync::oneshot;
 
 use self::error::AppError;
 use crate::{
-    call::{self, CallTask, Head},
-    compared::BodyRecord,
+    call::{self, BegunCall, CallEnd},
     config::AppSettings,
     instance::AppInstance,
     progress::{CallProgress, TimeLimits},
+    received::{NotPassedOn, Passing, Received},
     request::{self, GuestRequest, IncomingBody},
     response::{self, GuestBody},
 };
@@ -102,7 +96,7 @@ async fn answer(app: &App, mut request: Request) -> Result<Response, AppError> {
     }
     let client = request.extensions().get::<Client>().cloned().ok_or(AppError::BAD_TARGET)?;
     let settings: &AppSettings = &app.settings;
-    let has_body = request.method() != Method::HEAD;
+    let is_head = request.method() == Method::HEAD;
     let key = settings.sticky.as_ref().and_then(|sticky| sticky.key(request.headers(), &client));
     let (parts, body) = request.into_parts();
     let is_copied = copy::is_wanted(&app.slot, &parts.method, &body);
@@ -112,37 +106,42 @@ async fn answer(app: &App, mut request: Request) -> Result<Response, AppError> {
     if body.is_declared_too_large() {
         return Err(AppError::body_too_large());
     }
-    let too_large = body.too_large();
     let stripped = settings.mount.strip_prefix.then_some(settings.mount.path_prefix.as_str());
     let request = request::for_guest(parts, body, &client, stripped).ok_or(AppError::BAD_TARGET)?;
-    let (head, responded) = oneshot::channel();
-    let call = start(app, key, request, head, Arc::clone(&progress), is_copied);
-    let (response, call) = begun(call, responded, &too_large).await?;
-    passed_on(app, response, call, progress, Passing { has_body, is_copied }).await
+    let passing =
+        Passing { is_head, is_compared: is_copied, limit: app.slot.settings().limits.response_bytes };
+    let (sender, responded) = oneshot::channel();
+    let call = prepared_call(app, key, request, sender, Arc::clone(&progress), passing);
+    let (received, call) = begun(call, responded, &progress).await?;
+    match received {
+        Ok(response) => passed_on(app, response, call, passing).await,
+        Err(NotPassedOn::Refused(body)) => {
+            let ended = call.end().await;
+            drop(body);
+            Err(ended.err().map_or(AppError::INTERNAL, Into::into))
+        }
+        Err(NotPassedOn::GuestError) => {
+            if let Some(task) = call.spawn() {
+                task.detach();
+            }
+            Err(AppError::GUEST)
+        }
+    }
 }
 
-/// How a response is passed on.
-#[derive(Clone, Copy)]
-struct Passing {
-    /// Whether the client gets the body.
-    has_body: bool,
-    /// Whether the body is compared with that of another version.
-    is_copied: bool,
-}
-
-/// Starts the call on a task of its own.
-fn start(
+/// Returns the call, which runs while it is polled.
+fn prepared_call(
     app: &App,
     key: Option<Vec<u8>>,
     request: GuestRequest,
-    head: oneshot::Sender<Head>,
+    sender: oneshot::Sender<Received>,
     progress: Arc<CallProgress>,
-    is_copied: bool,
-) -> CallTask {
+    passing: Passing,
+) -> BoxFuture<'static, CallEnd> {
     let slot = Arc::clone(&app.slot);
     let (idle, whole) = (app.settings.stream_idle, app.settings.stream);
-    let copy = is_copied.then(|| copy::of(&request, &app.settings.shadow_headers));
-    CallTask::spawn(async move {
+    let copy = passing.is_compared.then(|| copy::of(&request, &app.settings.shadow_headers));
+    Box::pin(async move {
         let answered = invoke::call_streaming_shadowed(
             &slot,
             key.as_deref(),
@@ -153,7 +152,12 @@ fn start(
                 // The limits of the version that answers, which a reload may have changed.
                 let deadline = store.data().capabilities.settings.limits.deadline;
                 let limits = TimeLimits { head: deadline, idle, whole };
-                Box::pin(call::run(instance, store, request, head, progress, limits))
+                let receiving = Arc::clone(&progress);
+                let respond = move |head| {
+                    // The client may have gone.
+                    let _ = sender.send(passing.receive(head, receiving));
+                };
+                Box::pin(call::run(instance, store, request, respond, progress, limits))
             },
             copy,
         );
@@ -161,74 +165,54 @@ fn start(
     })
 }
 
-/// Waits until the guest responds.
+/// Runs a call until its guest has given a response or an error.
 ///
 /// # Errors
-/// When it gives an error, the call ends without a response, or the request's body is too large.
+/// When the call ends without either, or the request's body is too large.
 async fn begun(
-    call: CallTask,
-    responded: oneshot::Receiver<Head>,
-    too_large: &Notify,
-) -> Result<(axum::http::Response<HyperOutgoingBody>, CallTask), AppError> {
-    let head = tokio::select! {
-        biased;
-        // Before a response that the guest gives to the part that it has read. Dropping the call ends it.
-        () = too_large.notified() => return Err(AppError::body_too_large()),
-        head = responded => head,
-    };
-    match head {
-        Ok(Ok(response)) => Ok((response, call)),
-        Ok(Err(_)) => {
-            call.detach();
-            Err(AppError::GUEST)
+    mut call: BoxFuture<'static, CallEnd>,
+    mut responded: oneshot::Receiver<Received>,
+    progress: &CallProgress,
+) -> Result<(Received, BegunCall), AppError> {
+    let begun = poll_fn(|cx| {
+        let ended = match call.as_mut().poll(cx) {
+            Poll::Ready(ended) => Some(ended),
+            Poll::Pending => None,
+        };
+        // Only while it is polled does a guest respond, or read too much.
+        match (responded.try_recv().ok(), ended) {
+            (None, None) if !progress.is_request_too_large() => Poll::Pending,
+            begun => Poll::Ready(begun),
         }
-        Err(_) => Err(ended(call, too_large).await),
+    });
+    let begun = begun.await;
+    // Also in place of a response that the guest gives to the part that it has read, and of its failure on the rest.
+    // Dropping the call ends it.
+    if progress.is_request_too_large() {
+        return Err(AppError::body_too_large());
     }
-}
-
-/// Returns the error of a call that has ended without a response.
-async fn ended(call: CallTask, too_large: &Notify) -> AppError {
-    match call.end().await {
-        // A guest that fails when it reads too much is not at fault.
-        Some(Err(_)) if too_large.notified().now_or_never().is_some() => AppError::body_too_large(),
-        Some(Err(error)) => error.into(),
-        Some(Ok(_)) | None => AppError::INTERNAL,
+    match begun {
+        (Some(received), Some(ended)) => Ok((received, BegunCall::Ended(ended))),
+        (Some(received), None) => Ok((received, BegunCall::Running(call))),
+        (None, Some(Err(error))) => Err(error.into()),
+        (None, _) => Err(AppError::INTERNAL),
     }
 }
 
 /// Returns the response of a guest as the client gets it.
 async fn passed_on(
     app: &App,
-    response: axum::http::Response<HyperOutgoingBody>,
-    call: CallTask,
-    progress: Arc<CallProgress>,
-    Passing { has_body, is_copied }: Passing,
+    response: axum::http::Response<GuestBody>,
+    call: BegunCall,
+    passing: Passing,
 ) -> Result<Response, AppError> {
-    let (mut parts, body) = response.into_parts();
-    let limit = app.slot.settings().limits.response_bytes;
-    let has_body = has_body && !matches!(parts.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
-    let declared = response::declared_length(&parts.headers);
-    let refusal = if parts.status.is_informational() {
-        Some(bad_answer("its response has a status of 100 to 199"))
-    } else if has_body && body.is_end_stream() && declared.is_some_and(|length| length > 0) {
-        Some(bad_answer("its response declares a length and has no body"))
-    } else {
-        declared.filter(|length| has_body && *length > limit as u64).map(|_| response::too_large(limit))
-    };
-    if let Some(refusal) = refusal {
-        progress.refuse(refusal);
-        // The body is kept until then: a guest that can no longer write may trap.
-        let ended = call.end().await;
-        drop(body);
-        return Err(ended.and_then(Result::err).map_or(AppError::INTERNAL, Into::into));
+    let (mut parts, mut body) = response.into_parts();
+    if let Some(task) = call.spawn() {
+        body.attach(task);
     }
     response::remove_hop_by_hop(&mut parts.headers);
     cors::remove_permissions(&mut parts.headers, &app.settings.cors_origins);
-    // The length of a body that is left out is that of another request's.
-    let known = declared.filter(|_| has_body);
-    let record = is_copied.then(|| BodyRecord::of(&parts.headers));
-    let mut body = GuestBody::new(body, progress, limit, known, call).recorded(record);
-    if has_body {
+    if passing.has_body(parts.status) {
         // What runs a guest may answer so for a fault of the guest's own, and say nothing.
         if parts.status == StatusCode::INTERNAL_SERVER_ERROR && !body.has_begun().await {
             return Err(AppError::GUEST);
@@ -236,14 +220,13 @@ async fn passed_on(
         return Ok(Response::from_parts(parts, Body::new(body)));
     }
     // The guest writes a body all the same, which nobody gets.
-    tokio::spawn(async move { while let Some(Ok(_)) = body.frame().await {} });
+    if !body.has_ended() {
+        tokio::spawn(async move { while let Some(Ok(_)) = body.frame().await {} });
+    }
+    let is_declared = response::declared_length(&parts.headers).is_some();
     let mut response = Response::from_parts(parts, Body::empty());
-    if declared.is_none() {
+    if !is_declared {
         response.extensions_mut().insert(UnknownLength);
     }
     Ok(response)
-}
-
-fn bad_answer(reason: &str) -> EndedCall {
-    EndedCall { outcome: Outcome::BadAnswer, reason: reason.to_owned(), key: None }
 }

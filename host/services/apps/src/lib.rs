@@ -10,6 +10,7 @@
 //! world                the world, whose instances are tried before they answer
 //! probe                the call of a version before it may answer
 //! alone                a call whose response no client gets
+//! received             what the host does with what a guest gives
 //! response, call       one call of a guest; the body of its response
 //! request              what a guest gets
 //! progress             what the parts of a call know of each other
@@ -33,6 +34,7 @@ mod mounts;
 mod outgoing;
 mod probe;
 mod progress;
+mod received;
 mod recording;
 mod request;
 mod response;

@@ -6,14 +6,18 @@ use std::{
     time::Duration,
 };
 
-use axum::http::HeaderName;
+use axum::http::{HeaderName, Response};
 use bulkhead_runtime::invoke::{EndedCall, Outcome};
 use tokio::{
     sync::{Notify, futures::Notified},
     time::{Instant, sleep_until},
 };
+use wasmtime_wasi_http::p2::{bindings::http::types::ErrorCode, body::HyperOutgoingBody};
 
 use crate::compared::ComparedBody;
+
+/// What a guest gives in answer to a request: a response, whose body it may still write, or an error.
+pub(crate) type Head = Result<Response<HyperOutgoingBody>, ErrorCode>;
 
 /// The limits of a call in time.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +69,8 @@ pub(crate) struct CallProgress {
 #[derive(Debug, Default)]
 struct ProgressState {
     guest: GuestState,
+    /// What the guest has given, until it is taken.
+    head: Option<Head>,
     /// When a piece of a body last came through, from the head of the response on.
     moved: Option<Instant>,
     /// Whether the body of the response waits for the guest, not the guest for the client.
@@ -78,6 +84,8 @@ struct ProgressState {
     compared_body: Option<ComparedBody>,
     /// Whether the body of the request has ended before its end.
     is_request_broken: bool,
+    /// Whether the body of the request has more bytes than it may have.
+    is_request_too_large: bool,
     /// Why the host ends the call.
     refused: Option<EndedCall>,
     /// Wakes what passes the body on.
@@ -107,6 +115,16 @@ impl CallProgress {
     /// Returns the compared fields of the response.
     pub(crate) fn fields(&self) -> Vec<(String, String)> {
         self.lock().fields.clone()
+    }
+
+    /// Keeps what the guest has given.
+    pub(crate) fn keep_head(&self, head: Head) {
+        self.lock().head = Some(head);
+    }
+
+    /// Takes what the guest has given.
+    pub(crate) fn take_head(&self) -> Option<Head> {
+        self.lock().head.take()
     }
 
     /// Records that the guest has given a response with this status.
@@ -159,6 +177,16 @@ impl CallProgress {
     /// Returns whether the body of the request has ended before its end.
     pub(crate) fn is_request_broken(&self) -> bool {
         self.lock().is_request_broken
+    }
+
+    /// Records that the body of the request has more bytes than it may have.
+    pub(crate) fn set_request_too_large(&self) {
+        self.lock().is_request_too_large = true;
+    }
+
+    /// Returns whether the body of the request has more bytes than it may have.
+    pub(crate) fn is_request_too_large(&self) -> bool {
+        self.lock().is_request_too_large
     }
 
     /// Records whether the body of the response waits for the guest; `waker` is woken when the guest ends. Returns the state

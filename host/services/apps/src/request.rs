@@ -16,7 +16,6 @@ use axum::{
 };
 use bulkhead_http::forwarded::Client;
 use http_body::{Body as HttpBody, Frame, SizeHint};
-use tokio::sync::Notify;
 use wasmtime_wasi_http::Error;
 
 use crate::progress::CallProgress;
@@ -49,12 +48,13 @@ pub(crate) fn for_guest(
         None => parts.uri.path(),
     };
     let path = if path.is_empty() { "/" } else { path };
-    let target = match parts.uri.query() {
-        Some(query) => format!("{path}?{query}"),
-        None => path.to_owned(),
-    };
     let authority = client.host.as_deref().unwrap_or(NO_HOST);
-    let uri = Uri::builder().scheme(client.scheme).authority(authority).path_and_query(target);
+    let uri = Uri::builder().scheme(client.scheme).authority(authority);
+    let uri = match (parts.uri.path_and_query(), parts.uri.query()) {
+        (Some(target), _) if stripped.is_none() => uri.path_and_query(target.clone()),
+        (_, Some(query)) => uri.path_and_query(format!("{path}?{query}")),
+        (_, None) => uri.path_and_query(path),
+    };
     parts.uri = uri.build().ok()?;
     remove_hop_by_hop(&mut parts.headers);
     join_cookies(&mut parts.headers);
@@ -119,19 +119,12 @@ pub(crate) struct IncomingBody {
     inner: Body,
     left: usize,
     progress: Arc<CallProgress>,
-    /// Notified when the body has more bytes than are left.
-    too_large: Arc<Notify>,
 }
 
 impl IncomingBody {
     /// Returns a body of at most `bytes`.
     pub(crate) fn new(inner: Body, bytes: usize, progress: Arc<CallProgress>) -> Self {
-        Self { inner, left: bytes, progress, too_large: Arc::default() }
-    }
-
-    /// Returns what is notified when the body is too large.
-    pub(crate) fn too_large(&self) -> Arc<Notify> {
-        Arc::clone(&self.too_large)
+        Self { inner, left: bytes, progress }
     }
 
     /// Returns whether the client has declared a body that is too large.
@@ -160,7 +153,7 @@ impl HttpBody for IncomingBody {
             match self.left.checked_sub(data.len()) {
                 Some(left) => self.left = left,
                 None => {
-                    self.too_large.notify_one();
+                    self.progress.set_request_too_large();
                     return Poll::Ready(Some(Err(Error::HttpRequestBodySize(None))));
                 }
             }
@@ -272,8 +265,8 @@ mod tests {
         assert_eq!(body(8).collect().await.unwrap().to_bytes(), "12345678");
         let larger = body(7);
         assert!(larger.is_declared_too_large() && !body(8).is_declared_too_large());
-        let too_large = larger.too_large();
+        let progress = Arc::clone(&larger.progress);
         assert!(matches!(larger.collect().await, Err(Error::HttpRequestBodySize(None))));
-        too_large.notified().await;
+        assert!(progress.is_request_too_large());
     }
 }

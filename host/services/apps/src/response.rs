@@ -1,9 +1,10 @@
 //! The body of a guest's response, as the client gets it.
 
 use std::{
+    collections::VecDeque,
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll},
+    task::{Context, Poll, Waker},
 };
 
 use axum::{
@@ -17,7 +18,7 @@ use axum::{
     },
 };
 use bulkhead_runtime::invoke::{EndedCall, Outcome};
-use http_body::{Body as HttpBody, Frame};
+use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use wasmtime_wasi_http::{Error, p2::body::HyperOutgoingBody};
 
@@ -26,6 +27,10 @@ use crate::{
     compared::BodyRecord,
     progress::{BodyEnd, CallProgress, GuestState},
 };
+
+/// Bytes from which on a body is no longer read before the client gets the head: a call whose response is longer lasts until
+/// the client has taken it.
+const READ_AHEAD: usize = 16 << 10;
 
 /// The error of a body that is not complete. The connection, or the stream in HTTP/2, is reset.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
@@ -84,9 +89,11 @@ pub(crate) struct GuestBody {
     declared: Option<u64>,
     /// What has been sent, where it is compared with another version's.
     record: Option<BodyRecord>,
-    /// The first piece, where it has been awaited before the client gets the head.
-    first: Option<Frame<Bytes>>,
-    /// Ends the call when dropped; `None` once the body has ended.
+    /// What has been read before the client gets the head.
+    ahead: VecDeque<Result<Frame<Bytes>, IncompleteBody>>,
+    /// Whether the end has been read.
+    has_ended: bool,
+    /// Ends the call when dropped; `None` once the body has ended, and before the client gets the head.
     call: Option<CallTask>,
 }
 
@@ -97,9 +104,46 @@ impl GuestBody {
         progress: Arc<CallProgress>,
         limit: usize,
         declared: Option<u64>,
-        call: CallTask,
     ) -> Self {
-        Self { inner, progress, limit, sent: 0, declared, record: None, first: None, call: Some(call) }
+        Self {
+            inner,
+            progress,
+            limit,
+            sent: 0,
+            declared,
+            record: None,
+            ahead: VecDeque::new(),
+            has_ended: false,
+            call: None,
+        }
+    }
+
+    /// Has the call end when the body is dropped before its end.
+    pub(crate) fn attach(&mut self, call: CallTask) {
+        if self.has_ended {
+            call.detach();
+        } else {
+            self.call = Some(call);
+        }
+    }
+
+    /// Returns whether the end of the body has been read.
+    pub(crate) const fn has_ended(&self) -> bool {
+        self.has_ended
+    }
+
+    /// Reads what the guest has written, without waiting. A short body that ends is then sent with its head and its length.
+    pub(crate) fn read_ahead(&mut self) {
+        let (mut bytes, mut cx) = (0_usize, Context::from_waker(Waker::noop()));
+        while bytes < READ_AHEAD
+            && let Poll::Ready(Some(frame)) = self.poll_read(&mut cx)
+        {
+            let data = frame.as_ref().ok().and_then(Frame::data_ref);
+            bytes = bytes.saturating_add(data.map_or(0, Bytes::len));
+            self.ahead.push_back(frame);
+        }
+        // What it waits for from here on is the client.
+        self.progress.set_waiting(None);
     }
 
     /// Has the body recorded, if it is compared with another version's.
@@ -113,7 +157,7 @@ impl GuestBody {
     pub(crate) async fn has_begun(&mut self) -> bool {
         while let Some(Ok(frame)) = self.frame().await {
             if frame.data_ref().is_none_or(|data| !data.is_empty()) {
-                self.first = Some(frame);
+                self.ahead.push_front(Ok(frame));
                 return true;
             }
         }
@@ -122,6 +166,7 @@ impl GuestBody {
 
     /// Records the end of the body. The call ends with it, or goes on alone.
     fn end(&mut self, end: BodyEnd) {
+        self.has_ended = true;
         if let Some(record) = self.record.take() {
             self.progress.set_compared_body(record.finish());
         }
@@ -167,6 +212,32 @@ impl GuestBody {
             }
         }
     }
+
+    /// Reads the next piece from the guest.
+    fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, IncompleteBody>>> {
+        if self.has_ended {
+            return Poll::Ready(None);
+        }
+        if self.progress.has_failed() {
+            return Poll::Ready(Some(Err(self.fail(BodyEnd::Aborted))));
+        }
+        let mut frame = Pin::new(&mut self.inner).poll_frame(cx);
+        let mut unfinished = BodyEnd::Unfinished;
+        if frame.is_pending() {
+            match self.progress.set_waiting(Some(cx.waker())) {
+                GuestState::Running => return Poll::Pending,
+                GuestState::Returned => {}
+                GuestState::Trapped | GuestState::Failed => unfinished = BodyEnd::Aborted,
+            }
+            // What the guest wrote last may have come in between; it writes no more.
+            frame = Pin::new(&mut self.inner).poll_frame(cx);
+        }
+        self.progress.set_waiting(None);
+        match frame {
+            Poll::Ready(frame) => Poll::Ready(self.pass(frame)),
+            Poll::Pending => Poll::Ready(Some(Err(self.fail(unfinished)))),
+        }
+    }
 }
 
 impl HttpBody for GuestBody {
@@ -177,158 +248,34 @@ impl HttpBody for GuestBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, IncompleteBody>>> {
-        let this = &mut *self;
-        if let Some(first) = this.first.take() {
-            return Poll::Ready(Some(Ok(first)));
-        }
-        if this.progress.has_failed() && this.call.is_some() {
-            return Poll::Ready(Some(Err(this.fail(BodyEnd::Aborted))));
-        }
-        let mut frame = Pin::new(&mut this.inner).poll_frame(cx);
-        let mut unfinished = BodyEnd::Unfinished;
-        if frame.is_pending() {
-            match this.progress.set_waiting(Some(cx.waker())) {
-                GuestState::Running => return Poll::Pending,
-                GuestState::Returned => {}
-                GuestState::Trapped | GuestState::Failed => unfinished = BodyEnd::Aborted,
-            }
-            // What the guest wrote last may have come in between; it writes no more.
-            frame = Pin::new(&mut this.inner).poll_frame(cx);
-        }
-        this.progress.set_waiting(None);
-        match frame {
-            Poll::Ready(frame) => Poll::Ready(this.pass(frame)),
-            Poll::Pending => Poll::Ready(Some(Err(this.fail(unfinished)))),
+        match self.ahead.pop_front() {
+            Some(frame) => Poll::Ready(Some(frame)),
+            None => self.poll_read(cx),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.first.is_none() && self.inner.is_end_stream()
+        self.ahead.is_empty() && (self.has_ended || self.inner.is_end_stream())
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let length = |frame: &Result<Frame<Bytes>, _>| Some(frame.as_ref().ok()?.data_ref()?.len() as u64);
+        // A body with trailers has no length in HTTP/1.1, and one that is incomplete none at all.
+        let whole = self.ahead.iter().map(length).sum::<Option<u64>>().filter(|_| self.has_ended);
+        whole.map_or_else(SizeHint::default, SizeHint::with_exact)
     }
 }
 
 impl Drop for GuestBody {
     fn drop(&mut self) {
         // What sends a body of a known length does not ask for its end.
-        if self.is_end_stream() || self.first.is_none() && self.declared == Some(self.sent) {
+        if !self.has_ended
+            && (self.is_end_stream() || self.ahead.is_empty() && self.declared == Some(self.sent))
+        {
             self.end(BodyEnd::Complete);
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, clippy::panic)]
-
-    use axum::http::{HeaderName, HeaderValue};
-    use futures_util::FutureExt as _;
-    use wasmtime_wasi_http::p2::body::{HostOutgoingBody, StreamContext};
-
-    use super::*;
-
-    /// A body, and what a guest writes it with.
-    fn body(limit: usize) -> (GuestBody, HostOutgoingBody, Arc<CallProgress>) {
-        let (guest, inner) = HostOutgoingBody::new(StreamContext::Response, None, 1, 1024);
-        let progress = Arc::new(CallProgress::new());
-        progress.set_head(200);
-        let call = CallTask::spawn(std::future::pending());
-        (GuestBody::new(inner, Arc::clone(&progress), limit, None, call), guest, progress)
-    }
-
-    fn write(guest: &mut HostOutgoingBody, text: &'static str) {
-        let mut stream = guest.take_output_stream().unwrap();
-        stream.write(Bytes::from_static(text.as_bytes())).unwrap();
-    }
-
-    #[tokio::test]
-    async fn finished_body_is_complete() {
-        let (body, mut guest, progress) = body(100);
-        write(&mut guest, "hello");
-        guest.finish(None).unwrap();
-        assert_eq!(body.collect().await.unwrap().to_bytes(), "hello");
-        assert_eq!(end_of(&progress), Some(BodyEnd::Complete));
-    }
-
-    fn end_of(progress: &CallProgress) -> Option<BodyEnd> {
-        let hour = std::time::Duration::from_secs(3600);
-        let limits = crate::progress::TimeLimits { head: hour, idle: hour, whole: hour };
-        progress.body_end(&limits).now_or_never()?.ok()
-    }
-
-    #[tokio::test]
-    async fn body_of_failed_guest_is_an_error() {
-        let (body, mut guest, progress) = body(100);
-        write(&mut guest, "hello");
-        progress.set_guest(GuestState::Failed);
-        drop(guest);
-        body.collect().await.unwrap_err();
-        assert_eq!(end_of(&progress), Some(BodyEnd::Aborted));
-    }
-
-    #[tokio::test]
-    async fn finished_body_of_trapped_guest_is_complete() {
-        let (body, mut guest, progress) = body(100);
-        write(&mut guest, "hello");
-        guest.finish(None).unwrap();
-        progress.set_guest(GuestState::Trapped);
-        assert_eq!(body.collect().await.unwrap().to_bytes(), "hello");
-        assert_eq!(end_of(&progress), Some(BodyEnd::Complete));
-    }
-
-    #[tokio::test]
-    async fn open_body_of_trapped_guest_is_aborted() {
-        let (mut body, mut guest, progress) = body(100);
-        write(&mut guest, "hello");
-        progress.set_guest(GuestState::Trapped);
-        assert_eq!(body.frame().await.unwrap().unwrap().into_data().unwrap(), "hello");
-        body.frame().await.unwrap().unwrap_err();
-        assert_eq!(end_of(&progress), Some(BodyEnd::Aborted));
-    }
-
-    #[tokio::test]
-    async fn body_left_open_is_an_error() {
-        let (mut body, mut guest, progress) = body(100);
-        write(&mut guest, "hello");
-        assert_eq!(body.frame().await.unwrap().unwrap().into_data().unwrap(), "hello");
-        assert!(body.frame().now_or_never().is_none(), "the guest may write more");
-        progress.set_guest(GuestState::Returned);
-        body.frame().await.unwrap().unwrap_err();
-        assert_eq!(end_of(&progress), Some(BodyEnd::Unfinished));
-    }
-
-    #[tokio::test]
-    async fn first_piece_is_kept() {
-        let (mut body, mut guest, _progress) = body(100);
-        write(&mut guest, "hello");
-        assert!(body.has_begun().await);
-        guest.finish(None).unwrap();
-        assert!(!body.is_end_stream(), "the first piece is to come");
-        assert_eq!(body.collect().await.unwrap().to_bytes(), "hello");
-    }
-
-    #[tokio::test]
-    async fn empty_body_has_not_begun() {
-        let (mut body, guest, progress) = body(100);
-        guest.finish(None).unwrap();
-        assert!(!body.has_begun().await);
-        assert_eq!(end_of(&progress), Some(BodyEnd::Complete));
-    }
-
-    #[test]
-    fn trailers_have_no_fields_of_heads() {
-        let fields = [(CONTENT_LENGTH, "7"), (SET_COOKIE, "a=b"), (HeaderName::from_static("x-sum"), "7")];
-        let fields = fields.map(|(name, value)| (name, HeaderValue::from_static(value)));
-        let frame = with_sound_trailers(Frame::trailers(HeaderMap::from_iter(fields)));
-        let trailers = frame.into_trailers().unwrap();
-        assert_eq!(trailers.keys().collect::<Vec<_>>(), ["x-sum"]);
-    }
-
-    #[tokio::test]
-    async fn body_over_its_limit_is_refused() {
-        let (body, mut guest, progress) = body(4);
-        write(&mut guest, "hello");
-        guest.finish(None).unwrap();
-        body.collect().await.unwrap_err();
-        assert_eq!(end_of(&progress), None, "the call is refused");
-    }
-}
+mod tests;

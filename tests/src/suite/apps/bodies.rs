@@ -21,6 +21,41 @@ async fn pieces_pass_as_they_come() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn short_complete_body_has_its_length() {
+    for keys in ["", "reuse = true"] {
+        let host = hosting(&HttpGuest::answering(200, "hello"), keys).start().await;
+        for round in 1..=3 {
+            let answer = host.client().get(host.url("/hello")).send().await.unwrap();
+            assert_eq!(answer.headers()["content-length"], "5");
+            assert_eq!(answer.text().await.unwrap(), "hello");
+            assert_calls(&host, "ok", f64::from(round)).await;
+        }
+        // With a kept instance the host is not at rest.
+        if keys.is_empty() {
+            host.stop().await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn body_after_a_wait_is_streamed() {
+    // Writes a piece, waits for a moment and writes another one.
+    let piece = "(drop (call $write (local.get $stream) (i32.const 1024) (i32.const 3)))";
+    let guest = HttpGuest::handling(&format!(
+        "(local.set $body (call $respond (local.get $out) (i32.const 200) (call $new-fields)))
+         (local.set $stream (call $open (local.get $body)))
+         {piece} (call $block (call $in (i64.const 10000000))) {piece}
+         (call $finish (local.get $stream) (local.get $body))"
+    ));
+    let host = hosting(&guest.with_data(1024, "one"), "").start().await;
+    let answer = host.client().get(host.url("/hello")).send().await.unwrap();
+    assert!(!answer.headers().contains_key("content-length"));
+    assert_eq!(answer.text().await.unwrap(), "oneone");
+    assert_calls(&host, "ok", 1.0).await;
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn large_body_is_echoed_whole() {
     let host = hosting(&HttpGuest::echoing(), "body_bytes = 8388608").start().await;
     let body: Vec<u8> = (0..4 << 20).map(|at: u32| (at % 251) as u8).collect();
