@@ -22,7 +22,11 @@ use bulkhead_http::{
     forwarded::{Client, Contradicting},
     unknown_length::UnknownLength,
 };
-use bulkhead_runtime::{api_keys::ApiKeys, invoke, slots::Slot};
+use bulkhead_runtime::{
+    api_keys::ApiKeys,
+    invoke::{self, CallError},
+    slots::{Slot, SlotUnavailable},
+};
 use futures_util::future::BoxFuture;
 use http_body_util::BodyExt as _;
 use tokio::sync::oneshot;
@@ -67,15 +71,28 @@ pub(crate) fn router(app: App) -> Router {
 }
 
 async fn serve(State(app): State<Arc<App>>, request: Request) -> Response {
-    let id: SlotId = app.slot.name();
     let answer = answer(&app, request).await;
+    marked(app.slot.name(), app.mounted.clone(), answer)
+}
+
+/// Returns the router of an app that has no slot yet: it is starting.
+pub(crate) fn starting(settings: &AppSettings) -> Router {
+    let (id, mounted) = (settings.id(), MountedAt(settings.mount.to_string().into()));
+    Router::new().fallback(move || {
+        let starting = CallError::Unavailable(SlotUnavailable::Starting { slot: id.as_str() });
+        std::future::ready(marked(id, mounted.clone(), Err(starting.into())))
+    })
+}
+
+/// Returns an answer with what logs, metrics and layers have to know of it.
+fn marked(id: SlotId, mounted: MountedAt, answer: Result<Response, AppError>) -> Response {
     let (response, error) = match answer {
         Ok(response) => (response, None),
         Err(error) => (error.into_response(), error.fault()),
     };
     // A body is passed on as it comes: compressing it would hold it back.
     let served = Extension(Served { service: id.as_str(), error });
-    (served, Extension(app.mounted.clone()), Extension(AsItIs), response).into_response()
+    (served, Extension(mounted), Extension(AsItIs), response).into_response()
 }
 
 /// Calls the component for a request.

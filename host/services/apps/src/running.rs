@@ -55,6 +55,8 @@ pub(crate) struct RunningApps {
     context: ServiceContext,
     clients: AppClients,
     apps: BTreeMap<SlotId, RunningApp>,
+    /// The apps that have no slot yet, whose requests are refused as those of a slot that is starting.
+    starting: BTreeMap<SlotId, Arc<AppSettings>>,
     /// The entries of the host's routes, one for each listener, with its address if it has one of its own.
     entries: BTreeMap<String, Option<SocketAddr>>,
     /// What was wrong at the last attempt, so that it is logged once.
@@ -64,7 +66,8 @@ pub(crate) struct RunningApps {
 impl RunningApps {
     pub(crate) fn new(context: ServiceContext) -> anyhow::Result<Self> {
         let clients = AppClients::new(&context)?;
-        Ok(Self { context, clients, apps: BTreeMap::new(), entries: BTreeMap::new(), faults: Vec::new() })
+        let (apps, starting, entries) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Ok(Self { context, clients, apps, starting, entries, faults: Vec::new() })
     }
 
     /// Has exactly these apps run: adds, replaces and removes slots, routes and listeners. Apps that cannot run so are
@@ -80,6 +83,8 @@ impl RunningApps {
             }
         }
         let others: Vec<_> = sound.iter().copied().filter(|settings| !self.continues(settings)).collect();
+        let added = others.iter().copied().filter(|settings| !self.apps.contains_key(&settings.id()));
+        self.starting = added.map(|settings| (settings.id(), Arc::clone(settings))).collect();
         if !others.is_empty() {
             // What needs no other slot, such as a revoked key, does not wait until components are compiled.
             self.update(&sound);
@@ -87,6 +92,9 @@ impl RunningApps {
         }
         for settings in others {
             if let Err(error) = self.set_app(settings).await {
+                if !self.waits_for_room(&error) {
+                    self.starting.remove(&settings.id());
+                }
                 faults.push((settings.id(), format!("{error:#}")));
             }
         }
@@ -156,6 +164,7 @@ impl RunningApps {
         let slot = added?;
         tracing::info!(app = id.as_str(), "the app is added");
         let served = self.apps.get(&id).and_then(|former| former.served.clone());
+        self.starting.remove(&id);
         self.apps.insert(id, RunningApp { slot, settings: Arc::clone(settings), served });
         Ok(())
     }
@@ -169,6 +178,7 @@ impl RunningApps {
         let id = settings.id();
         let former = self.apps.get(&id).map(|app| (Arc::clone(&app.settings), app.served.clone()));
         let leaving: Vec<_> = self.apps.remove_entry(&id).into_iter().collect();
+        self.starting.extend(former.iter().map(|(settings, _)| (id, Arc::clone(settings))));
         self.leave(leaving, ROOM_WAIT).await;
         let added = self.add(settings).await;
         if added.is_ok() {
@@ -177,6 +187,7 @@ impl RunningApps {
         if let Some((settings, served)) = former {
             match self.add(&settings).await {
                 Ok(slot) => {
+                    self.starting.remove(&id);
                     self.apps.insert(id, RunningApp { slot, settings, served });
                 }
                 Err(error) => {
@@ -192,6 +203,12 @@ impl RunningApps {
         let app: &AppSettings = settings;
         let (context, clients) = (&self.context, &self.clients);
         context.replace_slot(app.slot.clone(), |resources| provide(context, app, clients, resources)).await
+    }
+
+    /// Returns whether an app that was not added has room once calls of former slots have ended.
+    fn waits_for_room(&self, error: &anyhow::Error) -> bool {
+        let all = self.context.slot_context.engine.pool_size().calls;
+        matches!(error.downcast_ref::<NoRoom>(), Some(NoRoom::Calls { wanted, .. }) if *wanted <= all)
     }
 
     /// Sets the routes of every listener. Reports the apps whose listener cannot be opened; they stay where they were.
@@ -258,7 +275,7 @@ impl RunningApps {
         failed
     }
 
-    /// Returns the listeners that apps want, with their apps.
+    /// Returns the listeners that apps want, with the apps that run.
     fn listeners(&self) -> BTreeMap<ListenerKey, (Mounts, Vec<SlotId>)> {
         let mut listeners: BTreeMap<ListenerKey, (Mounts, Vec<SlotId>)> = BTreeMap::new();
         for (id, RunningApp { slot, settings, .. }) in &self.apps {
@@ -266,6 +283,10 @@ impl RunningApps {
             let (mounts, ids) = listeners.entry(self.listener(app)).or_default();
             mounts.add(app.mount.clone(), http::router(App::new(Arc::clone(slot), settings)));
             ids.push(*id);
+        }
+        for settings in self.starting.values() {
+            let (mounts, _) = listeners.entry(self.listener(settings)).or_default();
+            mounts.add(settings.mount.clone(), http::starting(settings));
         }
         listeners
     }
@@ -308,9 +329,9 @@ impl RunningApps {
             let of_service = self.context.config.services.get(NAME).listen?;
             return Some((of_service, format!("services.{NAME}.listen")));
         };
-        let shares =
-            |other: &&RunningApp| address.port() != 0 && other.settings.mount.listen == Some(address);
-        let first = self.apps.values().find(shares).map_or(app, |first| &*first.settings);
+        let mut all = self.apps.values().map(|running| &running.settings).chain(self.starting.values());
+        let first = all.find(|other| address.port() != 0 && other.mount.listen == Some(address));
+        let first = first.map_or(app, |first| &**first);
         Some((address, first.slot.key("listen")))
     }
 }
