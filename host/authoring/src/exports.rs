@@ -9,7 +9,10 @@ use wasmtime::component::{
 use wit_component::DecodedWasm;
 use wit_parser::{Function, Resolve, WorldId, WorldItem};
 
-use crate::{fit::bare, report::AuthoringFailure, signature};
+use crate::{
+    report::AuthoringFailure,
+    signature::{self, bare},
+};
 
 /// A function that a component exports.
 pub(crate) struct ExportedFunction {

@@ -9,6 +9,7 @@ use bulkhead_config::slots::SlotSpec;
 use bulkhead_runtime::slots::{self, Finding, Outline, PreflightError, ServedWorld, SlotWorld};
 
 use crate::{
+    export_types,
     platform::AuthorPlatform,
     report::{AuthoringFailure, CommandReport},
 };
@@ -35,7 +36,7 @@ pub(crate) enum Fit {
         grants: Vec<String>,
     },
     /// A world whose components need no slot, for which the component is meant and which refuses it.
-    Refused(ServedWorld, PreflightError),
+    Refused(ServedWorld, Vec<Finding>),
     /// No world; with the refusal of the slot that has the fewest objections, if there are slots.
     None(Option<PreflightError>),
 }
@@ -46,15 +47,18 @@ impl Fit {
         let mut refused = None;
         for served in &platform.served {
             let contract = served.contract(&platform.capabilities);
-            let refusal = match contract.check(wasm, FILE_BYTES) {
-                Ok(()) => return Self::Served { served: *served, grants: Vec::new() },
-                Err(refusal) if contract.is_meant(outline) => refusal,
+            let mut findings = match contract.check(wasm, FILE_BYTES) {
+                Ok(()) => Vec::new(),
+                Err(refusal) if contract.is_meant(outline) => refusal.findings,
                 Err(_) => continue,
             };
-            if let Some(grants) = grants(&refusal) {
-                return Self::Served { served: *served, grants };
+            if let Some(grants) = grants(&findings) {
+                findings = export_types::findings(platform, served.name, wasm);
+                if findings.is_empty() {
+                    return Self::Served { served: *served, grants };
+                }
             }
-            refused = Some(Self::Refused(*served, refusal));
+            refused = Some(Self::Refused(*served, findings));
         }
         let mut nearest: Option<PreflightError> = None;
         for world in &platform.worlds {
@@ -62,7 +66,7 @@ impl Fit {
             match platform.contract(slot, world).check(wasm, FILE_BYTES) {
                 Ok(()) => return Self::Slot { slot, world: *world, grants: Vec::new() },
                 Err(refusal) => {
-                    if let Some(grants) = grants(&refusal) {
+                    if let Some(grants) = grants(&refusal.findings) {
                         return Self::Slot { slot, world: *world, grants };
                     }
                     let is_nearer =
@@ -78,17 +82,12 @@ impl Fit {
 }
 
 /// Returns the lines that grant what a refusal lists, if it lists nothing else.
-fn grants(refusal: &PreflightError) -> Option<Vec<String>> {
+fn grants(findings: &[Finding]) -> Option<Vec<String>> {
     let grant = |finding: &Finding| match finding {
         Finding::Ungranted { grant, .. } => Some(grant.clone()),
         _ => None,
     };
-    refusal.findings.iter().map(grant).collect()
-}
-
-/// Returns a name without its version.
-pub(crate) fn bare(name: &str) -> &str {
-    name.split_once('@').map_or(name, |(name, _)| name)
+    findings.iter().map(grant).collect()
 }
 
 /// Reads a component and its outline.
@@ -129,9 +128,9 @@ pub fn check(platform: &AuthorPlatform, file: &Path) -> anyhow::Result<CommandRe
             }
             CommandReport::done(text)
         }
-        Fit::Refused(served, refusal) => {
+        Fit::Refused(served, findings) => {
             let mut text = format!("{name} is meant for {}, and this host refuses it:", served.name);
-            for finding in &refusal.findings {
+            for finding in &findings {
                 text += &format!("\n  - {finding}");
             }
             CommandReport::failed(String::new(), AuthoringFailure::NoWorld(text))

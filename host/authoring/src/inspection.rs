@@ -13,8 +13,9 @@ use bulkhead_runtime::{
 use serde_json::{Value, json};
 
 use crate::{
-    fit::{Fit, bare},
+    fit::Fit,
     platform::AuthorPlatform,
+    signature::bare,
     sizes::{MemorySize, Sizes},
 };
 
@@ -105,8 +106,8 @@ impl ComponentInspection {
                 (Some(world.name), Some(slot.id), platform.contract(slot, &no_world))
             }
             Fit::Served { served, .. } => (Some(served.name), None, served.contract(&platform.capabilities)),
-            Fit::Refused(served, refused) => {
-                refusal.extend(refused.findings.iter().map(ToString::to_string));
+            Fit::Refused(served, findings) => {
+                refusal.extend(findings.iter().map(ToString::to_string));
                 (None, None, served.contract(&platform.capabilities))
             }
             Fit::None(_) => (None, None, platform.contract(NOTHING_GRANTED, &no_world)),

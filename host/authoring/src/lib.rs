@@ -5,6 +5,7 @@ mod call;
 mod cases;
 mod commands;
 mod embedded;
+mod export_types;
 mod exports;
 mod fit;
 mod inspection;

@@ -14,7 +14,7 @@ use anyhow::{Context as _, anyhow, bail};
 use bulkhead_runtime::slots::EmbeddedFile;
 use wit_parser::{PackageId, PackageName, Resolve, SourceMap, UnresolvedPackageGroup, World, WorldId};
 
-use crate::{fit::bare, platform::AuthorPlatform};
+use crate::{platform::AuthorPlatform, signature::bare};
 
 /// Folder of the packages that others use.
 const DEPENDENCIES: &str = "deps";
@@ -72,6 +72,11 @@ impl Packages {
         });
         let folders = folders.collect();
         Ok(Self { resolve, folders })
+    }
+
+    /// Returns what all packages hold.
+    pub(crate) const fn resolve(&self) -> &Resolve {
+        &self.resolve
     }
 
     /// Returns the name of a package, with its version.

@@ -27,7 +27,7 @@ use wasmtime::{
 
 use crate::{
     exports::{self, ExportedFunction},
-    fit::bare,
+    signature::bare,
 };
 
 /// The id under which the log of such a component is attributed.

@@ -1,7 +1,12 @@
-//! Writes signatures of functions in WIT.
+//! Writes names and signatures of functions in WIT.
 
 use wit_component::WitPrinter;
 use wit_parser::{Function, Resolve, Type};
+
+/// Returns a name without its version.
+pub(crate) fn bare(name: &str) -> &str {
+    name.split_once('@').map_or(name, |(name, _)| name)
+}
 
 /// Returns a function's signature in WIT.
 pub(crate) fn signature(resolve: &Resolve, function: &Function) -> String {

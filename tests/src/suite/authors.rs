@@ -92,6 +92,7 @@ async fn world_says_what_host_refuses() {
         (of(store, "wasi:http/incoming-handler@0.2.3"), offers),
         (of("", "wasi:http/handler@0.3.0"), "built for wasi:http 0.3; this host serves 0.2"),
         (of("", "wasi:http/incoming-handler@0.3.10"), "it exports wasi:http/incoming-handler@0.3.10"),
+        (of("", "wasi:http/incoming-handler@0.2.3"), "it does not export wasi:http/incoming-handler#handle"),
     ] {
         fs::write(folder.path().join("http.wasm"), wat::parse_str(component).unwrap()).unwrap();
         let said = fails(folder.path(), &["component", "check", "http.wasm"], 3).await;
@@ -108,8 +109,17 @@ async fn http_component_has_streams_granted() {
     let component = r#"(component
         (import "wasi:io/streams@0.2.3" (instance))
         (import "wasi:cli/stdin@0.2.3" (instance))
-        (import "wasi:http/types@0.2.3" (instance $types))
-        (export "wasi:http/incoming-handler@0.2.3" (instance $types)))"#;
+        (import "wasi:http/types@0.2.3" (instance $types
+            (export "incoming-request" (type (sub resource)))
+            (export "response-outparam" (type (sub resource)))))
+        (alias export $types "incoming-request" (type $request))
+        (alias export $types "response-outparam" (type $out))
+        (core module $code (func (export "handle") (param i32 i32)))
+        (core instance $core (instantiate $code))
+        (func $handle (param "request" (own $request)) (param "response-out" (own $out))
+            (canon lift (core func $core "handle")))
+        (instance $handler (export "handle" (func $handle)))
+        (export "wasi:http/incoming-handler@0.2.3" (instance $handler)))"#;
     fs::write(folder.path().join("http.wasm"), wat::parse_str(component).unwrap()).unwrap();
     let said = done(folder.path(), &["component", "inspect", "http.wasm", "--json"]).await;
     let found: Value = serde_json::from_str(&said).unwrap();

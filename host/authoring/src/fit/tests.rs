@@ -24,6 +24,32 @@ fn component(import: &str, exports: &[&str]) -> String {
     format!("(component {import} (instance $empty) {exports})")
 }
 
+/// A component with this import and a handler of requests with these parameters.
+fn handler(import: &str, parameters: &str) -> String {
+    format!(
+        r#"(component
+            {import}
+            (import "wasi:http/types@0.2.3" (instance $types
+                (export "incoming-request" (type (sub resource)))
+                (export "response-outparam" (type (sub resource)))))
+            (alias export $types "incoming-request" (type $request))
+            (alias export $types "response-outparam" (type $out))
+            (core module $code
+                (memory (export "memory") 1)
+                (func (export "realloc") (param i32 i32 i32 i32) (result i32) i32.const 0)
+                (func (export "handle") (param i32 i32)))
+            (core instance $core (instantiate $code))
+            (func $handle {parameters}
+                (canon lift (core func $core "handle") (memory $core "memory")
+                    (realloc (func $core "realloc"))))
+            (instance $handler (export "handle" (func $handle)))
+            (export "wasi:http/incoming-handler@0.2.3" (instance $handler)))"#
+    )
+}
+
+/// The parameters of the world.
+const SOUND: &str = r#"(param "request" (own $request)) (param "response-out" (own $out))"#;
+
 #[test]
 fn fitting_world_names_its_slot() {
     let text = text_of(&component("", &["greet", "self-test"]));
@@ -40,14 +66,14 @@ fn needed_grant_is_named() {
 
 #[test]
 fn served_world_needs_no_slot() {
-    let text = text_of(&component("", &["wasi:http/incoming-handler@0.2.3"]));
+    let text = text_of(&handler("", SOUND));
     assert!(text.contains("fits wasi:http/proxy, which needs no slot; run it"), "{text}");
 }
 
 #[test]
 fn served_world_needs_named_grant() {
     let import = r#"(import "bulkhead:host/keys@0.1.0" (instance))"#;
-    let text = text_of(&component(import, &["wasi:http/incoming-handler@0.2.3"]));
+    let text = text_of(&handler(import, SOUND));
     assert!(text.contains("it needs a grant: apps.name.grants = [\"bulkhead:host/keys\"]"), "{text}");
 }
 
@@ -62,6 +88,29 @@ fn served_world_refuses_what_hosts_refuse() {
         let text = text_of(&component(import, &[export]));
         assert!(text.contains("is meant for wasi:http/proxy, and this host refuses it"), "{text}");
         assert!(text.contains(why), "{text}");
+    }
+}
+
+#[test]
+fn handler_of_other_type_is_refused() {
+    let wanted = "func(request: incoming-request, response-out: response-outparam)";
+    for (component, why) in [
+        (
+            handler("", r#"(param "request" string)"#),
+            "it exports wasi:http/incoming-handler#handle as func(request: string)",
+        ),
+        (
+            handler("", r#"(param "request" (own $out)) (param "response-out" (own $request))"#),
+            "it exports wasi:http/incoming-handler#handle as func(",
+        ),
+        (
+            component("", &["wasi:http/incoming-handler@0.2.3"]),
+            "it does not export wasi:http/incoming-handler#handle",
+        ),
+    ] {
+        let text = text_of(&component);
+        assert!(text.contains("is meant for wasi:http/proxy, and this host refuses it"), "{text}");
+        assert!(text.contains(why) && text.contains(wanted), "{text}");
     }
 }
 

@@ -97,6 +97,15 @@ pub enum Finding {
         /// The name in the component.
         found: String,
     },
+    /// It exports a function of the world with other types.
+    OtherFunction {
+        /// The function, with its interface.
+        name: String,
+        /// Its signature in the component.
+        found: String,
+        /// Its signature in the world.
+        wanted: String,
+    },
     /// It imports an interface that the slot is not granted.
     Ungranted {
         /// The name in the component.
@@ -153,6 +162,9 @@ impl fmt::Display for Finding {
             }
             Self::OtherExport { wanted, found } => {
                 write!(f, "it exports {found}, this slot takes {wanted}; build it against that version")
+            }
+            Self::OtherFunction { name, found, wanted } => {
+                write!(f, "it exports {name} as {found}; the world has {wanted}")
             }
             Self::Ungranted { wanted, offered, grant } => {
                 write!(f, "it imports {wanted}, offered as {offered} but not granted; grant it with {grant}")
