@@ -48,7 +48,7 @@ impl logging::Host for Capabilities {
         if matches!(level, Level::Error | Level::Critical) {
             self.last_error = Some(cut(&message, LAST_ERROR_BYTES).to_owned());
         }
-        if !self.shadow.is_replay() {
+        if !self.shadow.is_silent() {
             write(&self.resources, &self.version, level, &context, &message);
         }
         Ok(())

@@ -19,6 +19,8 @@ pub type RequestKey = Option<[u8; 32]>;
 #[derive(Debug)]
 pub struct Recording {
     limit: usize,
+    /// Whether what the guest logs is kept.
+    keeps_log: bool,
     recorded: Mutex<Recorded>,
     /// What the shadow call has written in place of the host, one value a type.
     overlays: Mutex<BTreeMap<TypeId, Arc<dyn Any + Send + Sync>>>,
@@ -41,7 +43,12 @@ impl Debug for Recorded {
 impl Recording {
     /// Returns an empty recording that takes at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        Self { limit, recorded: Mutex::default(), overlays: Mutex::default() }
+        Self { limit, keeps_log: false, recorded: Mutex::default(), overlays: Mutex::default() }
+    }
+
+    /// Returns the recording for the trial of a version: it has no answers, and what the guest logs is kept.
+    pub fn of_trial() -> Self {
+        Self { keeps_log: true, ..Self::new(0) }
     }
 
     /// Returns whether the answers took more than the limit. Then none is kept, and there can be no shadow call.
@@ -135,9 +142,9 @@ pub enum ShadowMode {
 }
 
 impl ShadowMode {
-    /// Returns whether the call must not change anything.
-    pub(super) const fn is_replay(&self) -> bool {
-        matches!(self, Self::Replay(_))
+    /// Returns whether what the guest logs is dropped, as that of a shadow call.
+    pub(super) fn is_silent(&self) -> bool {
+        matches!(self, Self::Replay(recording) if !recording.keeps_log)
     }
 
     /// Returns where a shadow call keeps the writes of one capability, which end with the call; `None` for a call that makes

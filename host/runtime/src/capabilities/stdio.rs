@@ -118,7 +118,7 @@ impl Capabilities {
             level,
             context,
             text: Vec::new(),
-            is_silent: self.shadow.is_replay(),
+            is_silent: self.shadow.is_silent(),
         }))
     }
 

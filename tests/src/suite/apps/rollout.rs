@@ -33,6 +33,39 @@ async fn version_that_fails_its_probe_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn probe_is_in_slot_log() {
+    let host = hosting(&HttpGuest::answering(200, "one"), "probe = 'GET /health'").start().await;
+    let operator = operator(&host);
+    let probed = |status: u16| {
+        let guest = HttpGuest::handling(&format!(
+            "(drop (call $write (call $stdout) (i32.const 1024) (i32.const 7)))
+             (local.set $body (call $respond (local.get $out) (i32.const {status}) (call $new-fields)))
+             (call $finish (call $open (local.get $body)) (local.get $body))"
+        ));
+        guest.with_data(1024, "probed\n").component()
+    };
+    // The lines of versions but the first one: context, level and text without the time.
+    let first = operator.slot().await["active"]["id"].clone();
+    let lines = async || -> Vec<(Value, [String; 3])> {
+        let (_, logs) = operator.get("/v1/slots/hello/logs").await;
+        let lines = logs["lines"].as_array().unwrap().iter().filter(|line| line["version"] != first);
+        let member = |line: &Value, name: &str| line[name].as_str().unwrap().to_owned();
+        let text = |line: &Value| member(line, "message").split(" in ").next().unwrap().to_owned();
+        let of = |line: &Value| [member(line, "context"), member(line, "level"), text(line)];
+        lines.map(|line| (line["version"].clone(), of(line))).collect()
+    };
+    let line = |context: &str, level: &str, text: &str| [context, level, text].map(str::to_owned);
+    let printed = line("stdout", "info", "probed");
+    let two = operator.push(probed(200)).await;
+    let passed = line("probe", "info", "GET /health passed with status 200");
+    assert_eq!(lines().await, [(json!(two), printed.clone()), (json!(two), passed)]);
+    assert_eq!(operator.try_push(probed(503)).await.0, 422);
+    let of_refused: Vec<_> = lines().await.into_iter().skip(2).map(|(_, line)| line).collect();
+    assert_eq!(of_refused, [printed, line("probe", "warn", "GET /health failed with status 503")]);
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn server_errors_are_the_guests() {
     let host = hosting(&failing(), "").start().await;
     assert_eq!(get(&host, "/hello").await, (500, "failed".to_owned()));
