@@ -2,7 +2,8 @@
 
 use std::{
     collections::VecDeque,
-    pin::Pin,
+    future::poll_fn,
+    pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll, Waker},
 };
@@ -20,6 +21,7 @@ use axum::{
 use bulkhead_runtime::invoke::{EndedCall, Outcome};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::BodyExt as _;
+use tokio::task::coop::unconstrained;
 use wasmtime_wasi_http::{Error, p2::body::HyperOutgoingBody};
 
 use crate::{
@@ -229,8 +231,10 @@ impl GuestBody {
                 GuestState::Returned => {}
                 GuestState::Trapped | GuestState::Failed => unfinished = BodyEnd::Aborted,
             }
-            // What the guest wrote last may have come in between; it writes no more.
-            frame = Pin::new(&mut self.inner).poll_frame(cx);
+            // What the guest wrote last may have come in between; it writes no more. That the task is to yield must not look
+            // like the end.
+            let last = poll_fn(|cx| Pin::new(&mut self.inner).poll_frame(cx));
+            frame = pin!(unconstrained(last)).poll(cx);
         }
         self.progress.set_waiting(None);
         match frame {

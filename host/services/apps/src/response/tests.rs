@@ -73,6 +73,20 @@ async fn open_body_of_trapped_guest_is_aborted() {
 }
 
 #[tokio::test]
+async fn body_is_read_by_task_without_budget() {
+    let (mut body, mut guest, progress) = body(100);
+    write(&mut guest, "hello");
+    guest.finish(None).unwrap();
+    progress.set_guest(GuestState::Returned);
+    while tokio::task::coop::has_budget_remaining() {
+        tokio::task::coop::consume_budget().await;
+    }
+    body.read_ahead();
+    assert!(body.has_ended());
+    assert_eq!(end_of(&progress), Some(BodyEnd::Complete));
+}
+
+#[tokio::test]
 async fn body_left_open_is_an_error() {
     let (mut body, mut guest, progress) = body(100);
     write(&mut guest, "hello");
