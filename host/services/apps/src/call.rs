@@ -117,9 +117,10 @@ pub(crate) async fn run(
     let request = view.new_incoming_request(scheme, request)?;
     let response = view.new_response_outparam_from_callback(keep(Arc::clone(&progress)))?;
     let handler = instance.0.wasi_http_incoming_handler();
+    let guest = handler.call_handle(&mut *store, request, response);
     let called = tokio::select! {
         biased;
-        called = responding(handler.call_handle(&mut *store, request, response), respond, &progress) => called,
+        called = responding(guest, respond, &progress) => called,
         ended = progress.exceeded(&limits) => return Err(ended.into()),
     };
     if let Err(error) = called {
@@ -208,7 +209,8 @@ async fn responding(
     respond: impl FnOnce(Head),
     progress: &CallProgress,
 ) -> wasmtime::Result<()> {
-    let (mut guest, mut respond) = (pin!(guest), Some(respond));
+    let mut guest = pin!(guest);
+    let mut respond = Some(respond);
     poll_fn(|cx| {
         let polled = guest.as_mut().poll(cx);
         match &polled {

@@ -5,7 +5,12 @@ mod cors;
 mod error;
 mod upgrade;
 
-use std::{future::poll_fn, sync::Arc, task::Poll};
+use std::{
+    convert::Infallible,
+    future::{poll_fn, ready},
+    sync::Arc,
+    task::Poll,
+};
 
 use axum::{
     Extension, Router,
@@ -30,6 +35,7 @@ use bulkhead_runtime::{
 use futures_util::future::BoxFuture;
 use http_body_util::BodyExt as _;
 use tokio::sync::oneshot;
+use tower::ServiceExt as _;
 
 use self::error::AppError;
 use crate::{
@@ -62,12 +68,24 @@ impl App {
     }
 }
 
-/// Returns the router of an app, which takes every path.
-pub(crate) fn router(app: App) -> Router {
-    let settings: &AppSettings = &app.settings;
-    let origins = settings.cors_origins.clone();
-    let router = Router::new().fallback(serve).with_state(Arc::new(app));
-    cors::with_cors(router, &origins)
+/// What answers an app's requests, for every path.
+pub(crate) type Serving = Arc<dyn Fn(Request) -> ServingFuture + Send + Sync>;
+
+/// The answer to a request.
+pub(crate) type ServingFuture = BoxFuture<'static, Result<Response, Infallible>>;
+
+/// Returns what answers the requests of an app. Only one with `cors_origins` has layers.
+pub(crate) fn serving(app: App) -> Serving {
+    let app = Arc::new(app);
+    let origins = &app.settings.cors_origins;
+    if origins.is_empty() {
+        return Arc::new(move |request: Request| -> ServingFuture {
+            let app = Arc::clone(&app);
+            Box::pin(async move { Ok(serve(State(app), request).await) })
+        });
+    }
+    let router = cors::with_cors(Router::new().fallback(serve).with_state(Arc::clone(&app)), origins);
+    Arc::new(move |request: Request| -> ServingFuture { Box::pin(router.clone().oneshot(request)) })
 }
 
 async fn serve(State(app): State<Arc<App>>, request: Request) -> Response {
@@ -75,12 +93,12 @@ async fn serve(State(app): State<Arc<App>>, request: Request) -> Response {
     marked(app.slot.name(), app.mounted.clone(), answer)
 }
 
-/// Returns the router of an app that has no slot yet: it is starting.
-pub(crate) fn starting(settings: &AppSettings) -> Router {
+/// Returns what answers the requests of an app that has no slot yet: it is starting.
+pub(crate) fn starting(settings: &AppSettings) -> Serving {
     let (id, mounted) = (settings.id(), MountedAt(settings.mount.to_string().into()));
-    Router::new().fallback(move || {
+    Arc::new(move |_: Request| -> ServingFuture {
         let starting = CallError::Unavailable(SlotUnavailable::Starting { slot: id.as_str() });
-        std::future::ready(marked(id, mounted.clone(), Err(starting.into())))
+        Box::pin(ready(Ok(marked(id, mounted.clone(), Err(starting.into())))))
     })
 }
 

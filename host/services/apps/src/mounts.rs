@@ -1,62 +1,60 @@
 //! Which app a request belongs to.
 
-use std::sync::Arc;
+use std::{future::ready, sync::Arc};
 
-use axum::{
-    Router,
-    extract::{Request, State},
-    response::{IntoResponse, Response},
-};
+use axum::{Router, extract::Request, response::IntoResponse};
 use bulkhead_http::{
     error::HostError,
     forwarded::{Client, Contradicting},
     path,
 };
-use tower::ServiceExt as _;
+use tower::service_fn;
 
-use crate::config::Mount;
+use crate::{
+    config::Mount,
+    http::{Serving, ServingFuture},
+};
 
 /// The apps of a listener, the most specific mount first: those for a host name before those for every one, and longer
 /// prefixes before shorter ones.
 #[derive(Clone, Default)]
-pub(crate) struct Mounts(Vec<(Mount, Router)>);
+pub(crate) struct Mounts(Vec<(Mount, Serving)>);
 
 impl Mounts {
-    /// Adds an app, whose router takes every path.
-    pub(crate) fn add(&mut self, mount: Mount, router: Router) {
+    /// Adds an app with what answers its requests.
+    pub(crate) fn add(&mut self, mount: Mount, serving: Serving) {
         let rank = |mount: &Mount| (mount.host.is_some(), mount.path_prefix.split('/').count());
         let at = self.0.partition_point(|(known, _)| rank(known) >= rank(&mount));
-        self.0.insert(at, (mount, router));
+        self.0.insert(at, (mount, serving));
     }
 
-    /// Returns the router of the app that answers a host name for a path.
-    fn find(&self, host: Option<&str>, path: &str) -> Option<&Router> {
+    /// Returns the app that answers a host name for a path.
+    fn find(&self, host: Option<&str>, path: &str) -> Option<&Serving> {
         let is_host = |mount: &Mount| mount.host.as_deref().is_none_or(|own| host == Some(own));
-        let takes = |(mount, _): &&(Mount, Router)| {
+        let takes = |(mount, _): &&(Mount, Serving)| {
             is_host(mount) && path::after_prefix(path, &mount.path_prefix).is_some()
         };
-        self.0.iter().find(takes).map(|(_, router)| router)
+        self.0.iter().find(takes).map(|(_, serving)| serving)
     }
 
     /// Returns a router that gives each request to its app, and has no route of its own.
     pub(crate) fn router(self) -> Router {
-        Router::new().fallback(dispatch).with_state(Arc::new(self))
+        let mounts = Arc::new(self);
+        // A service, because a handler would put the future of the app into one more of its own.
+        Router::new().fallback_service(service_fn(move |request| mounts.answer(request)))
     }
-}
 
-async fn dispatch(State(mounts): State<Arc<Mounts>>, request: Request) -> Response {
-    let host = request.extensions().get::<Client>().and_then(host_name);
-    let path = request.uri().path();
-    let found = mounts.find(host.as_deref(), path).filter(|_| path::is_plain(path)).cloned();
-    // Whose request it is depends on what the headers contradict each other in, so that any app may refuse it.
-    let contradicts = request.extensions().get::<Contradicting>().is_some();
-    let found = found.or_else(|| mounts.0.first().filter(|_| contradicts).map(|(_, router)| router.clone()));
-    match found {
-        Some(router) => match router.oneshot(request).await {
-            Ok(response) => response,
-            Err(never) => match never {},
-        },
-        None => HostError::NOT_FOUND.into_response(),
+    fn answer(&self, request: Request) -> ServingFuture {
+        let host = request.extensions().get::<Client>().and_then(host_name);
+        let path = request.uri().path();
+        let found = self.find(host.as_deref(), path).filter(|_| path::is_plain(path));
+        // Whose request it is depends on what the headers contradict each other in, so that any app may refuse it.
+        let contradicts = request.extensions().get::<Contradicting>().is_some();
+        let found = found.or_else(|| self.0.first().filter(|_| contradicts).map(|(_, serving)| serving));
+        match found {
+            Some(serving) => serving(request),
+            None => Box::pin(ready(Ok(HostError::NOT_FOUND.into_response()))),
+        }
     }
 }
 
@@ -78,6 +76,7 @@ mod tests {
         body::{Body, to_bytes},
         http::{Request, StatusCode},
     };
+    use tower::ServiceExt as _;
 
     use super::*;
 
@@ -96,7 +95,9 @@ mod tests {
             ("c", None, "/shop/till"),
             ("e", Some("www.example.org"), "/shop"),
         ] {
-            mounts.add(mount(host, prefix), Router::new().fallback(async move || name));
+            let named =
+                move |_: Request<Body>| -> ServingFuture { Box::pin(ready(Ok(name.into_response()))) };
+            mounts.add(mount(host, prefix), Arc::new(named));
         }
         mounts.router()
     }

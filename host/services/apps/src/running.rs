@@ -281,7 +281,7 @@ impl RunningApps {
         for (id, RunningApp { slot, settings, .. }) in &self.apps {
             let app: &AppSettings = settings;
             let (mounts, ids) = listeners.entry(self.listener(app)).or_default();
-            mounts.add(app.mount.clone(), http::router(App::new(Arc::clone(slot), settings)));
+            mounts.add(app.mount.clone(), http::serving(App::new(Arc::clone(slot), settings)));
             ids.push(*id);
         }
         for settings in self.starting.values() {

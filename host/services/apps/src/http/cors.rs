@@ -39,11 +39,8 @@ pub(super) fn remove_permissions(headers: &mut HeaderMap, origins: &[HeaderValue
 }
 
 /// Allows pages of `origins` to call the app, all pages where one is `*`, with any method and any field. Credentials of the
-/// browser are never allowed. Without origins, the app answers preflights itself.
+/// browser are never allowed.
 pub(super) fn with_cors(router: Router, origins: &[HeaderValue]) -> Router {
-    if origins.is_empty() {
-        return router;
-    }
     let any = origins.iter().any(|origin| origin == "*");
     let origins = if any { AllowOrigin::any() } else { AllowOrigin::list(origins.iter().cloned()) };
     let cors = CorsLayer::new()
