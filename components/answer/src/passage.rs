@@ -35,15 +35,13 @@ pub struct Passage {
 }
 
 impl Passage {
-    /// Returns whether it belongs to the same page as `other`: to its document, or to one with the same address. Frequent
-    /// questions at one address are pages of their own.
+    /// Returns whether it belongs to the same page as `other`, and `other` to its page: to its document, or to one with
+    /// the same address. Two different frequent questions at one address are pages of their own.
     pub fn is_of_page_of(&self, other: &Self) -> bool {
-        let has_address = |url: &&String| !url.is_empty();
-        let is_other_question = || self.is_frequent_question() && !self.has_question_of(other);
-        self.document == other.document
-            || self.url.as_ref().filter(has_address).is_some()
-                && self.url == other.url
-                && !is_other_question()
+        let has_address = self.url.as_ref().is_some_and(|url| !url.is_empty());
+        let is_other_question =
+            || self.is_frequent_question() && other.is_frequent_question() && !self.has_question_of(other);
+        self.document == other.document || has_address && self.url == other.url && !is_other_question()
     }
 
     /// Returns whether its document answers one question, which is its title.
@@ -163,6 +161,28 @@ mod tests {
         assert_eq!((titles(&read), own), (vec!["de", "unsaid"], true));
         let (read, own) = worth_reading(found, 0.8, "de");
         assert_eq!((titles(&read), own), (vec!["en"], false));
+    }
+
+    #[test]
+    fn pages_belong_together_both_ways() {
+        let at = |title: &str, url: &str| Passage { url: Some(url.to_owned()), ..passage(title, "de", 0.5) };
+        let again = Passage { document: "copy".to_owned(), ..at("What?", "/faq") };
+        let pages = [at("What?", "/faq"), at("When?", "/faq"), again, at("FAQ", "/faq"), at("Fees", "")];
+        let all = [pages.as_slice(), &[at("No address", "")]].concat();
+        let together = |one: &Passage| all.iter().map(|other| one.is_of_page_of(other)).collect::<Vec<_>>();
+        let found: Vec<Vec<bool>> = all.iter().map(together).collect();
+        let (yes, no) = (true, false);
+        assert_eq!(
+            found,
+            [
+                [yes, no, yes, yes, no, no],
+                [no, yes, no, yes, no, no],
+                [yes, no, yes, yes, no, no],
+                [yes, yes, yes, yes, no, no],
+                [no, no, no, no, yes, no],
+                [no, no, no, no, no, yes],
+            ]
+        );
     }
 
     #[test]

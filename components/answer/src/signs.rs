@@ -17,6 +17,8 @@ const OF_MARGIN: f32 = 46.54;
 const OF_RELEVANCE: f32 = 0.511;
 /// A greater margin makes an answer no more certain.
 const GREATEST_MARGIN: f32 = 0.06;
+/// Least margin of a published answer: a smaller one is shown as 0, and another page answers as well.
+const LEAST_MARGIN: f32 = 0.0005;
 /// Bounds of the relevance, so that its odds are finite.
 const RELEVANCE: [f32; 2] = [0.001, 0.999];
 
@@ -54,6 +56,8 @@ pub enum Doubt {
     Documents,
     /// The answer is not of the nearest quotation's document, or the most relevant passage answers another question.
     Disagreement,
+    /// A quotation that answers another question is as near as the nearest one.
+    Tie,
     /// The nearest quotation lacks the amount, time, place or papers that are asked for.
     Lacking,
     /// The answer has several amounts or figures of a list, of which the reader must choose.
@@ -92,6 +96,7 @@ pub fn doubts(
     let found = [
         (cited.len() > 1, Doubt::Documents),
         (lead.is_some_and(|lead| !is_led(lead)), Doubt::Disagreement),
+        (lead.is_some_and(|lead| lead.margin < LEAST_MARGIN), Doubt::Tie),
         (lead.is_some_and(is_lacking), Doubt::Lacking),
         (has_choices(sentences), Doubt::Several),
         (yes_no::is_asked(question) && !(publish_yes_no && is_whole()), Doubt::YesNo),

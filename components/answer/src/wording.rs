@@ -137,6 +137,7 @@ fn finding_text(finding: &GuardFinding, language: Language) -> String {
         GuardFinding::Unanswered => blockers::UNANSWERED,
         GuardFinding::Uncertain(Doubt::Documents) => blockers::DOCUMENTS,
         GuardFinding::Uncertain(Doubt::Disagreement) => blockers::DISAGREEMENT,
+        GuardFinding::Uncertain(Doubt::Tie) => blockers::TIE,
         GuardFinding::Uncertain(Doubt::Lacking) => blockers::LACKING,
         GuardFinding::Uncertain(Doubt::Several) => blockers::SEVERAL,
         GuardFinding::Uncertain(Doubt::YesNo) => blockers::YES_NO,

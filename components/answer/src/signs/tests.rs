@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
+use bulkhead_text::language::Language;
+
 use super::*;
 use crate::passage::Item;
 
@@ -53,6 +55,20 @@ fn nearest_and_most_relevant_must_agree() {
     let near = lead(said, 0.03);
     let found = doubts("Was kostet ein Liegeplatz?", &[sentence(said, 0)], &passages, Some(&near), false);
     assert_eq!(found, [Doubt::Disagreement]);
+}
+
+#[test]
+fn equally_near_pages_are_doubtful() {
+    let said = "Ein Liegeplatz kostet 12 Euro.";
+    let found = |margin| {
+        let near = lead(said, margin);
+        doubts("Was kostet ein Liegeplatz?", &[sentence(said, 0)], &harbour(), Some(&near), false)
+    };
+    assert!(Certainty::new(0.999, Some(&lead(said, 0.0))).probability() > 0.9, "relevance alone is enough");
+    for margin in [0.0, -0.01, LEAST_MARGIN / 2.0] {
+        assert_eq!(found(margin), [Doubt::Tie], "{margin}");
+    }
+    assert_eq!(found(LEAST_MARGIN), []);
 }
 
 #[test]
@@ -128,7 +144,7 @@ fn certainty_grows_with_margin_and_relevance() {
 }
 
 fn led(question: &str, passages: &[Passage]) -> Option<Lead> {
-    crate::extractive::lead(question, passages, bulkhead_text::language::Language::German)
+    crate::extractive::lead(question, passages, Language::German)
 }
 
 #[test]
