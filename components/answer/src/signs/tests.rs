@@ -3,9 +3,15 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use bulkhead_text::language::Language;
+use regex::Regex;
 
 use super::*;
 use crate::passage::Item;
+use crate::publication::PublishBlocker;
+use crate::wording::unpublished;
+
+/// The script that fits the certainty on the reasons of drafts.
+const SCRIPT: &str = include_str!("../../../../tests/data/knowledge/fit_publishing.py");
 
 const TARIFF: &str = "Ein Liegeplatz kostet 12 Euro. Die Schleuse ist im Winter zu.";
 
@@ -161,4 +167,36 @@ fn lead_measures_distance_to_other_documents() {
     let found = led("Xyz", &passages);
     let found = found.map(|lead| (lead.passage, lead.text, (lead.margin * 100.0).round()));
     assert_eq!(found, Some((0, "Ein Liegeplatz kostet 12 Euro.".to_owned(), 10.0)));
+}
+
+#[test]
+fn fit_script_reads_relevance_and_lead() {
+    let (_, form) = SCRIPT.split_once("LACKING = re.compile(\n    r\"").unwrap();
+    let (form, _) = form.split_once("\"\n)").unwrap();
+    let form = Regex::new(&format!("^(?:{form})$")).unwrap();
+    let said = |certainty: Certainty, needed, language| {
+        unpublished(&[PublishBlocker::Uncertain { certainty, needed }], "passports", language).unwrap()
+    };
+    let near = Certainty::new(0.873, Some(&lead("", 0.0123)));
+    let far = Certainty::new(0.04, Some(&lead("", f32::INFINITY)));
+    let unread = Certainty::new(0.5, None);
+    for language in [Language::German, Language::English] {
+        // The second one is just under what is needed.
+        for (certainty, needed) in [(near, 1.0), (near, near.probability() + 0.001), (far, 1.0)] {
+            let said = said(certainty, needed, language);
+            let read = form.captures(&said).unwrap_or_else(|| unreachable!("{said}"));
+            let lead: f32 = read[2].replace(',', ".").parse().unwrap();
+            assert_eq!(read[1], (certainty.relevance * 100.0).round().to_string(), "{said}");
+            assert!((lead - certainty.margin.unwrap() * 100.0).abs() < 0.051, "{said}");
+        }
+        assert!(!form.is_match(&said(unread, 1.0, language)), "there is no lead to read");
+    }
+}
+
+#[test]
+fn fit_script_has_the_same_bounds() {
+    let [least, most] = RELEVANCE;
+    for line in [format!("GREATEST_LEAD = {GREATEST_MARGIN}"), format!("RELEVANCE = ({least}, {most})")] {
+        assert!(SCRIPT.lines().any(|own| own == line), "{line}");
+    }
 }
