@@ -1,9 +1,11 @@
-//! Texts of mails, read the same way in the components and in the host: clean-up, language, windows and words.
+//! Texts of mails and pages, read the same way in the components and in the host: HTML, clean-up, language, windows and
+//! words.
 //!
 //! It has only what the host reads, too, so that a list of words that components alone use does not rebuild the host.
 
 pub mod abbreviations;
 pub mod clean;
+pub mod html;
 pub mod language;
 mod lists;
 pub mod pairs;

@@ -1,6 +1,6 @@
 //! Visibility of the elements of an HTML page.
 
-use html5gum::StartTag;
+use crate::html::Tag;
 
 /// Elements whose text mail programs do not show.
 const SILENT: [&[u8]; 5] = [b"script", b"style", b"title", b"template", b"noscript"];
@@ -12,8 +12,8 @@ const ITEMS: [&[u8]; 6] = [b"dd", b"dt", b"li", b"td", b"th", b"tr"];
 /// Containers of such elements.
 const LISTS: [&[u8]; 4] = [b"dl", b"ol", b"table", b"ul"];
 /// Classes and ids of elements with a signature, as Gmail, Thunderbird, Outlook and Zoho write them.
-const SIGNATURES: [&[u8]; 5] =
-    [b"gmail_signature", b"moz-signature", b"signature", b"ms-outlook-mobile-signature", b"zm-_id_-sgn"];
+const SIGNATURES: [&str; 5] =
+    ["gmail_signature", "moz-signature", "signature", "ms-outlook-mobile-signature", "zm-_id_-sgn"];
 /// The attribute of Zammad's signatures.
 const SIGNATURE: &[u8] = b"data-signature";
 /// Maximum nesting depth; deeper elements count as part of their ancestors, as in browsers.
@@ -38,23 +38,22 @@ pub(super) struct Open(Vec<(Vec<u8>, Option<Unseen>)>);
 
 impl Open {
     /// Opens an element; `block` says whether it begins on a line of its own, which ends a paragraph.
-    pub(super) fn begin(&mut self, tag: &StartTag<()>, block: bool) {
+    pub(super) fn begin(&mut self, tag: &Tag, block: bool) {
+        let own = tag.name();
         if block && self.0.last().is_some_and(|(name, _)| name.as_slice() == b"p") {
             self.0.pop();
         }
-        if ITEMS.contains(&tag.name.as_slice()) {
+        if ITEMS.contains(&own) {
             let nearest =
-                self.0.iter().rposition(|(name, _)| **name == **tag.name || LISTS.contains(&name.as_slice()));
-            if let Some(at) =
-                nearest.filter(|at| self.0.get(*at).is_some_and(|(name, _)| **name == **tag.name))
-            {
+                self.0.iter().rposition(|(name, _)| name == own || LISTS.contains(&name.as_slice()));
+            if let Some(at) = nearest.filter(|at| self.0.get(*at).is_some_and(|(name, _)| name == own)) {
                 self.0.truncate(at);
             }
         }
-        let ends = tag.self_closing || VOID.contains(&tag.name.as_slice());
+        let ends = tag.is_self_closing() || VOID.contains(&own);
         if !ends && self.0.len() < DEEPEST {
             let unseen = self.unseen().or_else(|| unseen(tag));
-            self.0.push((tag.name.to_vec(), unseen));
+            self.0.push((own.to_vec(), unseen));
         }
     }
 
@@ -72,25 +71,21 @@ impl Open {
 }
 
 /// Returns whether a mail program marks the element as its sender's signature.
-pub(super) fn is_signature(tag: &StartTag<()>) -> bool {
-    tag.attributes.iter().any(|(name, value)| match name.as_slice() {
-        b"class" | b"id" => value
-            .split(u8::is_ascii_whitespace)
-            .any(|word| SIGNATURES.iter().any(|known| word.eq_ignore_ascii_case(known))),
-        name => name == SIGNATURE,
-    })
+pub(super) fn is_signature(tag: &Tag) -> bool {
+    let is_known = |word: &str| SIGNATURES.iter().any(|known| word.eq_ignore_ascii_case(known));
+    let mut named = [b"class".as_slice(), b"id"].into_iter().filter_map(|name| tag.attribute(name));
+    named.any(|names| names.split_ascii_whitespace().any(is_known)) || tag.attribute(SIGNATURE).is_some()
 }
 
-fn unseen(tag: &StartTag<()>) -> Option<Unseen> {
-    let attribute = |name: &[u8]| tag.attributes.iter().find(|(key, _)| key.as_slice() == name);
+fn unseen(tag: &Tag) -> Option<Unseen> {
     let styled = || {
-        let style = attribute(b"style").map(|(_, style)| String::from_utf8_lossy(style).to_ascii_lowercase());
+        let style = tag.attribute(b"style").map(|style| style.to_ascii_lowercase());
         style.is_some_and(|style| hides(&without_comments(&style)))
     };
-    if SILENT.contains(&tag.name.as_slice()) {
+    if SILENT.contains(&tag.name()) {
         Some(Unseen::Silent)
     } else {
-        (attribute(b"hidden").is_some() || styled()).then_some(Unseen::Hidden)
+        (tag.attribute(b"hidden").is_some() || styled()).then_some(Unseen::Hidden)
     }
 }
 

@@ -1,51 +1,13 @@
 //! Renders the HTML of mails as plain text.
 //!
-//! Pages of a knowledge base have a renderer of their own (`host/knowledge`): it drops navigation and struck text and turns
-//! tables into sentences, where this one marks quotes, returns hidden text and the cells of tables.
+//! Pages of a knowledge base are rendered elsewhere (`host/knowledge`): without navigation and struck text, and with tables
+//! as sentences. Here quotes are marked, and hidden text and the cells of tables are returned.
 
 use std::ops::Range;
 
-use html5gum::{DefaultEmitter, State, Token, Tokenizer};
-
 use super::hidden::{self, Open, Unseen};
+use crate::html::{Renderer, Separation, Tag, read, separation};
 
-/// Elements that begin on a line of their own.
-const BLOCKS: &[&[u8]] = &[
-    b"address",
-    b"article",
-    b"aside",
-    b"blockquote",
-    b"center",
-    b"dd",
-    b"div",
-    b"dl",
-    b"dt",
-    b"fieldset",
-    b"figure",
-    b"footer",
-    b"form",
-    b"h1",
-    b"h2",
-    b"h3",
-    b"h4",
-    b"h5",
-    b"h6",
-    b"header",
-    b"hr",
-    b"li",
-    b"main",
-    b"nav",
-    b"ol",
-    b"p",
-    b"pre",
-    b"section",
-    b"table",
-    b"tr",
-    b"ul",
-];
-/// Blocks with an empty line before them.
-const PARAGRAPHS: &[&[u8]] =
-    &[b"blockquote", b"h1", b"h2", b"h3", b"h4", b"h5", b"h6", b"ol", b"p", b"table", b"ul"];
 /// Tags of which one suffices to detect an HTML body.
 const TELLING: [&str; 12] = [
     "<html",
@@ -73,26 +35,7 @@ pub(super) fn is_html(text: &str) -> bool {
 /// mails, and a signature that its mail program marks gets the line `--` above it.
 pub(super) fn render(html: &str) -> Page {
     let mut page = Page::default();
-    let mut tokens = Tokenizer::new_with_emitter(html, DefaultEmitter::default());
-    while let Some(Ok(token)) = tokens.next() {
-        match token {
-            Token::StartTag(tag) => {
-                let block = BLOCKS.contains(&tag.name.as_slice());
-                if hidden::is_signature(&tag) {
-                    page.begin_signature();
-                }
-                page.elements.begin(&tag, block);
-                if matches!(tag.name.as_slice(), b"script" | b"style") {
-                    // Their content is raw text; html5gum leaves that to its caller.
-                    tokens.set_state(State::RawText);
-                }
-                page.open(&tag.name);
-            }
-            Token::EndTag(tag) => page.close(&tag.name),
-            Token::String(text) => page.write(&String::from_utf8_lossy(&text)),
-            Token::Comment(_) | Token::Doctype(_) | Token::Error(_) => {}
-        }
-    }
+    read(html, &mut page);
     page
 }
 
@@ -111,12 +54,17 @@ pub(super) struct Page {
     quotes: usize,
 }
 
-impl Page {
-    fn open(&mut self, name: &[u8]) {
+impl Renderer for Page {
+    fn open(&mut self, tag: &Tag) {
+        if hidden::is_signature(tag) {
+            self.begin_signature();
+        }
+        let (name, separation) = (tag.name(), separation(tag.name()));
+        self.elements.begin(tag, separation != Separation::Inline);
         if matches!(name, b"td" | b"th" | b"tr") {
             self.end_cell();
         }
-        if PARAGRAPHS.contains(&name) {
+        if separation == Separation::Paragraph {
             self.break_line();
             self.text.push('\n');
         }
@@ -129,7 +77,7 @@ impl Page {
                 }
                 self.cell = Some(self.text.len());
             }
-            _ if BLOCKS.contains(&name) => self.break_line(),
+            _ if separation != Separation::Inline => self.break_line(),
             _ => {}
         }
         match name {
@@ -147,10 +95,11 @@ impl Page {
         if name == b"blockquote" {
             self.quotes = self.quotes.saturating_sub(1);
         }
-        if BLOCKS.contains(&name) {
+        let separation = separation(name);
+        if separation != Separation::Inline {
             self.break_line();
         }
-        if PARAGRAPHS.contains(&name) {
+        if separation == Separation::Paragraph {
             self.text.push('\n');
         }
     }
@@ -174,7 +123,9 @@ impl Page {
             }
         }
     }
+}
 
+impl Page {
     fn begin_signature(&mut self) {
         if self.quotes == 0 && self.elements.unseen().is_none() {
             self.break_line();

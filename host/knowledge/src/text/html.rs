@@ -1,11 +1,11 @@
 //! Renders the HTML of pages as plain text.
 //!
-//! Mails have a renderer of their own (`components/text`): it marks quotes and returns hidden text and the cells of tables,
-//! where this one drops navigation and struck text and turns tables into sentences.
+//! Mails are rendered elsewhere (`components/text`), from the same tags: with marks of quotes, hidden text and the cells of
+//! tables. Here navigation and struck text are dropped, and tables become sentences.
 
-use std::mem;
+use std::{borrow::Cow, mem};
 
-use html5gum::{DefaultEmitter, StartTag, State, Token, Tokenizer};
+use bulkhead_text::html::{Renderer, Separation, Tag, read, separation};
 
 use super::Page;
 use super::table::{Cell, Table};
@@ -13,34 +13,6 @@ use super::table::{Cell, Table};
 /// Greatest depth of nested tables; deeper ones are read as lines.
 const MAX_TABLES: usize = 16;
 
-/// Elements that begin and end a line.
-const LINES: &[&[u8]] = &[b"dd", b"div", b"dt", b"figcaption", b"li", b"option", b"tr"];
-/// Elements with an empty line around them.
-const PARAGRAPHS: &[&[u8]] = &[
-    b"address",
-    b"article",
-    b"aside",
-    b"blockquote",
-    b"caption",
-    b"dl",
-    b"fieldset",
-    b"figure",
-    b"form",
-    b"h1",
-    b"h2",
-    b"h3",
-    b"h4",
-    b"h5",
-    b"h6",
-    b"hr",
-    b"main",
-    b"ol",
-    b"p",
-    b"pre",
-    b"section",
-    b"table",
-    b"ul",
-];
 /// Elements that are not the page's text: hidden ones, navigation, and struck text, which is not valid any more.
 const HIDDEN: &[&[u8]] = &[
     b"script",
@@ -62,21 +34,7 @@ const HEADINGS: &[&[u8]] = &[b"h1", b"h2"];
 /// Returns what a reader sees of `html`.
 pub(crate) fn render(html: &str) -> Page {
     let mut writer = Writer::default();
-    let mut tokens = Tokenizer::new_with_emitter(html, DefaultEmitter::default());
-    while let Some(Ok(token)) = tokens.next() {
-        match token {
-            Token::StartTag(tag) => {
-                if matches!(tag.name.as_slice(), b"script" | b"style") {
-                    // Their text is not markup.
-                    tokens.set_state(State::RawText);
-                }
-                writer.open(&tag);
-            }
-            Token::EndTag(tag) => writer.close(&tag.name),
-            Token::String(text) => writer.write(&String::from_utf8_lossy(&text)),
-            Token::Comment(_) | Token::Doctype(_) | Token::Error(_) => {}
-        }
-    }
+    read(html, &mut writer);
     writer.finish()
 }
 
@@ -108,14 +66,13 @@ struct OpenTable {
     cell: Option<(Cell, String, usize, bool)>,
 }
 
-impl Writer {
-    fn open(&mut self, tag: &StartTag<()>) {
-        let name = tag.name.as_slice();
+impl Renderer for Writer {
+    fn open(&mut self, tag: &Tag) {
+        let name = tag.name();
         if name == b"html" {
-            let language = tag.attributes.get(b"lang".as_slice());
-            self.language = language.map(|value| String::from_utf8_lossy(&value.value).into_owned());
+            self.language = tag.attribute(b"lang").map(Cow::into_owned);
         }
-        if HIDDEN.contains(&name) && !tag.self_closing {
+        if HIDDEN.contains(&name) && !tag.is_self_closing() {
             self.hidden += 1;
         }
         self.in_title |= name == b"title" && self.hidden == 0;
@@ -151,6 +108,32 @@ impl Writer {
         self.owe(name);
     }
 
+    /// Writes text; runs of white space are one space in HTML.
+    fn write(&mut self, text: &str) {
+        if self.hidden > 0 {
+            return;
+        }
+        if self.in_title {
+            self.title.push_str(text);
+            return;
+        }
+        if self.in_heading {
+            self.heading.push_str(text);
+        }
+        for character in text.chars() {
+            if character.is_whitespace() {
+                if self.owed == 0 {
+                    self.space();
+                }
+                continue;
+            }
+            self.begin();
+            self.text.push(character);
+        }
+    }
+}
+
+impl Writer {
     fn open_row(&mut self, name: &[u8]) {
         if self.deeper > 0 {
             return;
@@ -163,17 +146,13 @@ impl Writer {
         }
     }
 
-    fn open_cell(&mut self, tag: &StartTag<()>) {
+    fn open_cell(&mut self, tag: &Tag) {
         if self.deeper > 0 || self.tables.is_empty() {
             return self.space();
         }
         self.close_cell();
-        let span = |name: &[u8]| {
-            let value =
-                tag.attributes.get(name).map(|value| String::from_utf8_lossy(&value.value).into_owned());
-            value.and_then(|value| value.trim().parse().ok()).unwrap_or(1)
-        };
-        let heads = tag.name.as_slice() == b"th";
+        let span = |name: &[u8]| tag.attribute(name).and_then(|value| value.trim().parse().ok()).unwrap_or(1);
+        let heads = tag.name() == b"th";
         let (columns, rows) = (span(b"colspan"), span(b"rowspan"));
         let cell = Cell { text: String::new(), heads, columns, rows, nests: false };
         if let Some(open) = self.tables.last_mut() {
@@ -210,37 +189,17 @@ impl Writer {
         if self.item {
             return;
         }
-        let lines = if PARAGRAPHS.contains(&name) { 2 } else { usize::from(LINES.contains(&name)) };
+        let lines = match (separation(name), name) {
+            (Separation::Paragraph | Separation::Block, _) | (_, b"caption") => 2,
+            (Separation::Line, _) | (_, b"option") => 1,
+            (Separation::Inline, _) => 0,
+        };
         self.owed = self.owed.max(lines);
     }
 
     fn space(&mut self) {
         if !self.text.is_empty() && !self.text.ends_with([' ', '\n']) {
             self.text.push(' ');
-        }
-    }
-
-    /// Writes text; runs of white space are one space in HTML.
-    fn write(&mut self, text: &str) {
-        if self.hidden > 0 {
-            return;
-        }
-        if self.in_title {
-            self.title.push_str(text);
-            return;
-        }
-        if self.in_heading {
-            self.heading.push_str(text);
-        }
-        for character in text.chars() {
-            if character.is_whitespace() {
-                if self.owed == 0 {
-                    self.space();
-                }
-                continue;
-            }
-            self.begin();
-            self.text.push(character);
         }
     }
 

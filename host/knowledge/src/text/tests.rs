@@ -102,6 +102,13 @@ fn list_items_have_own_lines() {
 }
 
 #[test]
+fn parts_of_a_page_have_own_lines() {
+    let page =
+        html::render("Oben<header>Kopf</header>Hinten<center>Mitte</center><figcaption>Bild</figcaption>");
+    assert_eq!(page.text, "Oben\nKopf\nHinten\nMitte\nBild");
+}
+
+#[test]
 fn struck_text_is_dropped() {
     let page = html::render(
         "<p><del>Ab 6 Uhr.</del> Ab 8 Uhr.</p><p><s>15 Euro</s> 25 <strike>Cent</strike> Euro<del><p>Alt.</p></del>",
