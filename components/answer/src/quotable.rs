@@ -6,6 +6,7 @@ mod tests;
 use std::ops::Range;
 
 use bulkhead_text::abbreviations::is_abbreviated;
+use bulkhead_text::sentences::{BULLETS, CLOSING, End, between, ends, ends_with_date};
 
 use crate::lists::sentences::ABBREVIATIONS;
 
@@ -69,15 +70,6 @@ pub fn sentences(text: &str) -> Vec<Sentence> {
     found
 }
 
-/// Returns whether the stop of `line` belongs to a date: "Bis 31.12."
-fn ends_with_date(line: &str) -> bool {
-    let last = line.split_whitespace().next_back().and_then(|word| word.strip_suffix('.'));
-    let parts = last.and_then(|date| date.split_once('.'));
-    parts.is_some_and(|(day, month)| {
-        [day, month].iter().all(|part| !part.is_empty() && part.chars().all(char::is_numeric))
-    })
-}
-
 fn begins_paragraph(text: &str, sentence: &Sentence) -> bool {
     text.get(..sentence.range.start).is_some_and(|above| above.ends_with("\n\n"))
 }
@@ -134,7 +126,7 @@ pub fn is_list(text: &str) -> bool {
 }
 
 fn is_item(line: &str) -> bool {
-    let bullet = ["- ", "* ", "• ", "– "].iter().any(|bullet| line.starts_with(bullet));
+    let bullet = BULLETS.iter().any(|bullet| line.starts_with(bullet));
     let numbered = line.split_once(['.', ')']).is_some_and(|(number, rest)| {
         !number.is_empty()
             && number.len() <= 2
@@ -166,14 +158,13 @@ fn extend(found: &mut [Sentence], text: &str, range: Range<usize>) {
 /// Returns the sentences of a paragraph.
 fn split(text: &str, paragraph: Range<usize>) -> Vec<Sentence> {
     let content = text.get(paragraph.clone()).unwrap_or_default();
-    let mut found = Vec::new();
-    let mut start = 0;
-    for end in ends(content) {
-        found.extend(sentence(content, start..end, paragraph.start));
-        start = end;
-    }
-    found.extend(sentence(content, start..content.len(), paragraph.start));
-    found
+    let ends = ends(content).filter(is_end).map(|end| end.at());
+    let parts = between(ends, content.len()).into_iter();
+    parts.filter_map(|part| sentence(content, part, paragraph.start)).collect()
+}
+
+fn is_end(end: &End<'_>) -> bool {
+    !(end.next.starts_with(char::is_lowercase) || end.mark == '.' && ends_abbreviated(end.before))
 }
 
 fn sentence(content: &str, range: Range<usize>, offset: usize) -> Option<Sentence> {
@@ -187,26 +178,6 @@ fn sentence(content: &str, range: Range<usize>, offset: usize) -> Option<Sentenc
     let begun = text.chars().next().is_some_and(|first| !first.is_lowercase() && !",;:.)".contains(first));
     let ended = is_ended(&text) || is_item(&text);
     Some(Sentence::new(start..start + trimmed.len(), text, begun && ended))
-}
-
-/// Characters after the end of a sentence that still belong to it.
-const CLOSING: &[char] = &['"', '”', '“', '»', '«', ')', '\''];
-
-/// Returns the byte offsets at which sentences end, closing characters included.
-fn ends(content: &str) -> Vec<usize> {
-    let mut ends = Vec::new();
-    for (at, sign) in content.char_indices().filter(|(_, sign)| ".!?…".contains(*sign)) {
-        let after = content.get(at + sign.len_utf8()..).unwrap_or_default();
-        let rest = after.trim_start_matches(CLOSING);
-        let next = rest.trim_start();
-        let spaced = next.len() < rest.len();
-        let begins = next.chars().next().is_some_and(|first| !first.is_lowercase());
-        let before = content.get(..at).unwrap_or_default();
-        if spaced && begins && !(sign == '.' && ends_abbreviated(before)) {
-            ends.push(content.len() - rest.len());
-        }
-    }
-    ends
 }
 
 /// Returns whether a full stop after `before` belongs to its last word: an abbreviation, a letter, or an ordinal

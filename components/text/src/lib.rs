@@ -1,5 +1,5 @@
-//! Texts of mails and pages, read the same way in the components and in the host: HTML, clean-up, language, windows and
-//! words.
+//! Texts of mails and pages, read the same way in the components and in the host: HTML, sentences, clean-up, language,
+//! windows and words.
 //!
 //! It has only what the host reads, too, so that a list of words that components alone use does not rebuild the host.
 
@@ -9,6 +9,7 @@ pub mod html;
 pub mod language;
 mod lists;
 pub mod pairs;
+pub mod sentences;
 #[cfg(test)]
 mod steps;
 pub mod texts;

@@ -8,6 +8,7 @@ use std::cell::OnceCell;
 use std::ops::Range;
 
 use bulkhead_text::abbreviations::is_abbreviated;
+use bulkhead_text::sentences::{End, between, ends};
 
 use crate::lists::tense::{
     APPOINTED, FUTURE, IRREGULAR, NO_PARTICIPLES, ON, PARTICIPLES, PAST, PERFECT, REQUESTED, SEPARABLE,
@@ -22,31 +23,18 @@ pub fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> {
         (start - line.len(), line)
     });
     lines.flat_map(|(offset, line)| {
-        let ends = line.char_indices().filter(|(at, letter)| {
-            let after = |end: usize| line.get(end..).is_some_and(|after| after.starts_with(' '));
-            // The text is read back to the beginning of its word: for every letter of a long word, that would take
-            // quadratic time.
-            if !matches!(letter, '!' | '?' | '.') || !after(at + letter.len_utf8()) {
-                return false;
-            }
-            let within = || {
-                line.get(..*at).is_some_and(|before| {
-                    if before.ends_with(|c: char| c.is_ascii_digit()) {
-                        !dates::ends_sentence(before, line.get(at + 1..).unwrap_or_default())
-                    } else {
-                        is_abbreviated(before)
-                    }
-                })
-            };
-            *letter != '.' || !within()
-        });
-        let mut starts = vec![offset];
-        starts.extend(ends.map(|(at, letter)| offset + at + letter.len_utf8()));
-        starts.push(offset + line.trim_end_matches('\n').len());
-        let parts: Vec<Range<usize>> =
-            starts.windows(2).filter_map(|pair| Some(*pair.first()?..*pair.last()?)).collect();
-        parts
+        let ends = ends(line).filter(is_end).map(|end| end.at());
+        let parts = between(ends, line.trim_end_matches('\n').len()).into_iter();
+        parts.map(move |part| offset + part.start..offset + part.end)
     })
+}
+
+fn is_end(end: &End<'_>) -> bool {
+    let is_of_word = || match end.before.ends_with(|c: char| c.is_ascii_digit()) {
+        true => !dates::ends_sentence(end.before, end.next),
+        false => is_abbreviated(end.before),
+    };
+    end.mark != '…' && end.closing.is_empty() && !(end.mark == '.' && is_of_word())
 }
 
 /// The tense of a sentence.

@@ -6,7 +6,7 @@ mod tests;
 
 use std::ops::Range;
 
-use unicode_segmentation::UnicodeSegmentation;
+use bulkhead_text::sentences::{End, between, ends, ends_with_date};
 
 /// Between paragraphs.
 const BETWEEN: &str = "\n\n";
@@ -87,15 +87,6 @@ pub(crate) fn headings(text: &str) -> Vec<Range<usize>> {
     headings
 }
 
-/// Returns whether the stop of `line` is its date's: "Bis 31.12."
-fn ends_with_date(line: &str) -> bool {
-    let last = line.split_whitespace().next_back().and_then(|word| word.strip_suffix('.'));
-    let parts = last.and_then(|date| date.split_once('.'));
-    parts.is_some_and(|(day, month)| {
-        [day, month].iter().all(|part| !part.is_empty() && part.chars().all(char::is_numeric))
-    })
-}
-
 /// Returns the heading above the position `at`; `None` over a heading, which begins its own passage.
 pub(crate) fn above<'t>(text: &'t str, headings: &[Range<usize>], at: usize) -> Option<&'t str> {
     let next = headings.partition_point(|heading| heading.end <= at);
@@ -166,8 +157,8 @@ fn pieces(text: &str, most: usize) -> Vec<Piece> {
 pub(crate) fn sentences(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut start = 0;
     let mut lines = Vec::new();
-    let ends = text.match_indices('\n').map(|(index, _)| index + 1).chain([text.len()]);
-    for end in ends {
+    let line_ends = text.match_indices('\n').map(|(index, _)| index + 1).chain([text.len()]);
+    for end in line_ends {
         let more = text.get(end..).is_some_and(|rest| rest.starts_with('\n'));
         if !more && end > start {
             lines.push((start, text.get(start..end).unwrap_or_default()));
@@ -175,6 +166,17 @@ pub(crate) fn sentences(text: &str) -> impl Iterator<Item = (usize, &str)> {
         }
     }
     lines.into_iter().flat_map(|(offset, line)| {
-        line.split_sentence_bound_indices().map(move |(index, sentence)| (offset + index, sentence))
+        let starts = ends(line).filter(is_end).map(|end| line.len() - end.next.len());
+        let sentence = move |part: Range<usize>| Some((offset + part.start, line.get(part)?));
+        between(starts, line.len()).into_iter().filter_map(sentence)
     })
+}
+
+/// Returns whether a sentence ends here: a point before a small letter is one of an abbreviation.
+fn is_end(end: &End<'_>) -> bool {
+    let first = || end.next.chars().find(|sign| sign.is_alphabetic() || ".!?".contains(*sign));
+    match end.mark {
+        '.' => !first().is_some_and(char::is_lowercase),
+        mark => mark != '…',
+    }
 }

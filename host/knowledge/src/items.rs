@@ -6,6 +6,8 @@ mod tests;
 
 use std::ops::Range;
 
+use bulkhead_text::sentences::BULLETS;
+
 use crate::chunk;
 use crate::text;
 
@@ -86,8 +88,7 @@ fn ranges(passage: &str) -> Vec<Range<usize>> {
 
 /// Returns `line` without the mark of a list's item.
 fn unmarked(line: &str) -> &str {
-    let marks = ["- ", "* ", "• ", "– "];
-    marks.iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line).trim_start()
+    BULLETS.iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line).trim_start()
 }
 
 /// Returns whether `next` is part of the sentence that `before` begins: a long line goes on with a small letter, or the

@@ -41,6 +41,8 @@ fn abbreviations_and_wrapped_lines_stay_whole() {
         texts("ab 24 Jahren: 37 Euro\nunter 24 Jahren: 22 Euro"),
         ["ab 24 Jahren: 37 Euro", "unter 24 Jahren: 22 Euro"]
     );
+    let linked = "Plätze: www.hafen.example/karte?steg=3 und am Steg.";
+    assert_eq!(texts(linked), [linked]);
     assert_eq!(texts("Geöffnet:\n- täglich\n- auch sonntags"), ["Geöffnet:", "täglich", "auch sonntags"]);
 }
 
