@@ -17,7 +17,6 @@ mod nobility;
 mod numbers;
 mod people;
 mod places;
-pub mod recall;
 mod spans;
 #[cfg(test)]
 mod tests;

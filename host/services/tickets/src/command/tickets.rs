@@ -1,5 +1,7 @@
 //! `bulkhead tickets`: replaces personal data in a text, and measures how much of it is found.
 
+mod recall;
+
 use std::{
     fs,
     io::{self, Read as _},
@@ -10,8 +12,9 @@ use anyhow::Context as _;
 use bulkhead_cli::output;
 use bulkhead_config::HostSpec;
 use bulkhead_service::ServiceCommand;
-use bulkhead_ticket_text::redact::{recall::recall, redact};
+use bulkhead_ticket_text::redact::redact;
 use clap::Parser;
+use recall::recall;
 
 /// The project's own texts with personal data.
 const SET: &str = include_str!("../../../../../tests/data/redaction/letters.jsonl");

@@ -3,19 +3,18 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 
+use bulkhead_ticket_text::redact::redact;
 use serde_json::Value;
-
-use super::redact;
 
 /// What redaction found in a set of texts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Recall {
+pub(super) struct Recall {
     /// Values that are replaced whole, and all values, by kind.
-    pub kinds: BTreeMap<String, (usize, usize)>,
+    kinds: BTreeMap<String, (usize, usize)>,
     /// Texts without personal data that are changed.
-    pub changed: usize,
+    changed: usize,
     /// Texts without personal data.
-    pub harmless: usize,
+    harmless: usize,
 }
 
 /// Prints a line a kind, and one for the texts that are changed.
@@ -34,7 +33,7 @@ impl Display for Recall {
 /// # Errors
 ///
 /// Fails on a line in another form, with its number.
-pub fn recall(set: &str) -> Result<Recall, String> {
+pub(super) fn recall(set: &str) -> Result<Recall, String> {
     let mut recall = Recall::default();
     for (number, line) in set.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         add(&mut recall, line).ok_or_else(|| format!("line {} is no text with its secrets", number + 1))?;
@@ -85,6 +84,7 @@ fn kept(text: &str) -> Vec<bool> {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+    use super::super::SET;
     use super::*;
 
     /// Least number of names of the project's own set that are replaced whole, of 22.
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn own_set_keeps_its_recall() {
-        let recall = recall(include_str!("../../../../tests/data/redaction/letters.jsonl")).unwrap();
+        let recall = recall(SET).unwrap();
         let (names, all) = recall.kinds["name"];
         assert!(names >= NAMES && all == 22, "{recall:?}");
         let missed: Vec<_> =
