@@ -17,13 +17,15 @@ pub mod prompts;
 pub mod publication;
 pub mod quotable;
 pub mod references;
-#[cfg(test)]
-mod sample;
 pub mod self_test;
 pub mod signs;
 pub mod statement;
-#[cfg(test)]
-mod steps;
 pub mod terms;
 pub mod wording;
 pub mod yes_no;
+
+#[cfg(test)]
+mod tests {
+    pub(crate) mod sample;
+    mod steps;
+}

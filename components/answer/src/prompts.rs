@@ -49,7 +49,7 @@ pub fn prompts(configuration: &Configuration, strategy: Strategy) -> Vec<Prompt>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::configuration;
+    use crate::tests::sample::configuration;
 
     #[test]
     fn version_changes_with_its_input() {

@@ -10,9 +10,12 @@ pub mod language;
 mod lists;
 pub mod pairs;
 pub mod sentences;
-#[cfg(test)]
-mod steps;
 pub mod texts;
 pub mod tokens;
 pub mod window;
 pub mod words;
+
+#[cfg(test)]
+mod tests {
+    mod steps;
+}

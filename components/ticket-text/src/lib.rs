@@ -13,5 +13,8 @@ pub mod llm;
 pub mod numerals;
 pub mod redact;
 pub mod sentences;
+
 #[cfg(test)]
-mod steps;
+mod tests {
+    mod steps;
+}

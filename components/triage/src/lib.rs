@@ -14,6 +14,9 @@ pub mod reasoning;
 pub mod request;
 pub mod rules;
 pub mod self_test;
-#[cfg(test)]
-mod steps;
 pub mod triage;
+
+#[cfg(test)]
+mod tests {
+    mod steps;
+}

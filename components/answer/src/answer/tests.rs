@@ -9,7 +9,7 @@ mod guarded;
 use std::cell::RefCell;
 
 use super::*;
-use crate::sample::configuration;
+use crate::tests::sample::configuration;
 use crate::wording::PLACEHOLDER;
 
 /// A host with a fixed search result that records queries.

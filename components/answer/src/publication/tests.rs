@@ -1,7 +1,7 @@
 //! Tests of the decision on publication.
 
 use super::*;
-use crate::sample::configuration;
+use crate::tests::sample::configuration;
 
 fn certain(relevance: f32) -> Option<Certainty> {
     Some(Certainty { relevance, margin: None })

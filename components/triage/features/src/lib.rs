@@ -7,8 +7,6 @@
 
 pub mod preparser;
 #[cfg(test)]
-mod steps;
-#[cfg(test)]
 mod tests;
 
 use serde::{Deserialize, Serialize};

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod steps;
+
 use bulkhead_text::tokens::words;
 
 use super::*;

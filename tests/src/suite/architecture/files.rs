@@ -15,7 +15,7 @@ const MEDIAN: usize = 200;
 const CRATE: usize = 10_000;
 /// Crates that are rules over data, and the lines that they have at most together, without those of the data.
 const RULES: (&[&str], usize) =
-    (&["components/answer", "components/ticket-text", "components/triage"], 9_200);
+    (&["components/answer", "components/ticket-text", "components/triage"], 9_000);
 /// Names that say nothing.
 const NAMELESS: &[&str] = &["utils", "util", "helpers", "helper", "common", "manager", "misc", "mod"];
 /// The names at the top of the repository, without hidden ones.
