@@ -52,19 +52,17 @@ fn ticket(text: &str, category: &str) -> Ticket {
     Ticket { text: text.to_owned(), category: category.to_owned(), language: None }
 }
 
+/// Returns a pipeline that sees embeddings alone and adds no background.
+fn plain<'a>(model: &'a Model, configuration: &'a Configuration) -> Pipeline<'a> {
+    Pipeline { model, model_id: "toys/words", prompt: None, features: None, configuration, background: false }
+}
+
 #[test]
 fn pipeline_trains_a_head_on_tickets() {
     let (model, configuration) = (toy(), configuration());
     let sparse = FeatureSettings::words_only(8);
     for features in [None, Some(sparse)] {
-        let pipeline = Pipeline {
-            model: &model,
-            model_id: "toys/words",
-            prompt: None,
-            features,
-            configuration: &configuration,
-            background: false,
-        };
+        let pipeline = Pipeline { features, ..plain(&model, &configuration) };
         let tickets = [
             ticket("Hello,\n\npass\n\nKind regards\nbin", "papers"),
             ticket("visa", "papers"),
@@ -92,14 +90,7 @@ fn pipeline_trains_a_head_on_tickets() {
 #[test]
 fn descriptions_alone_get_no_background() {
     let (model, configuration) = (toy(), configuration());
-    let pipeline = Pipeline {
-        model: &model,
-        model_id: "toys/words",
-        prompt: None,
-        features: None,
-        configuration: &configuration,
-        background: true,
-    };
+    let pipeline = Pipeline { background: true, ..plain(&model, &configuration) };
     let settings = Settings::Prototypes(Prototypes::default());
     let texts = |is_labelled| pipeline.background(&settings, is_labelled, &mut Scratch::new()).unwrap().len();
     assert_eq!(texts(false), 0);
@@ -109,14 +100,7 @@ fn descriptions_alone_get_no_background() {
 #[test]
 fn head_for_other_features_is_refused() {
     let (model, configuration) = (toy(), configuration());
-    let pipeline = Pipeline {
-        model: &model,
-        model_id: "toys/words",
-        prompt: None,
-        features: None,
-        configuration: &configuration,
-        background: false,
-    };
+    let pipeline = plain(&model, &configuration);
     let head = pipeline.train(&[]).unwrap().head;
     let other = Pipeline { features: Some(FeatureSettings::words_only(8)), ..pipeline };
     let error = other.evaluate(&head, &[ticket("bin", "waste")]).unwrap_err();
