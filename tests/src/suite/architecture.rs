@@ -14,6 +14,7 @@ mod packages;
 mod pages;
 mod slots;
 mod source;
+mod tables;
 mod test_names;
 mod wit;
 mod words;

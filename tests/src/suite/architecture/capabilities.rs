@@ -9,7 +9,10 @@ use bulkhead::{
 };
 use wit_parser::{InterfaceId, Resolve, WorldItem};
 
-use super::{root, wit};
+use super::{
+    pages::{quoted, table},
+    wit,
+};
 
 /// The world that keeps the deprecated names.
 const DEPRECATED: &str = "host/deprecated";
@@ -144,27 +147,10 @@ fn slot_has_grants_for_its_world() {
     }
 }
 
-/// The cells of the first table below a heading of [`PAGE`], a row each.
-fn table(heading: &str) -> Vec<Vec<String>> {
-    let page = std::fs::read_to_string(root().join(PAGE)).unwrap();
-    let (_, rest) = page.split_once(&format!("\n{heading}\n")).unwrap();
-    let rows = rest.lines().skip_while(|line| !line.starts_with("| ---")).skip(1);
-    let rows = rows.take_while(|line| line.starts_with('|'));
-    let cells = |row: &str| -> Vec<String> {
-        row.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()
-    };
-    rows.map(cells).collect()
-}
-
-/// The names in backticks of a cell.
-fn quoted(cell: &str) -> BTreeSet<&str> {
-    cell.split('`').skip(1).step_by(2).collect()
-}
-
 #[test]
 fn page_lists_every_interface_with_its_slots() {
     let mut listed = BTreeSet::new();
-    for row in table("## What the host offers") {
+    for row in table(PAGE, "| interface | version | slots that have it |") {
         let slots = row[2].split(';').next().unwrap();
         for name in quoted(&row[0]) {
             let offered = offered().find(|offered| offered.name == name);
@@ -175,7 +161,7 @@ fn page_lists_every_interface_with_its_slots() {
                 .filter(|slot| slot.grants.contains(&name))
                 .map(|slot| slot.id.as_str())
                 .collect();
-            assert_eq!(quoted(slots), granted, "{name}");
+            assert_eq!(quoted(slots).collect::<BTreeSet<_>>(), granted, "{name}");
             listed.insert(format!("{name}@{}", row[1]));
         }
     }
@@ -187,5 +173,5 @@ fn page_lists_every_deprecated_name() {
     let set = list::capabilities();
     let row = |name: &str| vec![format!("`{name}`"), format!("`{:?}`", set.find(name).unwrap())];
     let expected: Vec<_> = set.deprecated().iter().map(|deprecated| row(deprecated.name)).collect();
-    assert_eq!(table("## Deprecated names"), expected);
+    assert_eq!(table(PAGE, "| deprecated | use |"), expected);
 }

@@ -21,8 +21,24 @@ const TICKETS: &str = "host/services/tickets/README.md";
 const FRONT: usize = 200;
 
 /// The text of a page.
-fn page(path: &str) -> String {
+pub fn page(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap()
+}
+
+/// The cells of the table of a page that has this first line, a row each.
+pub fn table(path: &str, head: &str) -> Vec<Vec<String>> {
+    let page = page(path);
+    let (_, rest) = page.split_once(&format!("\n{head}\n")).unwrap_or_else(|| panic!("{path} has no {head}"));
+    let rows = rest.lines().skip(1).take_while(|line| line.starts_with('|'));
+    let cells = |row: &str| -> Vec<String> {
+        row.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()
+    };
+    rows.map(cells).collect()
+}
+
+/// The texts in backticks of a cell.
+pub fn quoted(cell: &str) -> impl Iterator<Item = &str> {
+    cell.split('`').skip(1).step_by(2)
 }
 
 #[test]
@@ -116,6 +132,33 @@ fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
 /// A page without its blocks of code, which may show links that are none.
 fn prose(text: &str) -> String {
     text.split("\n```").step_by(2).collect()
+}
+
+/// The paths of the repository that a text names in backticks; not those with a placeholder, or of a folder to be made.
+fn paths(text: &str) -> impl Iterator<Item = &str> {
+    let is_path = |name: &&str| {
+        let tops = ["components/", "host/", "tests/", "wit/"];
+        tops.iter().any(|top| name.starts_with(top))
+            && !name.contains([' ', '{', ':', '*'])
+            && !["NAME", "components/mine"].iter().any(|made_up| name.contains(made_up))
+    };
+    quoted(text).filter(is_path)
+}
+
+#[test]
+fn paths_in_pages_exist() {
+    let mut found = Vec::new();
+    pages(&root(), &mut found);
+    let (mut count, mut missing) = (0, Vec::new());
+    for page in found {
+        let text = prose(&std::fs::read_to_string(&page).unwrap());
+        let named: Vec<&str> = paths(&text).collect();
+        count += named.len();
+        let gone = named.into_iter().filter(|path| !root().join(path).exists());
+        missing.extend(gone.map(|path| format!("{}: {path}", page.display())));
+    }
+    assert!(count > 100, "{count} paths");
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
 /// The anchor that a heading has on the web.
