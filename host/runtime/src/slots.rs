@@ -53,31 +53,12 @@ pub use self::{
     routing::{Trial, Weight},
     shadow::{AnswerDifference, FieldDifference, ShadowCall, ShadowReport},
     tally::{CallResult, Counts, RunningCall, Tally},
-    version::Version,
+    version::{Version, VersionLoadError},
     world::{ServedWorld, SlotWorld, World},
 };
 
 /// Time after which to retry a call of a slot that is starting, seconds.
 const START_RETRY_SECONDS: u32 = 1;
-
-/// The error of a component that cannot be loaded into a slot.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    /// The preflight check refused it.
-    #[error(transparent)]
-    Refused(#[from] PreflightError),
-    /// It was not compiled.
-    #[error(transparent)]
-    Compile(#[from] CompileError),
-    /// Its imports or exports have the right names and the wrong types.
-    #[error("the component does not fit {world}: {error:#}; build it against the WIT of this host")]
-    Types {
-        /// The slot's world.
-        world: &'static str,
-        /// wasmtime's error.
-        error: wasmtime::Error,
-    },
-}
 
 /// The parts of a host that all its slots share.
 #[derive(Clone, Debug)]
@@ -338,7 +319,11 @@ impl<W: World> Slot<W> {
     ///
     /// # Errors
     /// With everything that is wrong with it.
-    pub async fn check(&self, wasm: Arc<[u8]>, settings: &Settings) -> Result<ComponentDigest, LoadError> {
+    pub async fn check(
+        &self,
+        wasm: Arc<[u8]>,
+        settings: &Settings,
+    ) -> Result<ComponentDigest, VersionLoadError> {
         let (slot, table, cap) = (settings.spec, settings.table, self.context.sandbox.component_bytes);
         let limits = ComponentLimits::of(&self.context.sandbox);
         let (grants, capabilities) = (settings.grants.clone(), self.context.capabilities.clone());
@@ -363,7 +348,7 @@ impl<W: World> Slot<W> {
         digest: ComponentDigest,
         source: &str,
         settings: Arc<Settings>,
-    ) -> Result<Arc<Version<W>>, LoadError> {
+    ) -> Result<Arc<Version<W>>, VersionLoadError> {
         if self.context.compiler.has_to_compile(&wasm, digest).await {
             // It may take a minute, in which nothing else is logged.
             tracing::info!(slot = self.name().as_str(), bytes = wasm.len(), "compiling the component");
@@ -372,7 +357,7 @@ impl<W: World> Slot<W> {
         let (context, chosen) = (self.context.clone(), Arc::clone(&settings));
         let linking = background::run(move || link::<W>(&context, &component, &chosen));
         let linked = linking.await.map_err(|_| CompileError::Stopped)?;
-        let linked = linked.map_err(|error| LoadError::Types { world: W::NAME, error })?;
+        let linked = linked.map_err(|error| VersionLoadError::Types { world: W::NAME, error })?;
         Ok(Arc::new(Version::new(digest, source, linked, settings)))
     }
 
@@ -380,7 +365,7 @@ impl<W: World> Slot<W> {
     ///
     /// # Errors
     /// When any check fails; the text says what to change.
-    pub async fn prepare(&self, wasm: Arc<[u8]>, source: &str) -> Result<Arc<Version<W>>, LoadError> {
+    pub async fn prepare(&self, wasm: Arc<[u8]>, source: &str) -> Result<Arc<Version<W>>, VersionLoadError> {
         let settings = self.settings();
         let digest = self.check(Arc::clone(&wasm), &settings).await?;
         self.compile(wasm, digest, source, settings).await

@@ -8,7 +8,7 @@ use bulkhead_config::slots::Slot as Settings;
 use bulkhead_runtime::background;
 use bulkhead_runtime::compile::ComponentDigest;
 use bulkhead_runtime::invoke;
-use bulkhead_runtime::slots::{LoadError, Version, World};
+use bulkhead_runtime::slots::{Version, VersionLoadError, World};
 
 use super::Deployment;
 use crate::{DeployError, Proof, Stage, VersionId, VersionRecord, signature, state::Blob};
@@ -96,8 +96,8 @@ impl<W: World> Deployment<W> {
         settings: Arc<Settings>,
         mut passed: impl FnMut(Stage),
     ) -> Result<Arc<Version<W>>, PrepareError> {
-        let failed = |error: LoadError| {
-            let is_passing = matches!(&error, LoadError::Compile(error) if !error.is_refusal());
+        let failed = |error: VersionLoadError| {
+            let is_passing = matches!(&error, VersionLoadError::Compile(error) if !error.is_refusal());
             let reason = format!("{:#}", anyhow::Error::from(error));
             if is_passing { PrepareError::Uncompiled(reason) } else { PrepareError::Refused(reason) }
         };

@@ -9,11 +9,30 @@ use bulkhead_config::slots::Slot as Settings;
 use bulkhead_telemetry::VersionLabels;
 use tokio::sync::oneshot;
 
-use super::{CircuitBreaker, Tally, VersionId, World, revision};
-use crate::compile::ComponentDigest;
+use super::{CircuitBreaker, PreflightError, Tally, VersionId, World, revision};
+use crate::compile::{CompileError, ComponentDigest};
 
 /// The serial number of the next version of this process.
 static SERIAL: AtomicU64 = AtomicU64::new(0);
+
+/// The error of a component that cannot be loaded into a slot.
+#[derive(Debug, thiserror::Error)]
+pub enum VersionLoadError {
+    /// The preflight check refused it.
+    #[error(transparent)]
+    Refused(#[from] PreflightError),
+    /// It was not compiled.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+    /// Its imports or exports have the right names and the wrong types.
+    #[error("the component does not fit {world}: {error:#}; build it against the WIT of this host")]
+    Types {
+        /// The slot's world.
+        world: &'static str,
+        /// wasmtime's error.
+        error: wasmtime::Error,
+    },
+}
 
 /// A component that has passed every check of its slot.
 pub struct Version<W: World> {

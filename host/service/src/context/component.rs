@@ -7,7 +7,7 @@ use bulkhead_config::slots::ComponentSource;
 use bulkhead_registry::{Pulled, Registries};
 use bulkhead_rollout::{Deployment, DeploymentRegistry, EMBEDDED, Proof, read_configured};
 use bulkhead_runtime::invoke;
-use bulkhead_runtime::slots::{LoadError, Slot, Version, World};
+use bulkhead_runtime::slots::{Slot, Version, VersionLoadError, World};
 
 use super::ServiceContext;
 
@@ -16,7 +16,7 @@ use super::ServiceContext;
 pub enum ComponentCheckError {
     /// It cannot be loaded.
     #[error(transparent)]
-    Load(#[from] LoadError),
+    Load(#[from] VersionLoadError),
     /// Its self-test failed.
     #[error("the component's self-test failed: {0}")]
     SelfTest(String),
