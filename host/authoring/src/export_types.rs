@@ -1,6 +1,6 @@
 //! Whether the functions that a component exports have the types of a world.
 
-use bulkhead_runtime::slots::Finding;
+use bulkhead_runtime::slots::PreflightFinding;
 use wit_component::DecodedWasm;
 use wit_parser::{Function, Handle, Resolve, Type, TypeDefKind, TypeId, TypeOwner, WorldId, WorldItem};
 
@@ -12,7 +12,7 @@ use crate::{
 
 /// Returns a finding for each function of a world that a component lacks or exports with other types. Nothing is found in a
 /// component whose types cannot be read: a host refuses it when it links it.
-pub(crate) fn findings(platform: &AuthorPlatform, world: &str, wasm: &[u8]) -> Vec<Finding> {
+pub(crate) fn findings(platform: &AuthorPlatform, world: &str, wasm: &[u8]) -> Vec<PreflightFinding> {
     let Ok(packages) = Packages::of(platform) else { return Vec::new() };
     let Ok(world) = packages.world(world) else { return Vec::new() };
     let Ok(DecodedWasm::Component(component, own)) = wit_component::decode(wasm) else { return Vec::new() };
@@ -20,10 +20,17 @@ pub(crate) fn findings(platform: &AuthorPlatform, world: &str, wasm: &[u8]) -> V
     let finding = |(name, function): (String, &Function)| {
         let wanted = signature(host, function);
         let Some((_, found)) = exported.iter().find(|(other, _)| *other == name) else {
-            return Some(Finding::MissingExport { wanted: format!("{name}: {wanted}"), nearest: None });
+            return Some(PreflightFinding::MissingExport {
+                wanted: format!("{name}: {wanted}"),
+                nearest: None,
+            });
         };
         let is_same = types(&component, found) == types(host, function);
-        (!is_same).then(|| Finding::OtherFunction { name, found: signature(&component, found), wanted })
+        (!is_same).then(|| PreflightFinding::OtherFunction {
+            name,
+            found: signature(&component, found),
+            wanted,
+        })
     };
     functions(host, world).into_iter().filter_map(finding).collect()
 }

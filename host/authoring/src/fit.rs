@@ -6,7 +6,7 @@ mod tests;
 use std::{path::Path, sync::Arc};
 
 use bulkhead_config::slots::SlotSpec;
-use bulkhead_runtime::slots::{self, Finding, Outline, PreflightError, ServedWorld, SlotWorld};
+use bulkhead_runtime::slots::{self, Outline, PreflightError, PreflightFinding, ServedWorld, SlotWorld};
 
 use crate::{
     export_types,
@@ -36,7 +36,7 @@ pub(crate) enum Fit {
         grants: Vec<String>,
     },
     /// A world whose components need no slot, for which the component is meant and which refuses it.
-    Refused(ServedWorld, Vec<Finding>),
+    Refused(ServedWorld, Vec<PreflightFinding>),
     /// No world; with the refusal of the slot that has the fewest objections, if there are slots.
     None(Option<PreflightError>),
 }
@@ -82,9 +82,9 @@ impl Fit {
 }
 
 /// Returns the lines that grant what a refusal lists, if it lists nothing else.
-fn grants(findings: &[Finding]) -> Option<Vec<String>> {
-    let grant = |finding: &Finding| match finding {
-        Finding::Ungranted { grant, .. } => Some(grant.clone()),
+fn grants(findings: &[PreflightFinding]) -> Option<Vec<String>> {
+    let grant = |finding: &PreflightFinding| match finding {
+        PreflightFinding::Ungranted { grant, .. } => Some(grant.clone()),
         _ => None,
     };
     findings.iter().map(grant).collect()

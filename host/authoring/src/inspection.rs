@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use bulkhead_config::slots::{Limits, SlotId, SlotSpec};
 use bulkhead_runtime::{
     engine::ComponentLimits,
-    slots::{Contract, Finding, Outline, SlotWorld, Usage},
+    slots::{Contract, Outline, PreflightFinding, SlotWorld, Usage},
 };
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ impl ImportStatus {
                     false => Self::Granted,
                 }
             }
-            Some(Finding::Ungranted { grant, .. }) => Self::Grantable(grant),
+            Some(PreflightFinding::Ungranted { grant, .. }) => Self::Grantable(grant),
             Some(finding) => Self::Missing(finding.to_string()),
         }
     }

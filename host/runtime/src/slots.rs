@@ -49,7 +49,7 @@ pub use self::{
     identity::{VersionId, effective_settings, revision},
     instance_pool::PooledInstance,
     outline::{Outline, Usage, outline},
-    preflight::{Contract, Finding, PreflightError},
+    preflight::{Contract, PreflightError, PreflightFinding},
     routing::{Trial, Weight},
     shadow::{AnswerDifference, FieldDifference, ShadowCall, ShadowReport},
     tally::{CallResult, Counts, RunningCall, Tally},

@@ -44,7 +44,7 @@ pub struct Contract<'a> {
 
 /// A reason to refuse a component.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Finding {
+pub enum PreflightFinding {
     /// It is larger than the host reads.
     TooLarge {
         /// Its size, bytes.
@@ -131,7 +131,7 @@ pub enum Finding {
     },
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for PreflightFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let nearest = |f: &mut fmt::Formatter<'_>, nearest: &Option<String>| match nearest {
             Some(name) => write!(f, "; the nearest is {name}"),
@@ -188,7 +188,7 @@ pub struct PreflightError {
     /// The slot's world.
     pub world: &'static str,
     /// The reasons.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<PreflightFinding>,
     /// The interfaces that the slot offers, with versions.
     pub offered: Vec<String>,
 }
@@ -217,7 +217,7 @@ impl Contract<'_> {
     /// With all reasons to refuse it.
     pub fn check(&self, wasm: &[u8], cap: usize) -> Result<(), PreflightError> {
         let findings = if wasm.len() > cap {
-            vec![Finding::TooLarge { bytes: wasm.len(), cap }]
+            vec![PreflightFinding::TooLarge { bytes: wasm.len(), cap }]
         } else {
             match outline(wasm) {
                 Ok(outline) => match excess(&outline, self.limits) {
@@ -226,7 +226,7 @@ impl Contract<'_> {
                     excess if !excess.is_empty() && self.other_kind(&outline).is_none() => excess,
                     _ => self.compare(&outline),
                 },
-                Err(why) => vec![Finding::NotAComponent(why)],
+                Err(why) => vec![PreflightFinding::NotAComponent(why)],
             }
         };
         if findings.is_empty() {
@@ -242,7 +242,7 @@ impl Contract<'_> {
     }
 
     /// Returns the kind of a component that lacks an export of the world.
-    fn other_kind(&self, outline: &Outline) -> Option<Finding> {
+    fn other_kind(&self, outline: &Outline) -> Option<PreflightFinding> {
         let wanted = self.missing(outline).next()?;
         let release = outline.exports.iter().find_map(|export| other_release(export, wanted));
         release.or_else(|| other_kind(&outline.exports, wanted))
@@ -255,7 +255,7 @@ impl Contract<'_> {
     }
 
     /// Compares exports and imports.
-    fn compare(&self, outline: &Outline) -> Vec<Finding> {
+    fn compare(&self, outline: &Outline) -> Vec<PreflightFinding> {
         if let Some(other) = self.other_kind(outline) {
             // Other findings would only distract from it.
             return vec![other];
@@ -264,11 +264,11 @@ impl Contract<'_> {
             let wanted = wanted.to_owned();
             let same = |found: &&String| split(found).0 == split(&wanted).0;
             match outline.exports.iter().find(same).cloned() {
-                Some(found) => Finding::OtherExport { wanted, found },
+                Some(found) => PreflightFinding::OtherExport { wanted, found },
                 None => {
                     let nearest = near_miss(&wanted, outline.exports.iter().map(String::as_str));
                     let nearest = nearest.map(str::to_owned);
-                    Finding::MissingExport { wanted, nearest }
+                    PreflightFinding::MissingExport { wanted, nearest }
                 }
             }
         });
@@ -280,19 +280,20 @@ impl Contract<'_> {
     }
 
     /// Returns the reason why the slot refuses an import, or `None` where it has it.
-    pub fn import(&self, wanted: &str) -> Option<Finding> {
+    pub fn import(&self, wanted: &str) -> Option<PreflightFinding> {
         let wanted = wanted.to_owned();
         let (name, _) = split(&wanted);
         if let Some(stub) = self.capabilities.stub(name, &self.slot, self.grants) {
             let offered = format!("{stub:?}");
-            return (!compatible(&wanted, &offered)).then_some(Finding::OtherVersion { wanted, offered });
+            return (!compatible(&wanted, &offered))
+                .then_some(PreflightFinding::OtherVersion { wanted, offered });
         }
         let Some(interface) = self.capabilities.find(name) else {
             let names = self.capabilities.names().chain(self.capabilities.stubs().map(|stub| stub.name));
             // Never a name that is deprecated.
             let now = |near| self.capabilities.find(near).map_or(near, |interface| interface.name);
             let nearest = near_miss(name, names).map(|near| now(near).to_owned());
-            return Some(Finding::Unknown { nearest, wanted });
+            return Some(PreflightFinding::Unknown { nearest, wanted });
         };
         let offered = format!("{interface:?}");
         let under_this_name = match self.capabilities.deprecation(name) {
@@ -300,7 +301,7 @@ impl Contract<'_> {
             None => offered.clone(),
         };
         if !compatible(&wanted, &under_this_name) {
-            return Some(Finding::OtherVersion { wanted, offered });
+            return Some(PreflightFinding::OtherVersion { wanted, offered });
         }
         if self.is_granted(interface) {
             return None;
@@ -308,12 +309,12 @@ impl Contract<'_> {
         let grants = self.grants.iter().map(String::as_str).chain([interface.name]);
         let list = grants.map(|grant| format!("\"{grant}\"")).collect::<Vec<_>>().join(", ");
         let grant = format!("{}.{}.grants = [{list}]", self.table, self.slot.id);
-        Some(Finding::Ungranted { wanted, offered, grant })
+        Some(PreflightFinding::Ungranted { wanted, offered, grant })
     }
 }
 
 /// Returns the counts of a component that are over a limit.
-fn excess(outline: &Outline, limits: ComponentLimits) -> Vec<Finding> {
+fn excess(outline: &Outline, limits: ComponentLimits) -> Vec<PreflightFinding> {
     let Outline { import_count, export_count, usage, .. } = outline;
     let ComponentLimits { core_instances, memories, tables } = limits;
     let counted = [
@@ -324,7 +325,7 @@ fn excess(outline: &Outline, limits: ComponentLimits) -> Vec<Finding> {
         ("tables", usage.tables, tables as u64, Some("sandbox.tables")),
     ];
     let over = counted.into_iter().filter(|(_, count, limit, _)| count > limit);
-    over.map(|(what, count, limit, key)| Finding::TooMany { what, count, limit, key }).collect()
+    over.map(|(what, count, limit, key)| PreflightFinding::TooMany { what, count, limit, key }).collect()
 }
 
 /// Exports of components for hosts of another kind: `wasi:http` 0.2 has `incoming-handler`, 0.3 `handler`.
@@ -336,25 +337,27 @@ const OTHER_KINDS: [(&str, &str); 4] = [
 ];
 
 /// Returns the kind of a component for another kind of host than one that takes the export `wanted`.
-fn other_kind(exports: &[String], wanted: &str) -> Option<Finding> {
+fn other_kind(exports: &[String], wanted: &str) -> Option<PreflightFinding> {
     let mut others = OTHER_KINDS.iter().filter(|(_, kind)| package(wanted) != Some(*kind));
     others.find_map(|(name, kind)| {
         let export = exports.iter().find(|export| split(export).0 == *name)?.clone();
-        Some(Finding::OtherKind { kind, export })
+        Some(PreflightFinding::OtherKind { kind, export })
     })
 }
 
 /// Returns the finding for a component whose export is another interface of the package of `wanted`, in another release.
-fn other_release(export: &str, wanted: &str) -> Option<Finding> {
+fn other_release(export: &str, wanted: &str) -> Option<PreflightFinding> {
     let ((found_name, found), (wanted_name, served)) = (split(export), split(wanted));
     let (package, _) = found_name.split_once('/')?;
     let (found, served) = (release(found?)?, release(served?)?);
     let is_same_package = wanted_name.split_once('/').is_some_and(|(wanted, _)| wanted == package);
-    (is_same_package && found_name != wanted_name && found != served).then(|| Finding::OtherRelease {
-        package: package.to_owned(),
-        found,
-        served,
-        export: export.to_owned(),
+    (is_same_package && found_name != wanted_name && found != served).then(|| {
+        PreflightFinding::OtherRelease {
+            package: package.to_owned(),
+            found,
+            served,
+            export: export.to_owned(),
+        }
     })
 }
 

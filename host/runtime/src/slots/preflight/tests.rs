@@ -283,7 +283,7 @@ fn counts_over_limit_name_the_key() {
 fn file_over_cap_is_not_read() {
     let refused =
         contract(&[], &capabilities::general()).check(&[0; 101], 100).map_err(|refused| refused.findings);
-    assert_eq!(refused, Err(vec![Finding::TooLarge { bytes: 101, cap: 100 }]));
+    assert_eq!(refused, Err(vec![PreflightFinding::TooLarge { bytes: 101, cap: 100 }]));
 }
 
 #[test]

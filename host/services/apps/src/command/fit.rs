@@ -5,7 +5,7 @@ use std::path::Path;
 use bulkhead_config::{HostSpec, sandbox::LARGEST_COMPONENT_BYTES};
 use bulkhead_runtime::{
     capabilities::general,
-    slots::{Finding, outline, read_component},
+    slots::{PreflightFinding, outline, read_component},
 };
 use bulkhead_service::ComponentCheckError;
 
@@ -39,15 +39,15 @@ pub(super) fn check(file: &Path, spec: &HostSpec) -> anyhow::Result<()> {
 }
 
 /// Returns a finding for people who have no configuration.
-fn explained(finding: &Finding, spec: &HostSpec) -> String {
+fn explained(finding: &PreflightFinding, spec: &HostSpec) -> String {
     let is_offered = |wanted: &str| {
         let name = wanted.split_once('@').map_or(wanted, |(name, _)| name);
         spec.interfaces.contains(&name)
     };
     match finding {
-        Finding::Ungranted { wanted, .. } => ungranted(wanted),
+        PreflightFinding::Ungranted { wanted, .. } => ungranted(wanted),
         // That of another service.
-        Finding::Unknown { wanted, .. } if is_offered(wanted) => ungranted(wanted),
+        PreflightFinding::Unknown { wanted, .. } if is_offered(wanted) => ungranted(wanted),
         finding => finding.to_string(),
     }
 }
