@@ -52,7 +52,7 @@ pub use self::{
     preflight::{Contract, PreflightError, PreflightFinding},
     routing::{Trial, Weight},
     shadow::{AnswerDifference, FieldDifference, ShadowCall, ShadowReport},
-    tally::{CallResult, Counts, RunningCall, Tally},
+    tally::{CallCounts, CallResult, RunningCall, Tally},
     version::{Version, VersionLoadError},
     world::{ServedWorld, SlotWorld, World},
 };

@@ -28,7 +28,7 @@ pub enum CallResult {
 
 /// A snapshot of a [`Tally`], or the difference of two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct CallCounts {
     /// Calls that have ended.
     pub calls: u64,
     /// Calls that the sandbox ended.
@@ -55,9 +55,9 @@ impl Tally {
     }
 
     /// Returns a snapshot of the counts.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> CallCounts {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Counts { calls: read(&self.calls), failures: read(&self.failures), errors: read(&self.errors) }
+        CallCounts { calls: read(&self.calls), failures: read(&self.failures), errors: read(&self.errors) }
     }
 
     /// Returns the number of calls that run now.
@@ -82,7 +82,7 @@ impl Drop for RunningCall<'_> {
     }
 }
 
-impl Counts {
+impl CallCounts {
     /// Returns what was counted after `earlier`.
     pub const fn since(self, earlier: Self) -> Self {
         Self {
@@ -126,9 +126,9 @@ mod tests {
             tally.record(result);
         }
         let since = tally.counts().since(before);
-        assert_eq!(since, Counts { calls: 5, failures: 2, errors: 1 });
+        assert_eq!(since, CallCounts { calls: 5, failures: 2, errors: 1 });
         assert_eq!((since.failure_percent(), since.error_percent()), (40.0, 20.0));
-        assert_eq!(Counts::default().failure_percent(), 0.0);
+        assert_eq!(CallCounts::default().failure_percent(), 0.0);
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! The criteria of automatic rollbacks.
 
 use bulkhead_config::rollout::Rollout;
-use bulkhead_runtime::slots::Counts;
+use bulkhead_runtime::slots::CallCounts;
 
 /// Returns why a version must be rolled back, if its calls are worse than those of `stable` by more than the
 /// margin.
-pub(super) fn rollback_reason(fresh: Counts, stable: Counts, rollout: &Rollout) -> Option<String> {
+pub(super) fn rollback_reason(fresh: CallCounts, stable: CallCounts, rollout: &Rollout) -> Option<String> {
     if fresh.calls < rollout.min_calls {
         return None;
     }
@@ -31,8 +31,8 @@ mod tests {
 
     const RULES: Rollout = Rollout { margin_percent: 5, min_calls: 20, ..Rollout::DEFAULT };
 
-    const fn counts(calls: u64, failures: u64, errors: u64) -> Counts {
-        Counts { calls, failures, errors }
+    const fn counts(calls: u64, failures: u64, errors: u64) -> CallCounts {
+        CallCounts { calls, failures, errors }
     }
 
     #[test]

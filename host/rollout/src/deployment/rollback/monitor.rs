@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bulkhead_runtime::slots::{Counts, Trial, Version, World};
+use bulkhead_runtime::slots::{CallCounts, Trial, Version, World};
 use bulkhead_telemetry::one_line;
 
 use super::{RollbackTarget, criteria::rollback_reason};
@@ -27,16 +27,16 @@ struct FailedRollback {
 pub(in crate::deployment) struct MonitoredVersion<W: World> {
     version: Weak<Version<W>>,
     /// Its counts when the monitoring began.
-    since: Counts,
+    since: CallCounts,
     baseline: Baseline<W>,
 }
 
 /// The calls that a version is compared with.
 enum Baseline<W: World> {
     /// Calls of the version that answers beside it, since these counts.
-    Concurrent(Weak<Version<W>>, Counts),
+    Concurrent(Weak<Version<W>>, CallCounts),
     /// The final counts of the version that answered before, used until this time.
-    Historical(Counts, Instant),
+    Historical(CallCounts, Instant),
 }
 
 impl<W: World> MonitoredVersion<W> {
