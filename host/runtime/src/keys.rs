@@ -159,7 +159,7 @@ fn set_aside(path: &Path, damaged: &DamagedFiles) -> io::Result<()> {
 /// The hash function of an HMAC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum Hash {
+pub enum HmacHash {
     Sha256,
     Sha384,
     Sha512,
@@ -196,7 +196,7 @@ impl Key {
     }
 
     /// Returns the HMAC (RFC 2104) of `data`.
-    pub fn hmac(&self, hash: Hash, data: &[u8]) -> Vec<u8> {
+    pub fn hmac(&self, hash: HmacHash, data: &[u8]) -> Vec<u8> {
         // HMAC accepts keys of any length, so this cannot fail.
         macro_rules! tag {
             ($mac:expr) => {
@@ -204,14 +204,14 @@ impl Key {
             };
         }
         match hash {
-            Hash::Sha256 => tag!(self.sha256.clone()),
-            Hash::Sha384 => tag!(<Hmac<Sha384>>::new_from_slice(&self.secret)),
-            Hash::Sha512 => tag!(<Hmac<Sha512>>::new_from_slice(&self.secret)),
+            HmacHash::Sha256 => tag!(self.sha256.clone()),
+            HmacHash::Sha384 => tag!(<Hmac<Sha384>>::new_from_slice(&self.secret)),
+            HmacHash::Sha512 => tag!(<Hmac<Sha512>>::new_from_slice(&self.secret)),
         }
     }
 
     /// Returns whether `tag` is the HMAC of `data`, compared in constant time.
-    pub fn verifies(&self, hash: Hash, data: &[u8], tag: &[u8]) -> bool {
+    pub fn verifies(&self, hash: HmacHash, data: &[u8], tag: &[u8]) -> bool {
         let expected = self.hmac(hash, data);
         !expected.is_empty() && bool::from(expected.ct_eq(tag))
     }

@@ -8,7 +8,7 @@ use super::{
     Capabilities, Capability, Interface,
     bindings::bulkhead::host::keys::{self, Error, Signature},
 };
-use crate::keys::{Hash, Key, NamedKeys};
+use crate::keys::{HmacHash, Key, NamedKeys};
 
 /// `bulkhead:host/keys`.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +31,7 @@ const KEYS: Interface = Interface {
     },
 };
 
-impl From<keys::Hash> for Hash {
+impl From<keys::Hash> for HmacHash {
     fn from(hash: keys::Hash) -> Self {
         match hash {
             keys::Hash::Sha256 => Self::Sha256,

@@ -41,13 +41,13 @@ fn guest_keys_differ_from_host_keys() {
 fn hmac_is_rfc_2104s() {
     let (key, data) = (Key::new("Jefe"), b"what do ya want for nothing?");
     for (hash, tag) in [
-        (Hash::Sha256, "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"),
+        (HmacHash::Sha256, "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"),
         (
-            Hash::Sha384,
+            HmacHash::Sha384,
             "af45d2e376484031617f78d2b58a6b1b9c7ef464f5a01b47e42ec3736322445e8e2240ca5e69e2c78b3239ecfab21649",
         ),
         (
-            Hash::Sha512,
+            HmacHash::Sha512,
             "164b7a7bfcf819e2e395fbe73b56e0a387bd64222e831fd610270cd7ea2505549758bf75c05a994a6d034f65f8f0e6fdcaeab1a34d4a6b4b636e070a38bce737",
         ),
     ] {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use arc_swap::ArcSwapOption;
-use bulkhead_runtime::keys::{Hash, Key, MasterKey};
+use bulkhead_runtime::keys::{HmacHash, Key, MasterKey};
 use sha2::{Digest as _, Sha256};
 
 use super::{config::Site, world::Client};
@@ -47,7 +47,11 @@ impl Peppers {
     fn keys(&self, text: &str, now: Duration) -> Vec<String> {
         let epoch = now.as_secs().checked_div(self.epoch_seconds).unwrap_or(0);
         let peppers = self.of_epoch(epoch);
-        peppers.keys.iter().map(|pepper| hex::encode(pepper.hmac(Hash::Sha256, text.as_bytes()))).collect()
+        peppers
+            .keys
+            .iter()
+            .map(|pepper| hex::encode(pepper.hmac(HmacHash::Sha256, text.as_bytes())))
+            .collect()
     }
 
     fn of_epoch(&self, epoch: u64) -> Arc<EpochPeppers> {

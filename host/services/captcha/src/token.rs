@@ -6,7 +6,7 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use bulkhead_runtime::keys::{Hash, Key};
+use bulkhead_runtime::keys::{HmacHash, Key};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -96,7 +96,7 @@ impl WidgetResult {
         }
         let signature = hex::decode(&*payload.signature).map_err(|_| RejectionReason::BadSignature)?;
         let digest = Sha256::digest(payload.verification_data.as_bytes());
-        let signed = |key: &Key| key.verifies(Hash::Sha256, &digest, &signature);
+        let signed = |key: &Key| key.verifies(HmacHash::Sha256, &digest, &signature);
         if payload.algorithm != ALGORITHM || !site.token_keys.iter().any(signed) {
             return Err(RejectionReason::BadSignature);
         }
@@ -120,7 +120,7 @@ impl WidgetResult {
 
 /// Computes the signature of a result's data.
 fn tag(key: &Key, data: &str) -> Vec<u8> {
-    key.hmac(Hash::Sha256, &Sha256::digest(data))
+    key.hmac(HmacHash::Sha256, &Sha256::digest(data))
 }
 
 /// Checks whether a payload claims to be a widget result.
