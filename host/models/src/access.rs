@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 pub use self::token_bucket::TokenBucket;
 use super::{
     CallTerms, EmbedParameters, Inference, InferenceError, NamedHead, NamedOnnx, ServedModel,
-    metrics::{InferenceUsage, RejectionReason, SlotInferenceMetrics},
+    metrics::{InferenceRejection, InferenceUsage, SlotInferenceMetrics},
 };
 
 /// A graph that a guest can name.
@@ -115,7 +115,7 @@ impl SlotModelAccess {
     /// # Errors
     /// When the slot may not use it, or it is not loaded.
     pub fn graph(&self, name: &str) -> Result<NamedGraph, ModelAccessError> {
-        self.find(name).inspect_err(|_| self.metrics.record_rejection(RejectionReason::Model))
+        self.find(name).inspect_err(|_| self.metrics.record_rejection(InferenceRejection::Model))
     }
 
     /// Returns the model `name`.
@@ -268,12 +268,12 @@ impl SlotModelAccess {
         match &embedded {
             Ok(embedded) => self.metrics.record_usage(&model.id, &InferenceUsage::of(embedded)),
             Err(error) => self.metrics.record_rejection(match error {
-                InferenceError::Quota { .. } => RejectionReason::TokensPerSecond,
-                InferenceError::Invalid(_) | InferenceError::TooLarge { .. } => RejectionReason::Invalid,
+                InferenceError::Quota { .. } => InferenceRejection::TokensPerSecond,
+                InferenceError::Invalid(_) | InferenceError::TooLarge { .. } => InferenceRejection::Invalid,
                 InferenceError::Overloaded { .. }
                 | InferenceError::Deadline { .. }
                 | InferenceError::Stopped
-                | InferenceError::Internal => RejectionReason::Unavailable,
+                | InferenceError::Internal => InferenceRejection::Unavailable,
             }),
         }
         embedded

@@ -84,7 +84,7 @@ impl InferenceUsage {
 
 /// Why a guest's embedding call was rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RejectionReason {
+pub enum InferenceRejection {
     /// The slot has used its tokens of this second.
     TokensPerSecond,
     /// The model is not on the slot's list, or not loaded.
@@ -95,7 +95,7 @@ pub enum RejectionReason {
     Unavailable,
 }
 
-impl RejectionReason {
+impl InferenceRejection {
     const ALL: [Self; 4] = [Self::TokensPerSecond, Self::Model, Self::Invalid, Self::Unavailable];
 
     const fn as_str(self) -> &'static str {
@@ -200,7 +200,7 @@ impl InferenceMetrics {
     /// Returns the metrics of a slot's guests.
     pub fn slot(&self, id: SlotId) -> SlotInferenceMetrics {
         let slot = id.as_str();
-        for reason in RejectionReason::ALL {
+        for reason in InferenceRejection::ALL {
             self.slot_refused.get([slot, reason.as_str()]);
         }
         SlotInferenceMetrics {
@@ -282,7 +282,7 @@ impl SlotInferenceMetrics {
     }
 
     /// Counts a rejected call.
-    pub(crate) fn record_rejection(&self, reason: RejectionReason) {
+    pub(crate) fn record_rejection(&self, reason: InferenceRejection) {
         self.refused.get([self.slot, reason.as_str()]).inc();
     }
 }

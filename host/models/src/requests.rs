@@ -11,7 +11,7 @@ use super::{
     CallTerms, EmbedParameters, Inference, InferenceError, ServedModel,
     metrics::{EmbeddingRefusal, InferenceUsage},
     model::retry_after,
-    wait::CallFailure,
+    wait::WaitFailure,
 };
 
 impl Inference {
@@ -85,14 +85,14 @@ impl Inference {
                 Ok(embedded) => return Ok(embedded),
                 Err(failure) => failure,
             },
-            Err(failure) => CallFailure::Engine(failure),
+            Err(failure) => WaitFailure::Engine(failure),
         };
         let retry_after = retry_after(self.engine.backlog(&model.model));
         match failure {
-            CallFailure::Engine(Failure::Deadline) => Err(InferenceError::Deadline { retry_after }),
-            CallFailure::Engine(failure) => Err(failure.into()),
-            CallFailure::WorkTime if terms.work.is_zero() => Err(InferenceError::Deadline { retry_after }),
-            CallFailure::WorkTime => {
+            WaitFailure::Engine(Failure::Deadline) => Err(InferenceError::Deadline { retry_after }),
+            WaitFailure::Engine(failure) => Err(failure.into()),
+            WaitFailure::WorkTime if terms.work.is_zero() => Err(InferenceError::Deadline { retry_after }),
+            WaitFailure::WorkTime => {
                 self.check_size(model, size, terms.work)?;
                 Err(InferenceError::Overloaded { retry_after })
             }
@@ -131,8 +131,8 @@ impl Inference {
         let pending = self.engine.map_texts(terms.caller, texts, terms.deadline, work);
         let answer = terms.answer(pending.map_err(InferenceError::from)?).await;
         answer.map_err(|failure| match failure {
-            CallFailure::Engine(failure) => failure.into(),
-            CallFailure::WorkTime => Failure::Deadline.into(),
+            WaitFailure::Engine(failure) => failure.into(),
+            WaitFailure::WorkTime => Failure::Deadline.into(),
         })
     }
 

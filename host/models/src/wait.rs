@@ -22,21 +22,21 @@ impl CallTerms {
     }
 
     /// Waits for an answer of the engine. Dropping the future withdraws the request.
-    pub(super) async fn answer<T>(&self, mut pending: Pending<T>) -> Result<T, CallFailure> {
+    pub(super) async fn answer<T>(&self, mut pending: Pending<T>) -> Result<T, WaitFailure> {
         if let Ok(answer) = tokio::time::timeout_at(self.deadline.into(), &mut pending).await {
-            return answer.map_err(CallFailure::Engine);
+            return answer.map_err(WaitFailure::Engine);
         }
-        let Some(started) = pending.started() else { return Err(CallFailure::Engine(Failure::Deadline)) };
+        let Some(started) = pending.started() else { return Err(WaitFailure::Engine(Failure::Deadline)) };
         match tokio::time::timeout_at((started + self.work).into(), pending).await {
-            Ok(answer) => answer.map_err(CallFailure::Engine),
-            Err(_) => Err(CallFailure::WorkTime),
+            Ok(answer) => answer.map_err(WaitFailure::Engine),
+            Err(_) => Err(WaitFailure::WorkTime),
         }
     }
 }
 
 /// Why a call failed.
 #[derive(Debug)]
-pub(super) enum CallFailure {
+pub(super) enum WaitFailure {
     /// The engine's reason.
     Engine(Failure),
     /// It had begun, and took longer than it may.
