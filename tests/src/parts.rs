@@ -13,7 +13,7 @@ use bulkhead::{
     },
     engine::Engine,
     http::{
-        accept::{self, Settings},
+        accept::{self, ConnectionSettings},
         layers::{self, Layers},
         lifecycle::Lifecycle,
         listen,
@@ -72,7 +72,7 @@ impl Parts {
         let router = layers::with_layers(router, Layers::new(server, self.metrics.clone()));
         let bound = listen::bind("server.listen", ([127, 0, 0, 1], 0).into(), None).unwrap();
         println!("{}", bound.local_addr());
-        let settings = Settings::new(server, self.metrics.clone());
+        let settings = ConnectionSettings::new(server, self.metrics.clone());
         let lifecycle = Lifecycle::new();
         accept::serve(bound, router, settings, lifecycle.stopping()).await;
     }

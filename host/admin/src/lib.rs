@@ -26,13 +26,13 @@ use axum::{
     routing::get,
 };
 use bulkhead_http::{
-    accept::{self, ConnectionObserver, Settings},
+    accept::{self, ConnectionObserver, ConnectionSettings},
     connection_limit::ConnectionLimit,
     error, head_fields,
     heartbeat::Heartbeat,
     host_field, layers,
     lifecycle::{Drain, Lifecycle},
-    listen::{self, Bound, ListenError},
+    listen::{self, BoundListener, ListenError},
     path,
     tls::{Certificates, TlsError},
 };
@@ -205,13 +205,13 @@ fn serve(
 }
 
 async fn run(
-    bound: Bound,
+    bound: BoundListener,
     tls: Option<Arc<Certificates>>,
     router: Router,
     observer: Arc<dyn ConnectionObserver>,
     lifecycle: Lifecycle,
 ) {
-    let settings = Settings {
+    let settings = ConnectionSettings {
         header_timeout: HEADER_TIMEOUT,
         keep_alive: KEEP_ALIVE,
         drain: DRAIN,

@@ -22,10 +22,10 @@ use tokio::{
 
 use crate::lifecycle::Stopping;
 use connection::Connection;
-use listen::Bound;
+use listen::BoundListener;
 use live_router::LiveRouter;
 pub use observer::{ConnectionFault, ConnectionObserver};
-pub use settings::Settings;
+pub use settings::ConnectionSettings;
 
 /// First pause after the operating system refused to accept.
 const BACKOFF_FIRST: Duration = Duration::from_millis(20);
@@ -44,7 +44,12 @@ pub struct OverTls(pub bool);
 /// `settings.drain`. New connections are refused from the first moment of draining.
 ///
 /// At the limit, each listener accepts one more connection, which waits until another one is closed.
-pub async fn serve(bound: Bound, router: impl Into<LiveRouter>, settings: Settings, mut stopping: Stopping) {
+pub async fn serve(
+    bound: BoundListener,
+    router: impl Into<LiveRouter>,
+    settings: ConnectionSettings,
+    mut stopping: Stopping,
+) {
     let address = bound.local_addr();
     let connection = Connection::new(&bound, router.into(), settings.clone(), stopping.clone());
     let mut open = JoinSet::new();
@@ -62,7 +67,7 @@ pub async fn serve(bound: Bound, router: impl Into<LiveRouter>, settings: Settin
 async fn accept_all(
     listener: &TcpListener,
     connection: &Connection,
-    settings: &Settings,
+    settings: &ConnectionSettings,
     stopping: &mut Stopping,
     open: &mut JoinSet<()>,
 ) {
@@ -88,7 +93,7 @@ async fn accept_all(
 }
 
 /// Returns the next connection. Faults of a single connection, and missing resources, never end the loop.
-async fn accept(listener: &TcpListener, settings: &Settings) -> (TcpStream, SocketAddr) {
+async fn accept(listener: &TcpListener, settings: &ConnectionSettings) -> (TcpStream, SocketAddr) {
     let mut pause = BACKOFF_FIRST;
     loop {
         let error = match listener.accept().await {

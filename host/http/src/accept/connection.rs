@@ -23,10 +23,10 @@ use super::{
     OverTls, PeerAddr,
     connection_activity::{ConnectionActivity, IdleLimits},
     connection_limit::ConnectionPermit,
-    listen::Bound,
+    listen::BoundListener,
     live_router::LiveRouter,
     observer::ConnectionFault,
-    settings::Settings,
+    settings::ConnectionSettings,
     stream::{RequestBody, ResponseBody, Socket, Stream},
     tls::Certificates,
 };
@@ -48,12 +48,17 @@ pub(super) struct Connection {
     builder: Arc<auto::Builder<TokioExecutor>>,
     router: LiveRouter,
     tls: Option<Arc<Certificates>>,
-    settings: Settings,
+    settings: ConnectionSettings,
     stopping: Stopping,
 }
 
 impl Connection {
-    pub(super) fn new(bound: &Bound, router: LiveRouter, settings: Settings, stopping: Stopping) -> Self {
+    pub(super) fn new(
+        bound: &BoundListener,
+        router: LiveRouter,
+        settings: ConnectionSettings,
+        stopping: Stopping,
+    ) -> Self {
         let mut builder = auto::Builder::new(TokioExecutor::new());
         builder.http1().max_buf_size(HTTP1_HEAD_BYTES).header_read_timeout(None);
         // hyper's caps on streams that the client resets at once stay in force.
@@ -104,7 +109,7 @@ async fn serve<S: Socket>(
     peer: SocketAddr,
     permit: &ConnectionPermit,
 ) -> Result<(), ConnectionFault> {
-    let Settings { header_timeout: head, keep_alive, .. } = shared.settings;
+    let ConnectionSettings { header_timeout: head, keep_alive, .. } = shared.settings;
     let (limits, activity) = (IdleLimits { head, keep_alive }, permit.activity());
     let mut stopping = shared.stopping.clone();
     let io = TokioIo::new(Stream::new(stream, Arc::clone(activity)));

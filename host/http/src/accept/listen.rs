@@ -13,15 +13,15 @@ use super::tls::Certificates;
 const BACKLOG: u32 = 1024;
 
 /// A bound address that is not served yet. Connections already queue.
-pub struct Bound {
+pub struct BoundListener {
     pub(super) listener: TcpListener,
     pub(super) tls: Option<Arc<Certificates>>,
     address: SocketAddr,
-    /// Dropped after the socket, which completes [`Bound::closed`].
+    /// Dropped after the socket, which completes [`BoundListener::closed`].
     open: watch::Sender<()>,
 }
 
-impl Bound {
+impl BoundListener {
     /// Returns the address, with port 0 resolved.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
@@ -90,12 +90,12 @@ impl Reserved {
     ///
     /// # Errors
     /// Where the operating system refuses it, such as when another process that reserved the address, too, has listened first.
-    pub fn listen(self, tls: Option<Arc<Certificates>>) -> Result<Bound, ListenError> {
+    pub fn listen(self, tls: Option<Arc<Certificates>>) -> Result<BoundListener, ListenError> {
         let Self { socket, setting, address } = self;
-        let bound = || -> io::Result<Bound> {
+        let bound = || -> io::Result<BoundListener> {
             let listener = socket.listen(BACKLOG)?;
             let address = listener.local_addr()?;
-            Ok(Bound { listener, tls, address, open: watch::Sender::new(()) })
+            Ok(BoundListener { listener, tls, address, open: watch::Sender::new(()) })
         };
         bound().map_err(|cause| ListenError { setting, address, cause })
     }
@@ -126,7 +126,7 @@ pub fn bind(
     setting: &str,
     address: SocketAddr,
     tls: Option<Arc<Certificates>>,
-) -> Result<Bound, ListenError> {
+) -> Result<BoundListener, ListenError> {
     reserve(setting, address)?.listen(tls)
 }
 

@@ -10,7 +10,7 @@ use super::{
 
 /// Settings that listeners share. Clones share the limit of connections and the heartbeat.
 #[derive(Clone)]
-pub struct Settings {
+pub struct ConnectionSettings {
     /// Time for a TLS handshake and the first request head together, and for each later head.
     pub header_timeout: Duration,
     /// Time between an answer and the next request.
@@ -25,7 +25,7 @@ pub struct Settings {
     pub heartbeat: Heartbeat,
 }
 
-impl Settings {
+impl ConnectionSettings {
     /// Returns the settings of all public listeners.
     pub fn new(server: &bulkhead_config::server::Server, observer: Arc<dyn ConnectionObserver>) -> Self {
         let connections = ConnectionLimit::new(

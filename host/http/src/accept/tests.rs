@@ -99,7 +99,7 @@ impl Host {
         let bound = listen::bind("server.listen", "127.0.0.1:0".parse().unwrap(), tls).unwrap();
         let (counts, gate) = (Arc::new(Counts::default()), Arc::new(Gate::default()));
         let address = bound.local_addr();
-        let settings = Settings {
+        let settings = ConnectionSettings {
             header_timeout,
             keep_alive,
             drain,

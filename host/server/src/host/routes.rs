@@ -48,11 +48,11 @@ pub(super) fn serve(
     let server = &context.config.server;
     let certificates = server.tls.as_ref().map(Certificates::load).transpose();
     let certificates = certificates.context("cannot serve TLS with --tls-cert and --tls-key (server.tls)")?;
-    let connections = accept::Settings::new(server, context.metrics.clone());
+    let connections = accept::ConnectionSettings::new(server, context.metrics.clone());
     let settings = ListenerSettings {
         shared_layer: start::innermost(page, context),
         layers: Layers::new(server, context.metrics.clone()),
-        connections: accept::Settings { heartbeat: heartbeat.clone(), ..connections },
+        connections: accept::ConnectionSettings { heartbeat: heartbeat.clone(), ..connections },
         certificates: certificates.clone(),
         stopping: lifecycle.stopping(),
     };

@@ -11,7 +11,7 @@ use bulkhead_http::{
     accept,
     layers::{self, Layers, RouterLayer},
     lifecycle::{ListenerHandle, Stopping},
-    listen::{self, Bound, ListenError, Reserved},
+    listen::{self, BoundListener, ListenError, Reserved},
     live_router::LiveRouter,
     tls::Certificates,
 };
@@ -30,7 +30,7 @@ pub struct ListenerSettings {
     /// The layers of every listener.
     pub layers: Layers,
     /// Timeouts and limits of connections.
-    pub connections: accept::Settings,
+    pub connections: accept::ConnectionSettings,
     /// The certificate, where connections are encrypted.
     pub certificates: Option<Arc<Certificates>>,
     /// Resolves when every listener must close.
@@ -136,7 +136,7 @@ impl Listeners {
         place.address.unwrap_or(self.shared)
     }
 
-    fn bind(&mut self, place: &ListenAddress) -> Result<Bound, ListenError> {
+    fn bind(&mut self, place: &ListenAddress) -> Result<BoundListener, ListenError> {
         let reserved = self.reserved.take_if(|_| place.address.is_none());
         let reserved = reserved.map_or_else(|| listen::reserve(&place.setting, self.address(place)), Ok)?;
         reserved.listen(self.settings.certificates.clone())
@@ -149,7 +149,7 @@ impl Listeners {
     }
 
     /// Serves a bound listener.
-    fn serve(&mut self, place: ListenAddress, bound: Bound, router: Router) -> OpenListener {
+    fn serve(&mut self, place: ListenAddress, bound: BoundListener, router: Router) -> OpenListener {
         tracing::info!(url = bound.url(), setting = &*place.setting, "listening");
         let (address, closed, router) =
             (bound.local_addr(), Box::pin(bound.closed()), LiveRouter::from(router));

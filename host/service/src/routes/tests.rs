@@ -32,7 +32,7 @@ impl Served {
         let settings = ListenerSettings {
             shared_layer: None,
             layers: Layers::new(&config.server, Arc::new(())),
-            connections: accept::Settings::new(&config.server, Arc::new(())),
+            connections: accept::ConnectionSettings::new(&config.server, Arc::new(())),
             certificates: None,
             stopping: lifecycle.stopping(),
         };

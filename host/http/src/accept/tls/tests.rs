@@ -138,7 +138,7 @@ async fn certificate_is_replaced_while_serving() {
     let bound = listen::bind("server.listen", local, Some(Arc::clone(&certificates))).unwrap();
     let address = bound.local_addr();
     let lifecycle = Lifecycle::new();
-    let settings = accept::Settings {
+    let settings = accept::ConnectionSettings {
         header_timeout: Duration::from_secs(30),
         keep_alive: Duration::from_secs(30),
         drain: Duration::from_secs(30),
