@@ -33,7 +33,7 @@ const OK: &str = "ok";
 
 /// A component that a registry gave.
 #[derive(Clone, Debug)]
-pub struct Pulled {
+pub struct PulledComponent {
     /// Its bytes.
     pub wasm: Arc<[u8]>,
     /// The reference with the digest that it was pulled by.
@@ -71,16 +71,16 @@ impl Registries {
     ///
     /// # Errors
     /// Why it cannot be had; nothing of the attempt is left.
-    pub async fn pull(&self, reference: &Reference) -> Result<Pulled, PullError> {
+    pub async fn pull(&self, reference: &Reference) -> Result<PulledComponent, PullError> {
         let run = self.metrics.as_ref().map(|metrics| metrics.pulls.begin());
         let pulled = async {
             let registry = allowed(&self.allowed, reference).map_err(Fault::NotAllowed)?;
             let pull = self.pull_from(registry, reference);
             timeout(registry.timeout, pull).await.unwrap_or(Err(Fault::Timeout))
         };
-        let pulled: Result<Pulled, Fault> = pulled.await;
+        let pulled: Result<PulledComponent, Fault> = pulled.await;
         match &pulled {
-            Ok(Pulled { wasm, reference, .. }) => {
+            Ok(PulledComponent { wasm, reference, .. }) => {
                 tracing::info!(source = %reference, bytes = wasm.len(), "component pulled");
             }
             Err(fault) => tracing::warn!(source = %reference, %fault, "component not pulled"),
@@ -91,7 +91,7 @@ impl Registries {
         pulled.map_err(|fault| PullError { reference: reference.to_string(), fault })
     }
 
-    async fn pull_from(&self, registry: &Registry, reference: &Reference) -> Result<Pulled, Fault> {
+    async fn pull_from(&self, registry: &Registry, reference: &Reference) -> Result<PulledComponent, Fault> {
         let mut session = Session::new(registry, reference)?;
         let (digest, mut manifest) = fetch(&mut session, reference.tag_or_digest()).await?;
         if let Manifest::Index(component) = &manifest {
@@ -107,7 +107,7 @@ impl Registries {
         }
         let blob = session.get(&format!("blobs/{}", layer.digest), "*/*").await?;
         let wasm = layer::receive(blob, &layer, &self.folder).await?;
-        Ok(Pulled { wasm, reference: reference.with_digest(&digest), signature })
+        Ok(PulledComponent { wasm, reference: reference.with_digest(&digest), signature })
     }
 }
 

@@ -15,7 +15,7 @@ use axum::{
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bulkhead_config::registries::Reference;
 use bulkhead_http::{body, json::object};
-use bulkhead_registry::{Pulled, Registries};
+use bulkhead_registry::{PulledComponent, Registries};
 use bulkhead_rollout::{Deploy, Proof, Pushed, StageReporter};
 use bulkhead_telemetry::escape_guest;
 use serde::Deserialize;
@@ -108,7 +108,7 @@ impl ComponentOrigin {
             Self::Uploaded(received) => return Ok(received),
             Self::Registry(reference, proof) => (reference, proof),
         };
-        let Pulled { wasm, reference, signature } = registries.pull(&reference).await?;
+        let PulledComponent { wasm, reference, signature } = registries.pull(&reference).await?;
         let proof = match (proof, signature) {
             (Proof::None, Some(signature)) => Proof::Signature(signature),
             (given, _) => given,

