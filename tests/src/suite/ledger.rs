@@ -3,13 +3,13 @@
 mod away;
 mod clocks;
 
-use bulkhead::storage::{Backend, Ledger, Options, Rows, StorageError, Swept, Visits};
+use bulkhead::storage::{Backend, Ledger, LedgerOptions, Rows, StorageError, Swept, Visits};
 use bulkhead_tests::servers::postgres::Postgres;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-fn options() -> Options {
-    Options::new(Duration::from_secs(1800), 4)
+fn options() -> LedgerOptions {
+    LedgerOptions::new(Duration::from_secs(1800), 4)
 }
 
 /// What the Java service's `V001__Init.sql` leaves behind, with Flyway's history.
@@ -108,7 +108,7 @@ async fn sharing_hosts_grant_exactly_the_limit() {
 async fn visits_count_before_and_after_writing() {
     let postgres = Postgres::start();
     // Calls that wait longer than a busy machine takes for all of them at once.
-    let patient = Options { answer_timeout: Duration::from_secs(30), ..options() };
+    let patient = LedgerOptions { answer_timeout: Duration::from_secs(30), ..options() };
     let other = Ledger::open(Backend::Postgres(postgres.url()), patient).await.expect("the ledger opens");
     let one = open(&postgres).await;
     assert_eq!(one.record_visit("shop", &[id(1)], true).await, Ok(Visits { client: 0, site: 0 }));

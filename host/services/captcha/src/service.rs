@@ -14,7 +14,7 @@ use bulkhead_config::{
     slots::{Slot as SlotSettings, SlotId},
     tables::{MissingTable, TableSpec},
 };
-use bulkhead_ledger::{ANSWER_TIMEOUT, Backend, Ledger, Options};
+use bulkhead_ledger::{ANSWER_TIMEOUT, Backend, Ledger, LedgerOptions};
 use bulkhead_os::damaged_files::DamagedFiles;
 use bulkhead_pow::Pow;
 use bulkhead_rollout::LiveKeys;
@@ -262,13 +262,13 @@ async fn open_ledger(
         Database::Sqlite(path) => Backend::Sqlite(path.clone()),
         Database::Postgres(url) => Backend::Postgres(url.expose().to_owned()),
     };
-    let options = Options {
+    let options = LedgerOptions {
         lenient: settings.on_ledger_failure == OnLedgerFailure::Allow,
         clock: settings.clock.clone(),
         challenge_life: settings.captcha_timeout,
         answer_timeout: answer_timeout(deadline),
         damaged_files: damaged_files.clone(),
-        ..Options::new(settings.source_address_window, settings.database_connections)
+        ..LedgerOptions::new(settings.source_address_window, settings.database_connections)
     };
     Ledger::open_when_reached(backend, options)
         .await
@@ -300,7 +300,7 @@ fn masters(
 async fn check(context: &ServiceContext, wasm: Arc<[u8]>) -> anyhow::Result<ComponentDigest> {
     let settings: &Captcha = context.config.table()?;
     let slot = context.slot(CAPTCHA)?;
-    let options = Options::new(settings.source_address_window, 1);
+    let options = LedgerOptions::new(settings.source_address_window, 1);
     let ledger = Ledger::open(Backend::Memory, options).await?;
     let service = CaptchaService::new(
         settings,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use bulkhead_appointments::{Clock, Collector, DatabaseLocation, Demo, Options, Section};
+use bulkhead_appointments::{Clock, Collector, CollectorOptions, DatabaseLocation, Demo, Section};
 use bulkhead_config::{
     Config, ServiceSpec,
     alias::Aliases,
@@ -175,7 +175,7 @@ fn clock(settings: &StatusSettings) -> anyhow::Result<Clock> {
 
 /// Creates a collector, which does not connect yet.
 fn collector(settings: &StatusSettings, place: DatabaseLocation, clock: Clock) -> anyhow::Result<Collector> {
-    let options = Options {
+    let options = CollectorOptions {
         location: place,
         clock,
         statement_timeout: settings.statement_timeout,

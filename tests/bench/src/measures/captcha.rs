@@ -148,7 +148,7 @@ fn over_tls(options: &Options, report: &mut Report) {
 /// The captcha service with its own component, its ledger in memory.
 pub async fn service(parts: &Parts) -> CaptchaService {
     let settings: &Captcha = parts.config.table().unwrap();
-    let options = storage::Options::new(settings.source_address_window, settings.database_connections);
+    let options = storage::LedgerOptions::new(settings.source_address_window, settings.database_connections);
     let ledger = Ledger::open(Backend::Memory, options).await.unwrap();
     let slot = parts.slot(CAPTCHA);
     let masters = [MasterKey::new(HMAC_KEY)];

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bulkhead::appointments::{Clock, Collector, DatabaseLocation, Options as Settings};
+use bulkhead::appointments::{Clock, Collector, CollectorOptions, DatabaseLocation};
 use bulkhead_tests::servers::mariadb::MariaDb;
 use sqlx::{Connection as _, Executor as _, MySqlConnection, mysql::MySqlConnectOptions};
 
@@ -137,7 +137,7 @@ async fn collections(options: &Options, server: &MariaDb) -> (Vec<f64>, Vec<f64>
 }
 
 fn collector(server: &MariaDb) -> Collector {
-    let settings = Settings {
+    let settings = CollectorOptions {
         location: DatabaseLocation::MariaDb(server.url()),
         clock: Clock::new("Europe/Berlin").unwrap(),
         statement_timeout: Duration::from_secs(60),

@@ -131,7 +131,7 @@ async fn lenient_ledger_answers_beside_hanging_database() {
     const IN_TIME: Duration = Duration::from_secs(4);
     let postgres = Postgres::start();
     for visits_first in [true, false] {
-        let options = Options { lenient: true, ..options() };
+        let options = LedgerOptions { lenient: true, ..options() };
         let ledger =
             Ledger::open(Backend::Postgres(postgres.url()), options).await.expect("the ledger opens");
         assert_eq!(ledger.claim(&id(1), soon(), 9, false).await, Ok(true));

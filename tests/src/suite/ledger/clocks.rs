@@ -7,7 +7,7 @@ use super::*;
 /// A host whose clock can be moved.
 async fn host(postgres: &Postgres) -> (Ledger, ClockControl) {
     let (clock, hands) = HostClock::movable();
-    let options = Options { clock, ..options() };
+    let options = LedgerOptions { clock, ..options() };
     (Ledger::open(Backend::Postgres(postgres.url()), options).await.expect("the ledger opens"), hands)
 }
 

@@ -4,7 +4,7 @@ use super::StorageError;
 use std::future::Future;
 use std::time::Duration;
 
-/// Longest wait of a call for an answer, the wait for a connection included, unless [`Options`](super::Options) say
+/// Longest wait of a call for an answer, the wait for a connection included, unless [`LedgerOptions`](super::LedgerOptions) say
 /// otherwise: two waits in a row leave time within a captcha call's deadline to answer without the database.
 pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 

@@ -5,7 +5,7 @@ use super::deadline;
 use super::load::{Load, Loads, Solve};
 use super::memory::Memory;
 use super::memory_fallback::MemoryFallback;
-use super::options::{Backend, Options};
+use super::options::{Backend, LedgerOptions};
 use super::outage_log::OutageLog;
 use super::pool::PoolStats;
 use super::postgres::Postgres;
@@ -59,7 +59,7 @@ impl Ledger {
     /// # Errors
     /// `Unavailable` when the database cannot be reached or its tables have other columns; `Invalid` when the URL
     /// does not parse.
-    pub async fn open(backend: Backend, options: Options) -> Result<Self, StorageError> {
+    pub async fn open(backend: Backend, options: LedgerOptions) -> Result<Self, StorageError> {
         let outage_log = Arc::default();
         let store = match backend {
             Backend::Sqlite(path) => Store::Sqlite(Sqlite::open(&path, &options).await?),
@@ -74,7 +74,7 @@ impl Ledger {
     ///
     /// # Errors
     /// See [`Ledger::open`].
-    pub async fn open_when_reached(backend: Backend, options: Options) -> Result<Self, StorageError> {
+    pub async fn open_when_reached(backend: Backend, options: LedgerOptions) -> Result<Self, StorageError> {
         let outage_log = Arc::default();
         let store = match backend {
             Backend::Sqlite(path) => Store::Sqlite(Sqlite::open_when_writable(&path, &options).await?),
@@ -98,8 +98,8 @@ impl Ledger {
         self.0.store.has_been_reached()
     }
 
-    fn over(store: Store, options: Options, outage_log: Arc<OutageLog>) -> Self {
-        let Options { window, lenient, clock, answer_timeout, .. } = options;
+    fn over(store: Store, options: LedgerOptions, outage_log: Arc<OutageLog>) -> Self {
+        let LedgerOptions { window, lenient, clock, answer_timeout, .. } = options;
         let store = Arc::new(store);
         let visits = Arc::new(Recorder::new(window, clock.clone(), lenient, store.is_shared()));
         let counts = Arc::new(Counts::new());

@@ -45,6 +45,6 @@ pub use deadline::ANSWER_TIMEOUT;
 pub use error::StorageError;
 pub use ledger::Ledger;
 pub use load::{Load, Solve, is_solve_time};
-pub use options::{Backend, Options};
+pub use options::{Backend, LedgerOptions};
 pub use pool::{PoolStats, Timing};
 pub use records::{COUNT_CEILING, MAX_LIMIT, Rows, SITE_KEY_BYTES, SKEW, Swept, Visits};

@@ -33,7 +33,7 @@ impl fmt::Debug for Backend {
 
 /// Settings of the ledger.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct LedgerOptions {
     /// How long a visit counts.
     pub window: Duration,
     /// Most connections to the database; at least one.
@@ -53,7 +53,7 @@ pub struct Options {
     pub damaged_files: DamagedFiles,
 }
 
-impl Options {
+impl LedgerOptions {
     /// Returns the settings of a ledger that refuses calls while the database does not answer, and uses the system
     /// clock.
     #[must_use]

@@ -4,7 +4,7 @@ mod reachability;
 
 use super::StorageError;
 use super::deadline::{ANSWER_TIMEOUT, in_time};
-use super::options::Options;
+use super::options::LedgerOptions;
 use super::outage::Outage;
 use super::outage_log::OutageLog;
 use super::pool::{Connections, PoolStats};
@@ -59,7 +59,7 @@ impl Postgres {
     /// Connects and creates missing tables.
     pub(super) async fn open(
         url: &str,
-        limits: &Options,
+        limits: &LedgerOptions,
         outage_log: &Arc<OutageLog>,
     ) -> Result<Arc<Self>, StorageError> {
         let postgres = Self::new(url, limits, outage_log)?;
@@ -70,7 +70,7 @@ impl Postgres {
     /// Opens as [`Self::open`] does, but checks the tables of an unreachable server once it can be reached.
     pub(super) async fn open_when_reached(
         url: &str,
-        limits: &Options,
+        limits: &LedgerOptions,
         outage_log: &Arc<OutageLog>,
     ) -> Result<Arc<Self>, StorageError> {
         let postgres = Self::new(url, limits, outage_log)?;
@@ -86,7 +86,11 @@ impl Postgres {
         Ok(postgres)
     }
 
-    fn new(url: &str, limits: &Options, outage_log: &Arc<OutageLog>) -> Result<Arc<Self>, StorageError> {
+    fn new(
+        url: &str,
+        limits: &LedgerOptions,
+        outage_log: &Arc<OutageLog>,
+    ) -> Result<Arc<Self>, StorageError> {
         let mut options = PgConnectOptions::from_str(url)
             .map_err(|_| {
                 StorageError::Invalid(

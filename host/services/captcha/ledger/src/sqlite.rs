@@ -9,7 +9,7 @@ mod writer;
 use super::StorageError;
 use super::deadline::{in_time, within};
 use super::high_water::HighWater;
-use super::options::Options;
+use super::options::LedgerOptions;
 use super::pool::{Connections, PoolStats, acquire_timeout};
 use super::records::{self, COUNT_CEILING, Claim, Id, Rows, SKEW, Swept, Visit, VisitRows, Visits, Window};
 use super::schema::{SQLITE_SWEEP, Table};
@@ -26,7 +26,7 @@ use writer::{Work, Writer, mark};
 
 pub(super) struct Sqlite {
     path: PathBuf,
-    limits: Options,
+    limits: LedgerOptions,
     /// Empty while the disk takes nothing.
     file: OnceCell<LedgerFile>,
     high_water: HighWater,
@@ -40,20 +40,23 @@ struct LedgerFile {
 
 impl Sqlite {
     /// Names the file, which the first call opens.
-    pub(super) fn new(path: &Path, limits: &Options) -> Self {
+    pub(super) fn new(path: &Path, limits: &LedgerOptions) -> Self {
         let (file, high_water) = (OnceCell::new(), HighWater::default());
         Self { path: path.to_owned(), limits: limits.clone(), file, high_water }
     }
 
     /// Opens or creates the database at `path`, readable by its owner only when created.
-    pub(super) async fn open(path: &Path, limits: &Options) -> Result<Self, StorageError> {
+    pub(super) async fn open(path: &Path, limits: &LedgerOptions) -> Result<Self, StorageError> {
         let sqlite = Self::new(path, limits);
         sqlite.file().await?;
         Ok(sqlite)
     }
 
     /// Opens the database as [`Sqlite::open`] does. Where the disk takes nothing, each call tries again.
-    pub(super) async fn open_when_writable(path: &Path, limits: &Options) -> Result<Self, StorageError> {
+    pub(super) async fn open_when_writable(
+        path: &Path,
+        limits: &LedgerOptions,
+    ) -> Result<Self, StorageError> {
         let sqlite = Self::new(path, limits);
         match sqlite.open_file().await {
             Ok(file) => sqlite.file.set(file).map_err(|_| StorageError::closed())?,
@@ -80,7 +83,7 @@ impl Sqlite {
     }
 
     async fn open_file(&self) -> Result<LedgerFile, sqlx::Error> {
-        let &Options { connections, answer_timeout, challenge_life, .. } = &self.limits;
+        let &LedgerOptions { connections, answer_timeout, challenge_life, .. } = &self.limits;
         let options = SqliteConnectOptions::new()
             .filename(&self.path)
             .journal_mode(SqliteJournalMode::Wal)

@@ -18,14 +18,14 @@ use tempfile::TempDir;
 const WINDOW: Duration = Duration::from_secs(1800);
 const DECADE: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
-fn options(window: Duration) -> Options {
-    Options::new(window, 4)
+fn options(window: Duration) -> LedgerOptions {
+    LedgerOptions::new(window, 4)
 }
 
 /// Opens a ledger whose time of day can be moved.
 async fn movable(backend: Backend) -> (Ledger, ClockControl) {
     let (clock, control) = HostClock::movable();
-    (Ledger::open(backend, Options { clock, ..options(WINDOW) }).await.unwrap(), control)
+    (Ledger::open(backend, LedgerOptions { clock, ..options(WINDOW) }).await.unwrap(), control)
 }
 
 /// Returns Unix milliseconds.

@@ -20,7 +20,7 @@ use super::{
 
 /// Settings of a collector.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct CollectorOptions {
     /// Where the database is.
     pub location: DatabaseLocation,
     /// The appointment system's clock.
@@ -103,8 +103,11 @@ impl Collector {
     ///
     /// # Errors
     /// When the database's URL is invalid.
-    pub fn new(options: Options, time_to_live: impl Fn(Section) -> Duration) -> Result<Self, CollectError> {
-        let Options { location, clock, statement_timeout, max_age } = options;
+    pub fn new(
+        options: CollectorOptions,
+        time_to_live: impl Fn(Section) -> Duration,
+    ) -> Result<Self, CollectError> {
+        let CollectorOptions { location, clock, statement_timeout, max_age } = options;
         let connections = Arc::new(Connections::new(&location, statement_timeout)?);
         let cells = Section::ALL.map(|section| Cell::new(section, time_to_live(section), max_age));
         let lanes = [const { Semaphore::const_new(1) }; 2];

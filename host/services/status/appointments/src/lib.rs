@@ -33,7 +33,7 @@ pub use bulkhead_status_figures::{
     Section, Sessions, Slots, Sources,
 };
 pub use clock::Clock;
-pub use collector::{Collector, Options, Snapshot};
+pub use collector::{Collector, CollectorOptions, Snapshot};
 pub use connection::DatabaseLocation;
 pub use demo::{Demo, DemoError};
 pub use error::CollectError;

@@ -9,7 +9,7 @@ use std::{path::Path, time::Duration};
 
 use sqlx::{Connection as _, Executor as _, SqliteConnection, sqlite::SqliteConnectOptions};
 
-use super::{Clock, Collector, DatabaseLocation, Options, demo::SCHEMA};
+use super::{Clock, Collector, CollectorOptions, DatabaseLocation, demo::SCHEMA};
 
 /// 2026-08-21 14:05:00 in Berlin.
 const NOW: i64 = 1_787_313_900;
@@ -32,7 +32,7 @@ async fn fill(file: &Path, rows: &str) {
 }
 
 fn collector(file: &Path, time_to_live: Duration, max_age: Duration) -> Collector {
-    let options = Options {
+    let options = CollectorOptions {
         location: DatabaseLocation::Sqlite(file.to_owned()),
         clock: berlin(),
         statement_timeout: Duration::from_secs(5),

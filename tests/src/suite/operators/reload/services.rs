@@ -8,7 +8,7 @@ use bulkhead::{
         captcha::{CaptchaService, config::Captcha as Settings},
         list::{self, CAPTCHA},
     },
-    storage::{Backend, Ledger, Options},
+    storage::{Backend, Ledger, LedgerOptions},
 };
 use bulkhead_tests::{host::HMAC_KEY, parts::Parts};
 
@@ -167,7 +167,7 @@ async fn a_demonstration_keeps_its_site() {
 async fn request_keeps_its_site_during_reload() {
     let parts = Parts::new(&site("shop", "\"secret\"", ""));
     let settings: &Settings = parts.config.table().unwrap();
-    let options = Options::new(settings.source_address_window, 1);
+    let options = LedgerOptions::new(settings.source_address_window, 1);
     let ledger = Ledger::open(Backend::Memory, options).await.unwrap();
     let (slot, masters) = (parts.slot(CAPTCHA), [MasterKey::new(HMAC_KEY)]);
     let (resources, metrics) = (parts.resources(CAPTCHA), parts.metrics.set().unwrap());

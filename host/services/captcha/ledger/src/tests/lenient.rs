@@ -5,7 +5,7 @@ use super::*;
 /// Opens a ledger in a file that accepts no rows, with a connection that can repair it.
 async fn broken(folder: &TempDir, lenient: bool) -> (Ledger, SqliteConnection) {
     let backend = Backend::Sqlite(file(folder));
-    let ledger = Ledger::open(backend, Options { lenient, ..options(WINDOW) }).await.unwrap();
+    let ledger = Ledger::open(backend, LedgerOptions { lenient, ..options(WINDOW) }).await.unwrap();
     assert_eq!(ledger.claim(&id(9), soon(), 1, false).await, Ok(true));
     let mut raw = raw(&file(folder)).await;
     for table in ["invalidated_payload", "bulkhead_failure", "captcha_request"] {

@@ -98,7 +98,7 @@ async fn damaged_ledger_in_1970_grants_nothing_earlier() {
     let since_epoch = clock.unix();
     control.set_back(since_epoch);
     let damaged_files = DamagedFiles::default();
-    let options = Options { clock, damaged_files: damaged_files.clone(), ..options(WINDOW) };
+    let options = LedgerOptions { clock, damaged_files: damaged_files.clone(), ..options(WINDOW) };
     let ledger = Ledger::open(Backend::Sqlite(file(&folder)), options).await.unwrap();
     assert!(damaged_files.all().contains_key(&file(&folder)));
     assert_eq!(ledger.claim(&id(1), soon(), 1, false).await, Ok(false));
