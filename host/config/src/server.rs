@@ -13,7 +13,7 @@ use ipnet::IpNet;
 use tracing::Level;
 
 use super::reader::{Reader, formats};
-use tokens::Token;
+use tokens::OperatorToken;
 
 /// Reachable from this machine only, unless the operator decides otherwise.
 pub const LISTEN: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8080));
@@ -214,7 +214,7 @@ pub struct Admin {
     /// all names beyond loopback.
     pub hosts: Vec<String>,
     /// Tokens for operating the slots, by a name for the audit log; without one no one may operate them.
-    pub tokens: BTreeMap<String, Token>,
+    pub tokens: BTreeMap<String, OperatorToken>,
 }
 
 /// How log lines are written to standard error.

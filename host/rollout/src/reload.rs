@@ -11,7 +11,7 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use bulkhead_config::{Config, Loaded, Problems, tokens::Token};
+use bulkhead_config::{Config, Loaded, Problems, tokens::OperatorToken};
 use bulkhead_runtime::background;
 use bulkhead_telemetry::logs;
 use tokio::sync::Mutex;
@@ -29,7 +29,7 @@ pub use self::view::{ConfigurationView, Reloaded, Reversioned};
 pub type ConfigSource = Arc<dyn Fn() -> Result<Loaded, Problems> + Send + Sync>;
 
 /// The operators' current tokens by name.
-pub type Tokens = ArcSwap<BTreeMap<String, Token>>;
+pub type Tokens = ArcSwap<BTreeMap<String, OperatorToken>>;
 
 /// Why the configuration has not changed.
 #[derive(Debug, thiserror::Error)]
@@ -75,7 +75,7 @@ pub type Ceiling = Box<dyn Fn(&Config) -> Vec<String> + Send + Sync>;
 struct ConfigVersion {
     revision: VersionId,
     config: Config,
-    tokens: Arc<BTreeMap<String, Token>>,
+    tokens: Arc<BTreeMap<String, OperatorToken>>,
     set: KeyDigests,
 }
 

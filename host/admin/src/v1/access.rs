@@ -141,7 +141,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use axum::http::header::AUTHORIZATION;
-    use bulkhead_config::tokens::Token;
+    use bulkhead_config::tokens::OperatorToken;
     use bulkhead_rollout::{DeploymentRegistry, LocalStore};
 
     use super::*;
@@ -149,7 +149,7 @@ mod tests {
     const CLIENT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
     fn authorizer(tokens: &[(&str, Scope, &str)]) -> Authorizer {
-        let token = |scope, text: &str| Token { scope, hash: Sha256::digest(text).into() };
+        let token = |scope, text: &str| OperatorToken { scope, hash: Sha256::digest(text).into() };
         let tokens = tokens.iter().map(|(name, scope, text)| ((*name).to_owned(), token(*scope, text)));
         let deployments = DeploymentRegistry::new(Arc::new(LocalStore::new("unused".into())), None);
         let refusals = Arc::new(RefusalLog::new(Arc::new(deployments)));

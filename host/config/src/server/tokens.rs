@@ -32,18 +32,18 @@ impl Scope {
 
 /// A bearer token, of which only the hash is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Token {
+pub struct OperatorToken {
     /// What it may do.
     pub scope: Scope,
     /// Its SHA-256: a token is random and long, so that it needs no salt and no stretching.
     pub hash: [u8; 32],
 }
 
-pub(super) fn read(reader: &mut Reader) -> BTreeMap<String, Token> {
+pub(super) fn read(reader: &mut Reader) -> BTreeMap<String, OperatorToken> {
     let read = |r: &mut Reader, _: &str| {
         let scope = r.key("scope", "What the token may do").choice(&Scope::WORDS, Scope::Read);
         let key = r.key("hash", "sha256: and the hex digits that `bulkhead admin token` prints").required();
-        key.optional("text", hash).map(|hash| Token { scope, hash })
+        key.optional("text", hash).map(|hash| OperatorToken { scope, hash })
     };
     let tokens = reader.named_tables("tokens", "NAME", read);
     tokens.into_iter().filter_map(|(name, token)| Some((name, token?))).collect()
