@@ -5,7 +5,7 @@ mod reader;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bulkhead_config::{
-    signatures::{Policy, Signatures},
+    signatures::{SignaturePolicy, Signatures},
     slots::SlotId,
 };
 use bulkhead_runtime::compile::ComponentDigest;
@@ -58,14 +58,14 @@ pub fn verify(
 ) -> Result<Option<VerifiedSignature>, String> {
     let text = match (signatures.policy, proof) {
         (_, Proof::BuiltIn) => return Ok(Some(VerifiedSignature { by: BUILT_IN.to_owned(), at: None })),
-        (Policy::Off, _) | (Policy::Optional, Proof::None) => return Ok(None),
-        (Policy::Required, Proof::None) => {
+        (SignaturePolicy::Off, _) | (SignaturePolicy::Optional, Proof::None) => return Ok(None),
+        (SignaturePolicy::Required, Proof::None) => {
             return Err(
                 "it is not signed, and the slot accepts signed components only; sign it with `minisign -S`"
                     .into(),
             );
         }
-        (Policy::Optional | Policy::Required, Proof::Signature(text)) => text,
+        (SignaturePolicy::Optional | SignaturePolicy::Required, Proof::Signature(text)) => text,
     };
     let signature =
         Signature::decode(text).map_err(|error| format!("its signature is malformed: {error}"))?;
@@ -139,10 +139,10 @@ pub(super) fn check_signer(signatures: &Signatures, signer: Option<&str>) -> Res
     let known =
         signer.is_some_and(|signer| signer == BUILT_IN || signatures.keys.iter().any(|key| key == signer));
     match signatures.policy {
-        Policy::Required if !known => {
+        SignaturePolicy::Required if !known => {
             Err("it is not signed by any of the slot's signatures.keys; sign it and push it again".to_owned())
         }
-        Policy::Off | Policy::Optional | Policy::Required => Ok(()),
+        SignaturePolicy::Off | SignaturePolicy::Optional | SignaturePolicy::Required => Ok(()),
     }
 }
 
@@ -162,7 +162,7 @@ mod tests {
         trusted comment: timestamp:1556193335\tfile:test\n\
         y/rUw2y8/hOUYjZU71eHp/Wo1KZ40fGy2VJEDl34XMJM+TX48Ss/17u3IvIfbVR1FkZZSNCisQbuQY+bHwhEBg==\n";
 
-    fn signatures(policy: Policy, keys: &[&str]) -> Signatures {
+    fn signatures(policy: SignaturePolicy, keys: &[&str]) -> Signatures {
         Signatures { policy, keys: keys.iter().map(|key| (*key).to_owned()).collect() }
     }
 
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn valid_signature_names_its_key() {
-        for policy in [Policy::Optional, Policy::Required] {
+        for policy in [SignaturePolicy::Optional, SignaturePolicy::Required] {
             let found = verify(&signatures(policy, &[OTHER, KEY]), b"test", &proof(SIGNATURE));
             assert_eq!(found.unwrap(), Some(VerifiedSignature { by: KEY.into(), at: Some(1_556_193_335) }));
         }
@@ -188,7 +188,7 @@ mod tests {
             (b"test", KEY, "garbage"),
             (b"test", KEY, ""),
         ];
-        for policy in [Policy::Optional, Policy::Required] {
+        for policy in [SignaturePolicy::Optional, SignaturePolicy::Required] {
             for (wasm, key, text) in cases {
                 verify(&signatures(policy, &[key]), wasm, &proof(text)).unwrap_err();
             }
@@ -198,9 +198,9 @@ mod tests {
     #[test]
     fn policy_decides_on_unsigned_components() {
         let none = |policy| verify(&signatures(policy, &[KEY]), b"test", &Proof::None);
-        assert_eq!((none(Policy::Off), none(Policy::Optional)), (Ok(None), Ok(None)));
-        assert!(none(Policy::Required).unwrap_err().contains("minisign -S"));
-        let built_in = verify(&signatures(Policy::Required, &[KEY]), b"test", &Proof::BuiltIn);
+        assert_eq!((none(SignaturePolicy::Off), none(SignaturePolicy::Optional)), (Ok(None), Ok(None)));
+        assert!(none(SignaturePolicy::Required).unwrap_err().contains("minisign -S"));
+        let built_in = verify(&signatures(SignaturePolicy::Required, &[KEY]), b"test", &Proof::BuiltIn);
         assert!(built_in.unwrap().is_some());
     }
 
@@ -246,13 +246,13 @@ mod tests {
 
     #[test]
     fn versions_of_a_removed_key_are_rejected() {
-        let required = |keys: &[&str]| signatures(Policy::Required, keys);
+        let required = |keys: &[&str]| signatures(SignaturePolicy::Required, keys);
         check_signer(&required(&[OTHER, KEY]), Some(KEY)).unwrap();
         check_signer(&required(&[OTHER]), Some(BUILT_IN)).unwrap();
         check_signer(&required(&[OTHER]), Some(KEY)).unwrap_err();
         check_signer(&required(&[OTHER]), None).unwrap_err();
-        check_signer(&signatures(Policy::Off, &[]), None).unwrap();
-        check_signer(&signatures(Policy::Optional, &[KEY]), None).unwrap();
+        check_signer(&signatures(SignaturePolicy::Off, &[]), None).unwrap();
+        check_signer(&signatures(SignaturePolicy::Optional, &[KEY]), None).unwrap();
     }
 
     #[test]

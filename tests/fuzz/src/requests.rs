@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::http::{HeaderMap, Uri};
 use axum::response::IntoResponse as _;
 use bulkhead::config::registries::{Reference, is_digest};
-use bulkhead::config::signatures::{Policy, Signatures};
+use bulkhead::config::signatures::{SignaturePolicy, Signatures};
 use bulkhead::config::slots::SlotId;
 use bulkhead::config::{ConfigFile, Flag, Sources};
 use bulkhead::deploy::{Proof, signature};
@@ -100,7 +100,7 @@ pub fn component_upload(data: &[u8]) -> Taken {
     let mut parts = data.splitn(2, |byte| *byte == 0);
     let (text, wasm) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
     let proof = Proof::Signature(String::from_utf8_lossy(text).into_owned());
-    let signatures = Signatures { policy: Policy::Required, keys: vec![KEY.to_owned()] };
+    let signatures = Signatures { policy: SignaturePolicy::Required, keys: vec![KEY.to_owned()] };
     let signed = match signature::verify(&signatures, wasm, &proof) {
         Ok(signed) => {
             assert_eq!(wasm, b"test");

@@ -6,7 +6,7 @@ use crate::reader::Reader;
 
 /// Whether a component must be signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Policy {
+pub enum SignaturePolicy {
     /// Signatures are not checked.
     Off,
     /// A signature, where there is one, must be good.
@@ -19,18 +19,21 @@ pub enum Policy {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signatures {
     /// Whether a component must be signed.
-    pub policy: Policy,
+    pub policy: SignaturePolicy,
     /// minisign public keys in base64.
     pub keys: Vec<String>,
 }
 
 impl Signatures {
     /// A file named by the configuration, or an operator with a token, is trusted without a signature.
-    pub const DEFAULT: Self = Self { policy: Policy::Off, keys: Vec::new() };
+    pub const DEFAULT: Self = Self { policy: SignaturePolicy::Off, keys: Vec::new() };
 
     pub(super) fn read(reader: &mut Reader) -> Self {
-        const POLICIES: [(&str, Policy); 3] =
-            [("off", Policy::Off), ("optional", Policy::Optional), ("required", Policy::Required)];
+        const POLICIES: [(&str, SignaturePolicy); 3] = [
+            ("off", SignaturePolicy::Off),
+            ("optional", SignaturePolicy::Optional),
+            ("required", SignaturePolicy::Required),
+        ];
         reader.table("signatures", |r| {
             let policy = r
                 .key("policy", "Whether components must be signed with minisign; optional: good or none")
@@ -39,7 +42,7 @@ impl Signatures {
                 .key("keys", "Public keys whose signatures are accepted")
                 .list("minisign public keys", key)
                 .unwrap_or(Self::DEFAULT.keys);
-            if policy != Policy::Off && keys.is_empty() {
+            if policy != SignaturePolicy::Off && keys.is_empty() {
                 r.problem("policy", "needs at least one public key; give signatures.keys");
             }
             Self { policy, keys }

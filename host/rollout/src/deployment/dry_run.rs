@@ -208,7 +208,7 @@ impl<W: World> PreparedChange for PreparedSettings<W> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use bulkhead_config::signatures::Policy;
+    use bulkhead_config::signatures::SignaturePolicy;
     use bulkhead_runtime::compile::ComponentDigest;
     use futures_util::FutureExt as _;
     use tempfile::TempDir;
@@ -220,7 +220,7 @@ mod tests {
     async fn prepared_change() -> (TempDir, Arc<Deployment<Bare>>, Box<PreparedSettings<Bare>>) {
         let folder = TempDir::new().unwrap();
         let deployment = deployment(folder.path(), "/nowhere".as_ref());
-        let signatures = Signatures { policy: Policy::Required, ..Signatures::DEFAULT };
+        let signatures = Signatures { policy: SignaturePolicy::Required, ..Signatures::DEFAULT };
         let required = Settings { signatures, ..settings() };
         let change = Arc::clone(&deployment).prepare_settings(required).await.unwrap();
         (folder, deployment, Box::new(change))
@@ -238,7 +238,7 @@ mod tests {
         state
     }
 
-    fn policy(deployment: &Deployment<Bare>) -> Policy {
+    fn policy(deployment: &Deployment<Bare>) -> SignaturePolicy {
         deployment.slot.settings().signatures.policy
     }
 
@@ -249,11 +249,11 @@ mod tests {
         let swap = deployment.lock().await;
         let mut applying = change.apply(expected());
         assert!(applying.as_mut().now_or_never().is_none());
-        assert_eq!(policy(&deployment), Policy::Off);
+        assert_eq!(policy(&deployment), SignaturePolicy::Off);
         deployment.set_state(unsigned(1));
         drop(swap);
         assert!(matches!(applying.await, Err(DeployError::Conflict { expected: 0, .. })));
-        assert_eq!(policy(&deployment), Policy::Off);
+        assert_eq!(policy(&deployment), SignaturePolicy::Off);
     }
 
     #[tokio::test]
@@ -262,14 +262,14 @@ mod tests {
         // A host that lags behind the shared state keeps the generation.
         deployment.set_state(unsigned(0));
         assert!(matches!(change.apply(expected()).await, Err(DeployError::ConcurrentChange)));
-        assert_eq!(policy(&deployment), Policy::Off);
+        assert_eq!(policy(&deployment), SignaturePolicy::Off);
     }
 
     #[tokio::test]
     async fn settings_apply_if_nothing_has_changed() {
         let (_folder, deployment, change) = prepared_change().await;
         change.apply(expected()).await.unwrap();
-        assert_eq!(policy(&deployment), Policy::Required);
+        assert_eq!(policy(&deployment), SignaturePolicy::Required);
         assert!(deployment.lock().now_or_never().is_some());
     }
 }

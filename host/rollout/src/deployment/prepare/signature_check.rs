@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bulkhead_config::signatures::{Policy, Signatures};
+use bulkhead_config::signatures::{SignaturePolicy, Signatures};
 use bulkhead_runtime::background;
 use bulkhead_runtime::slots::World;
 
@@ -24,7 +24,7 @@ impl<W: World> Deployment<W> {
         signatures: &Signatures,
         record: &VersionRecord,
     ) -> Result<(), DeployError> {
-        if signatures.policy != Policy::Required {
+        if signatures.policy != SignaturePolicy::Required {
             return Ok(());
         }
         let refused = |reason| DeployError::Refused { version: record.id.clone(), reason };
