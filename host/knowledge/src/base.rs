@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::embedder::Embedder;
 use crate::error::{Error, PATIENCE};
-use crate::import::{self, ImportOptions, Report};
+use crate::import::{self, ImportOptions, ImportReport};
 use crate::index::Index;
 use crate::progress::ImportObserver;
 use crate::provenance::Provenance;
@@ -79,7 +79,7 @@ impl KnowledgeBase {
         embedder: &dyn Embedder,
         options: ImportOptions,
         progress: &dyn ImportObserver,
-    ) -> Result<Report, Error> {
+    ) -> Result<ImportReport, Error> {
         if self.mode == Mode::Read {
             return Err(Error::ReadOnly);
         }
@@ -98,7 +98,7 @@ impl KnowledgeBase {
         &self,
         embedder: &dyn Embedder,
         progress: &dyn ImportObserver,
-    ) -> Result<Report, Error> {
+    ) -> Result<ImportReport, Error> {
         if self.mode == Mode::Read {
             return Err(Error::ReadOnly);
         }

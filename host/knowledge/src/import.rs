@@ -34,7 +34,7 @@ pub struct ImportOptions {
 
 /// The result of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct ImportReport {
     /// Name under which the base keeps the documents; empty where all sources were embedded again.
     pub source: String,
     /// Documents of the source.
@@ -77,7 +77,7 @@ pub(crate) async fn import(
     embedder: &dyn Embedder,
     options: &ImportOptions,
     progress: &dyn ImportObserver,
-) -> Result<Report, Error> {
+) -> Result<ImportReport, Error> {
     let reading = read(source, options).await?;
     report_unknown_members(&reading, progress);
     let provenance = embedder.provenance();
@@ -97,7 +97,8 @@ pub(crate) async fn import(
     };
     let passages_to_embed = passages_to_embed(&previous, &reading.documents, &plan, options.reembed);
     let vectors = vectors::make(store, embedder, &provenance, &passages_to_embed, state, progress).await?;
-    let mut report = Report { embedded: vectors.embedded, resumed: vectors.resumed, ..Report::default() };
+    let mut report =
+        ImportReport { embedded: vectors.embedded, resumed: vectors.resumed, ..ImportReport::default() };
     let publication = publication(&previous, &reading, &plan, &provenance, vectors.by_id, &mut report);
     let another = previous.header.provenance.as_ref() != Some(&provenance);
     if another || !publication.is_empty() {
@@ -120,7 +121,7 @@ pub(crate) async fn reembed(
     store: &Store,
     embedder: &dyn Embedder,
     progress: &dyn ImportObserver,
-) -> Result<Report, Error> {
+) -> Result<ImportReport, Error> {
     let provenance = embedder.provenance();
     let mut snapshot = store.snapshot().await?;
     let (header, passages) = (snapshot.header().await?, snapshot.texts().await?);
@@ -137,12 +138,12 @@ pub(crate) async fn reembed(
     let (documents, count) = (documents.len(), passages.len());
     let state = ImportProgress { documents, passages: count, ..ImportProgress::default() };
     let vectors = vectors::make(store, embedder, &provenance, &contents, state, progress).await?;
-    let report = Report {
+    let report = ImportReport {
         documents,
         passages: count,
         embedded: vectors.embedded,
         resumed: vectors.resumed,
-        ..Report::default()
+        ..ImportReport::default()
     };
     let mut publication = Publication::new(header.generation, "", Some(&provenance));
     publication.vectors = vectors.by_id.into_iter().collect();
@@ -240,7 +241,7 @@ fn publication<'p>(
     plan: &'p Plan,
     provenance: &'p Provenance,
     mut vectors: HashMap<&'p str, StoredVectors>,
-    report: &mut Report,
+    report: &mut ImportReport,
 ) -> Publication<'p> {
     let mut publication = Publication::new(previous.header.generation, &reading.name, Some(provenance));
     let there = previous.passages();

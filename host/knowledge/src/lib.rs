@@ -40,7 +40,7 @@ pub use chunk::ChunkSize;
 pub use document::{Document, Refused};
 pub use embedder::{Embedder, Embedding, TokenVectors};
 pub use error::Error;
-pub use import::{ImportOptions, Report};
+pub use import::{ImportOptions, ImportReport};
 pub use items::ScoredItem;
 pub use progress::{IgnoreProgress, ImportObserver, ImportProgress};
 pub use provenance::Provenance;

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bulkhead_knowledge::{
-    Counts, Embedder, Embedding, Error, IgnoreProgress, ImportOptions, KnowledgeBase, Mode, Provenance,
-    Query, Report, Source, TokenVectors,
+    Counts, Embedder, Embedding, Error, IgnoreProgress, ImportOptions, ImportReport, KnowledgeBase, Mode,
+    Provenance, Query, Source, TokenVectors,
 };
 use bulkhead_tests::servers::postgres::Postgres;
 use futures_util::future::BoxFuture;
@@ -73,7 +73,7 @@ async fn import(
     documents: &[Value],
     model: &Letters,
     options: ImportOptions,
-) -> Result<Report, Error> {
+) -> Result<ImportReport, Error> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kb.jsonl");
     fs::write(&path, documents.iter().map(Value::to_string).collect::<Vec<_>>().join("\n")).unwrap();

@@ -10,7 +10,7 @@ use tokio::sync::Barrier;
 
 use super::toy::*;
 use crate::{
-    Counts, Embedder, Embedding, Error, ImportOptions, KnowledgeBase, Mode, Provenance, Report, Source,
+    Counts, Embedder, Embedding, Error, ImportOptions, ImportReport, KnowledgeBase, Mode, Provenance, Source,
 };
 
 /// A model that blocks an import before its first vectors until as many others have come as far.
@@ -35,7 +35,7 @@ impl Embedder for Together {
 }
 
 /// Imports hundred documents of `name` as a process of its own would.
-fn import(fixture: &Fixture, name: &str, started: Arc<Barrier>) -> Result<Report, Error> {
+fn import(fixture: &Fixture, name: &str, started: Arc<Barrier>) -> Result<ImportReport, Error> {
     let path = std::path::Path::new(&fixture.base()).with_file_name(format!("{name}.jsonl"));
     let documents: Vec<_> = (0..100)
         .map(|n| document(&format!("d{n}"), &format!("{name} {n}"), &format!("Von {name}.")))

@@ -3,13 +3,13 @@
 use serde_json::json;
 
 use super::toy::*;
-use crate::{Counts, Error, ImportOptions, KnowledgeBase, Mode, Query, Report, Source, SourceCounts};
+use crate::{Counts, Error, ImportOptions, ImportReport, KnowledgeBase, Mode, Query, Source, SourceCounts};
 
 #[tokio::test]
 async fn repeated_import_embeds_only_changes() {
     let (fixture, model) = (Fixture::new(), Toy::new("toy"));
     let report = fixture.import(&town(), &model, ImportOptions::default()).await.unwrap();
-    let first = Report { documents: 4, added: 4, passages: 4, embedded: 4, ..report.clone() };
+    let first = ImportReport { documents: 4, added: 4, passages: 4, embedded: 4, ..report.clone() };
     assert_eq!(report, first);
     assert_eq!(model.count(), 4);
 
@@ -105,7 +105,7 @@ async fn base_is_reembedded_without_its_sources() {
     let sources = base.sources().await.unwrap();
 
     let report = base.reembed(&new, &RecordedProgress::default()).await.unwrap();
-    assert_eq!(report, Report { documents: 5, passages: 5, embedded: 5, ..Report::default() });
+    assert_eq!(report, ImportReport { documents: 5, passages: 5, embedded: 5, ..ImportReport::default() });
     assert_eq!((new.count(), base.provenance().unwrap().model), (5, "new".to_owned()));
     assert_eq!(base.sources().await.unwrap(), sources);
     let question = Query { provenance: base.provenance(), ..both("Was kostet ein Reisepass?") };

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::{
-    Embedder, Embedding, Error, ImportObserver, ImportOptions, ImportProgress, KnowledgeBase, Mode,
-    Provenance, Query, Report, Source, TokenVectors,
+    Embedder, Embedding, Error, ImportObserver, ImportOptions, ImportProgress, ImportReport, KnowledgeBase,
+    Mode, Provenance, Query, Source, TokenVectors,
 };
 
 pub(super) const DIMS: usize = 32;
@@ -134,7 +134,7 @@ impl Fixture {
         documents: &[Value],
         model: &Toy,
         options: ImportOptions,
-    ) -> Result<Report, Error> {
+    ) -> Result<ImportReport, Error> {
         let base = self.open().await;
         base.import(Source::Lines(self.lines(documents)), model, options, &RecordedProgress::default()).await
     }

@@ -5,7 +5,7 @@ use std::{fs, ops::RangeInclusive, path::PathBuf};
 use anyhow::Context as _;
 use bulkhead_cli::{exit::UsageError, output};
 use bulkhead_config::{HostSpec, formats};
-use bulkhead_knowledge::{ChunkSize, ImportOptions, Mode, Report, Source, Zammad};
+use bulkhead_knowledge::{ChunkSize, ImportOptions, ImportReport, Mode, Source, Zammad};
 use serde_json::json;
 use url::Url;
 
@@ -145,7 +145,7 @@ impl Import {
     }
 }
 
-fn as_json(report: &Report) -> serde_json::Value {
+fn as_json(report: &ImportReport) -> serde_json::Value {
     let refused =
         report.refused.iter().map(|one| json!({ "name": one.name, "reason": one.reason, "kept": one.kept }));
     json!({
@@ -164,8 +164,8 @@ fn as_json(report: &Report) -> serde_json::Value {
 }
 
 /// Prints a report for people.
-fn print_report(report: &Report) -> anyhow::Result<()> {
-    let Report {
+fn print_report(report: &ImportReport) -> anyhow::Result<()> {
+    let ImportReport {
         source,
         documents,
         added,
