@@ -9,7 +9,7 @@ use bulkhead::{
     compile::Compiler,
     config::{
         Config,
-        slots::{Slot, SlotId},
+        slots::{SlotId, SlotSettings},
     },
     engine::Engine,
     http::{
@@ -53,7 +53,7 @@ impl Parts {
     }
 
     /// The settings of a slot.
-    pub fn slot(&self, id: SlotId) -> &Slot {
+    pub fn slot(&self, id: SlotId) -> &SlotSettings {
         self.config.slots.get(id).unwrap()
     }
 

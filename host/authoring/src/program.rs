@@ -6,7 +6,7 @@ use anyhow::{Context as _, anyhow};
 use bulkhead_config::{
     self as config, HostSpec, Sources,
     sandbox::{Allocator, Sandbox},
-    slots::{ComponentSource, Limits, Slot as Settings, SlotId, SlotSpec},
+    slots::{ComponentSource, Limits, SlotId, SlotSettings as Settings, SlotSpec},
 };
 use bulkhead_runtime::{
     capabilities::{self, Capabilities, CapabilitySet, ShadowMode, SlotResources, StoreData},

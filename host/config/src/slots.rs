@@ -49,7 +49,7 @@ impl ComponentSource {
 
 /// `[slots.NAME]`, or the same keys in a table of the service that adds the slot.
 #[derive(Clone, Debug)]
-pub struct Slot {
+pub struct SlotSettings {
     /// Its specification, from the service that owns it.
     pub spec: SlotSpec,
     /// The table that its own is in, for error texts: `slots`, or one of its service.
@@ -78,7 +78,7 @@ pub struct Slot {
     pub config: BTreeMap<String, String>,
 }
 
-impl Slot {
+impl SlotSettings {
     /// Returns the default settings of a slot, for one that a service adds while the host runs. A configured slot has
     /// its settings in [`Slots`].
     pub fn new(spec: SlotSpec, component: ComponentSource) -> Self {
@@ -189,8 +189,8 @@ fn name_faults(spec: Offers<'_>) -> Vec<String> {
 /// tables of their own.
 #[derive(Clone, Debug)]
 pub struct Slots {
-    fixed: Vec<Slot>,
-    added: Vec<Slot>,
+    fixed: Vec<SlotSettings>,
+    added: Vec<SlotSettings>,
 }
 
 impl Slots {
@@ -204,13 +204,13 @@ impl Slots {
         }
         let read = |r: &mut Reader| {
             let slots = spec.slots().take(MAX_SLOTS);
-            slots.map(|slot| Slot::read(r, slot, spec)).collect()
+            slots.map(|slot| SlotSettings::read(r, slot, spec)).collect()
         };
         Self { fixed: reader.table(SLOTS, read), added: Vec::new() }
     }
 
     /// Adds the slots that services configure in tables of their own.
-    pub(super) fn set_added(&mut self, added: Vec<Slot>) {
+    pub(super) fn set_added(&mut self, added: Vec<SlotSettings>) {
         self.added = added;
     }
 
@@ -224,17 +224,17 @@ impl Slots {
     }
 
     /// Returns the settings of one slot, if the host has it or a service configures it.
-    pub fn get(&self, id: SlotId) -> Option<&Slot> {
+    pub fn get(&self, id: SlotId) -> Option<&SlotSettings> {
         self.fixed.iter().chain(&self.added).find(|slot| slot.id() == id)
     }
 
     /// Returns the settings of every slot that the host starts with.
-    pub fn each(&self) -> impl Iterator<Item = &Slot> {
+    pub fn each(&self) -> impl Iterator<Item = &SlotSettings> {
         self.fixed.iter()
     }
 
     /// Returns the id of every slot that the host starts with.
     pub fn ids(&self) -> impl Iterator<Item = SlotId> {
-        self.each().map(Slot::id)
+        self.each().map(SlotSettings::id)
     }
 }

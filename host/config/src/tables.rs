@@ -14,7 +14,7 @@ use super::{
     server::Server,
     services::Services,
     slots::{
-        Offers, Slot, SlotId, SlotSpec,
+        Offers, SlotId, SlotSettings, SlotSpec,
         slot_id::{MAX_SLOTS, RESERVED},
     },
 };
@@ -76,7 +76,7 @@ pub struct Context<'c> {
     read: ReadBefore<'c>,
     tables: Tables,
     listeners: Vec<(String, SocketAddr)>,
-    slots: Vec<Slot>,
+    slots: Vec<SlotSettings>,
 }
 
 /// What is read before the tables of services.
@@ -95,7 +95,7 @@ pub(super) struct ReadTables {
     /// Listeners by the keys that set their addresses.
     pub(super) listeners: Vec<(String, SocketAddr)>,
     /// Slots that services add.
-    pub(super) slots: Vec<Slot>,
+    pub(super) slots: Vec<SlotSettings>,
 }
 
 impl<'c> Context<'c> {
@@ -171,8 +171,8 @@ impl<'c> Context<'c> {
 
     /// Reads the keys of a slot in the current table of `reader`, which is one of `table`, for a service that adds the slot
     /// while the host runs. A reload then applies changes of the settings like those of `[slots.NAME]`.
-    pub fn slot(&mut self, reader: &mut Reader, spec: SlotSpec, table: &'static str) -> Slot {
-        let slot = Slot::read_keys(reader, &spec, table, self.read.offers, "none: push one");
+    pub fn slot(&mut self, reader: &mut Reader, spec: SlotSpec, table: &'static str) -> SlotSettings {
+        let slot = SlotSettings::read_keys(reader, &spec, table, self.read.offers, "none: push one");
         if let Some(text) = slot.registry_fault(self.read.registries) {
             reader.problem("component", text);
         }

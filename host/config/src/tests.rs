@@ -12,7 +12,7 @@ mod tables;
 
 use super::{
     ConfigFile, Flag, HostSpec, Loaded, Problems, ServiceSpec, Sources,
-    slots::{Limits, Slot, SlotId, SlotSpec},
+    slots::{Limits, SlotId, SlotSettings, SlotSpec},
 };
 
 /// Limits that differ from the defaults.
@@ -49,7 +49,7 @@ fn load(sources: Sources) -> Result<Loaded, Problems> {
 }
 
 /// Returns the settings of the captcha slot.
-fn captcha_slot(toml: &str, environment: &[(&str, &str)]) -> Slot {
+fn captcha_slot(toml: &str, environment: &[(&str, &str)]) -> SlotSettings {
     loaded(toml, environment).config.slots.get(SlotId::new("captcha")).unwrap().clone()
 }
 

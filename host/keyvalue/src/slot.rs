@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bulkhead_config::slots::Slot;
+use bulkhead_config::slots::SlotSettings;
 use bulkhead_runtime::capabilities::HostResource;
 
 use super::{
@@ -36,7 +36,7 @@ impl SlotKeyValue {
     /// When they name a store that does not exist.
     pub fn new(
         stores: &Arc<KeyValue>,
-        slot: &Slot,
+        slot: &SlotSettings,
         metrics: SlotKeyValueMetrics,
     ) -> Result<Self, KeyValueError> {
         if let Some(unknown) = slot.keyvalue.iter().find(|name| !stores.has(name)) {

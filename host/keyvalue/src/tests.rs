@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use bulkhead_config::{
     HostSpec,
-    slots::{ComponentSource, Limits, Slot, SlotId, SlotSpec},
+    slots::{ComponentSource, Limits, SlotId, SlotSettings, SlotSpec},
     tables::TableSpec,
 };
 use bulkhead_os::{clock::HostClock, damaged_files::DamagedFiles};
@@ -53,7 +53,7 @@ fn slot(stores: &Arc<KeyValue>, allowed: &[&str]) -> Result<SlotKeyValue, KeyVal
         uses_models: false,
         component: None,
     };
-    let mut slot = Slot::new(spec, ComponentSource::Embedded);
+    let mut slot = SlotSettings::new(spec, ComponentSource::Embedded);
     slot.keyvalue = allowed.iter().map(|name| (*name).to_owned()).collect();
     let metrics = KeyValueMetrics::register(&Registry::new()).unwrap().slot(slot.id());
     SlotKeyValue::new(stores, &slot, metrics)

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bulkhead_config::slots::{Slot as SlotSettings, SlotId};
+use bulkhead_config::slots::{SlotId, SlotSettings};
 use bulkhead_inference::engine::{Caller, CallerKind, Embedded, Input};
 use bulkhead_telemetry::quoted;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};

@@ -7,7 +7,7 @@ mod view;
 
 use std::{sync::Arc, time::Duration};
 
-use bulkhead_config::slots::{Slot as Settings, SlotId};
+use bulkhead_config::slots::{SlotId, SlotSettings as Settings};
 use bulkhead_runtime::capabilities::LogLine;
 use bulkhead_runtime::compile::ComponentDigest;
 use futures_util::future::BoxFuture;

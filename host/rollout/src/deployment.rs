@@ -20,7 +20,7 @@ use std::{
     time::Duration,
 };
 
-use bulkhead_config::slots::{Slot as Settings, SlotId};
+use bulkhead_config::slots::{SlotId, SlotSettings as Settings};
 use bulkhead_runtime::capabilities::LogLine;
 use bulkhead_runtime::slots::{Slot, World, revision};
 use futures_util::future::BoxFuture;

@@ -215,7 +215,7 @@ impl DeploymentRegistry {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use bulkhead_config::slots::{Limits, Slot};
+    use bulkhead_config::slots::{Limits, SlotSettings};
     use tempfile::TempDir;
 
     use super::*;
@@ -260,7 +260,8 @@ mod tests {
     async fn removal_waits_for_its_limit_only() {
         let folder = TempDir::new().unwrap();
         let limits = Limits { deadline: Duration::ZERO, queue_wait: Duration::ZERO, ..Limits::DEFAULT };
-        let slot = deployment_under(Slot { limits, ..settings() }, folder.path(), "/nowhere".as_ref());
+        let slot =
+            deployment_under(SlotSettings { limits, ..settings() }, folder.path(), "/nowhere".as_ref());
         let metrics = Arc::new(Metrics::new(folder.path().to_owned(), []).unwrap());
         let store = Arc::new(LocalStore::new(folder.path().join("slots")));
         let (registry, id) = (DeploymentRegistry::new(store, None), slot.slot());

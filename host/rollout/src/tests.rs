@@ -9,7 +9,7 @@ use bulkhead_config::{
     rollout::Rollout,
     sandbox::Sandbox,
     signatures::Signatures,
-    slots::{ComponentSource, Limits, Slot, SlotId, SlotSpec},
+    slots::{ComponentSource, Limits, SlotId, SlotSettings, SlotSpec},
     watch::Watch,
 };
 use bulkhead_runtime::capabilities::{CapabilitySet, SlotResources, StoreData};
@@ -69,7 +69,7 @@ pub(super) fn deployment(folder: &Path, compile_program: &Path) -> Arc<Deploymen
 
 /// Returns such a slot with other settings.
 pub(super) fn deployment_under(
-    settings: Slot,
+    settings: SlotSettings,
     folder: &Path,
     compile_program: &Path,
 ) -> Arc<Deployment<Bare>> {
@@ -86,8 +86,8 @@ pub(super) fn deployment_under(
 }
 
 /// Returns a slot's settings.
-pub(super) fn settings() -> Slot {
-    Slot {
+pub(super) fn settings() -> SlotSettings {
+    SlotSettings {
         table: "slots",
         spec: SPEC,
         component: ComponentSource::Embedded,
@@ -111,16 +111,16 @@ fn component_under_other_settings_is_another_version() {
     use super::VersionId;
 
     let (plain, component) = (settings(), ComponentDigest::of(b"a"));
-    let id = |settings: &Slot| VersionId::new(component, &revision(settings));
+    let id = |settings: &SlotSettings| VersionId::new(component, &revision(settings));
     for other in [
-        Slot { grants: vec!["wasi:io/poll".into()], ..settings() },
-        Slot { limits: Limits { cpu_ms: 1, ..Limits::DEFAULT }, ..settings() },
-        Slot { config: [("a".to_owned(), "b".to_owned())].into(), ..settings() },
-        Slot { reuse: true, ..settings() },
+        SlotSettings { grants: vec!["wasi:io/poll".into()], ..settings() },
+        SlotSettings { limits: Limits { cpu_ms: 1, ..Limits::DEFAULT }, ..settings() },
+        SlotSettings { config: [("a".to_owned(), "b".to_owned())].into(), ..settings() },
+        SlotSettings { reuse: true, ..settings() },
     ] {
         assert_ne!(id(&other), id(&plain), "{other:?}");
     }
-    let elsewhere = Slot { component: ComponentSource::File("a.wasm".into()), ..settings() };
+    let elsewhere = SlotSettings { component: ComponentSource::File("a.wasm".into()), ..settings() };
     assert_eq!(id(&elsewhere), id(&plain), "where the file is makes no difference");
     assert_ne!(VersionId::new(ComponentDigest::of(b"b"), &revision(&plain)), id(&plain));
 }

@@ -19,7 +19,7 @@ mod stubs;
 
 use std::sync::Arc;
 
-use bulkhead_config::slots::Slot;
+use bulkhead_config::slots::SlotSettings;
 use tokio::time::Instant;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, clocks::WasiClocksCtx, random::WasiRandomCtx};
@@ -47,7 +47,7 @@ pub struct Capabilities {
     /// without.
     pub deadline: Option<Instant>,
     /// The slot's settings for the component, which `wasi:config/store` reads.
-    pub settings: Arc<Slot>,
+    pub settings: Arc<SlotSettings>,
     /// Whether the host's answers are recorded for a shadow call, or replayed to one.
     pub shadow: ShadowMode,
     /// The start of the last error that the guest logged, such as the text of a panic before its trap.
@@ -75,7 +75,7 @@ impl Capabilities {
     pub fn new(
         resources: Arc<SlotResources>,
         version: Arc<str>,
-        settings: Arc<Slot>,
+        settings: Arc<SlotSettings>,
         budget: Arc<MemoryBudget>,
     ) -> Self {
         // Values that wasmtime-wasi adds, and streams of standard output, are limited by their number. The largest are

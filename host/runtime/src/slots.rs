@@ -22,7 +22,7 @@ use std::{
 use arc_swap::ArcSwap;
 use bulkhead_config::{
     sandbox::Sandbox,
-    slots::{Slot as Settings, SlotId},
+    slots::{SlotId, SlotSettings as Settings},
 };
 use bulkhead_telemetry::SlotMetrics;
 use tokio::sync::Notify;

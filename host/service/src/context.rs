@@ -10,7 +10,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use bulkhead_config::{
     Config,
-    slots::{Slot as SlotSettings, SlotId},
+    slots::{SlotId, SlotSettings},
 };
 use bulkhead_registry::Registries;
 use bulkhead_rollout::{DeploymentRegistry, Reloader};

@@ -16,7 +16,7 @@ use bulkhead_config::{
     Config, ServiceSpec,
     alias::Aliases,
     secret::Secret,
-    slots::{Limits, Slot as SlotSettings, SlotId},
+    slots::{Limits, SlotId, SlotSettings},
     tables::{MissingTable, TableSpec},
 };
 use bulkhead_runtime::capabilities::{CapabilitySet, SlotResources};

@@ -9,7 +9,7 @@ use axum::{
     http::StatusCode,
     routing::put,
 };
-use bulkhead_config::slots::{Slot as SlotSettings, SlotId, SlotSpec};
+use bulkhead_config::slots::{SlotId, SlotSettings, SlotSpec};
 use bulkhead_runtime::slots::Slot;
 use bulkhead_service::{ServedAt, ServiceContext};
 

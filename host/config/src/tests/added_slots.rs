@@ -5,14 +5,14 @@ use crate::{
     HostSpec, ServiceSpec,
     reader::Reader,
     reference,
-    slots::{Limits, Slot, SlotId, SlotSpec},
+    slots::{Limits, SlotId, SlotSettings, SlotSpec},
     tables::{Context, ServiceTable, TableSpec},
 };
 
 /// A table with a slot under each chosen name.
 #[derive(Clone, Debug)]
 struct Kiosks {
-    slots: Vec<Slot>,
+    slots: Vec<SlotSettings>,
 }
 
 impl ServiceTable for Kiosks {

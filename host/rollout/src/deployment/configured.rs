@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
-use bulkhead_config::slots::{ComponentSource, Slot as Settings};
+use bulkhead_config::slots::{ComponentSource, SlotSettings as Settings};
 use bulkhead_os::files;
 use bulkhead_runtime::background;
 use bulkhead_runtime::slots::{Version, World, read_component};

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use bulkhead_config::{signatures::Signatures, slots::Slot as Settings};
+use bulkhead_config::{signatures::Signatures, slots::SlotSettings as Settings};
 use bulkhead_runtime::slots::{Version, World, revision};
 use bulkhead_telemetry::one_line;
 use futures_util::future::BoxFuture;

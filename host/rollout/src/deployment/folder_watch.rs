@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use bulkhead_config::{slots::Slot, watch::Watch};
+use bulkhead_config::{slots::SlotSettings, watch::Watch};
 use bulkhead_runtime::background;
 use bulkhead_runtime::compile::ComponentDigest;
 use bulkhead_runtime::slots::{Weight, World};
@@ -66,7 +66,7 @@ impl FolderState {
 }
 
 /// Returns the slot's settings of the watched folder.
-fn watch_settings(settings: &Slot) -> Watch {
+fn watch_settings(settings: &SlotSettings) -> Watch {
     settings.watch.clone()
 }
 

@@ -4,7 +4,7 @@ mod signature_check;
 
 use std::sync::{Arc, PoisonError};
 
-use bulkhead_config::slots::Slot as Settings;
+use bulkhead_config::slots::SlotSettings as Settings;
 use bulkhead_runtime::background;
 use bulkhead_runtime::compile::ComponentDigest;
 use bulkhead_runtime::invoke;

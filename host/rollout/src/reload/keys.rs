@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bulkhead_config::slots::{Limits, Slot as Settings};
+use bulkhead_config::slots::{Limits, SlotSettings as Settings};
 
 /// Digests of the set keys, see [`bulkhead_config::Loaded::set`].
 pub(super) type KeyDigests = BTreeMap<String, [u8; 32]>;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::SystemTime};
 
-use bulkhead_config::slots::Slot as Settings;
+use bulkhead_config::slots::SlotSettings as Settings;
 use bulkhead_runtime::compile::ComponentDigest;
 use bulkhead_runtime::slots::{VersionId, effective_settings, revision};
 use bulkhead_telemetry::timestamp::rfc3339_millis;

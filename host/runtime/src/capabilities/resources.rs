@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use bulkhead_config::slots::{Slot, SlotId};
+use bulkhead_config::slots::{SlotId, SlotSettings};
 use bulkhead_os::clock::HostClock;
 use bulkhead_telemetry::Metrics;
 
@@ -41,7 +41,7 @@ impl fmt::Debug for SlotResources {
 
 impl SlotResources {
     /// Returns the state of a slot under its `settings`, without values of single capabilities.
-    pub fn new(settings: &Slot, metrics: Arc<Metrics>) -> Self {
+    pub fn new(settings: &SlotSettings, metrics: Arc<Metrics>) -> Self {
         Self {
             slot: settings.id(),
             clock: HostClock::system(),

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Write as _};
 
-use bulkhead_config::slots::Slot as Settings;
+use bulkhead_config::slots::SlotSettings as Settings;
 use bulkhead_telemetry::escape_guest;
 use wasmtime::WasmBacktrace;
 

@@ -1,6 +1,6 @@
 //! Explains to a component's author how the sandbox ended a call.
 
-use bulkhead_config::slots::Slot as Settings;
+use bulkhead_config::slots::SlotSettings as Settings;
 use bulkhead_telemetry::guest_lines;
 
 use super::{Outcome, diagnosis::Diagnosis};

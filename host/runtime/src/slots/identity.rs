@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bulkhead_config::slots::{Limits, Slot as Settings};
+use bulkhead_config::slots::{Limits, SlotSettings as Settings};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
-use bulkhead_config::slots::Slot as Settings;
+use bulkhead_config::slots::SlotSettings as Settings;
 use bulkhead_telemetry::VersionLabels;
 use tokio::sync::oneshot;
 

@@ -18,7 +18,7 @@ use bulkhead_cli::{Configuration, exit::UsageError, output};
 use bulkhead_config::{
     Config,
     registries::Reference,
-    slots::{Slot, SlotId},
+    slots::{SlotId, SlotSettings},
 };
 use bulkhead_registry::{PulledComponent, Registries};
 use bulkhead_runtime::{capabilities::CapabilitySet, slots};
@@ -114,7 +114,7 @@ fn deprecated<'a>(
 }
 
 /// Returns the imports that are without effect for a slot, without versions.
-fn stubs<'a>(capabilities: &CapabilitySet, slot: &Slot, imports: &'a [String]) -> Vec<&'a str> {
+fn stubs<'a>(capabilities: &CapabilitySet, slot: &SlotSettings, imports: &'a [String]) -> Vec<&'a str> {
     let names = imports.iter().map(|import| import.split_once('@').map_or(&**import, |(name, _)| name));
     names.filter(|name| capabilities.is_without_effect(name, &slot.spec, &slot.grants)).collect()
 }

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
-use bulkhead_config::slots::{Slot as SlotSettings, SlotId};
+use bulkhead_config::slots::{SlotId, SlotSettings};
 use bulkhead_rollout::SlotClaim;
 use bulkhead_runtime::capabilities::SlotResources;
 use bulkhead_runtime::engine::PoolReservation;

@@ -13,7 +13,7 @@ use bulkhead_config::{
     formats,
     reader::Reader,
     secret::Secret,
-    slots::{Limits, Slot, SlotId},
+    slots::{Limits, SlotId, SlotSettings},
     tables::{Context, ServiceTable},
 };
 use bulkhead_http::access_log::HOST;
@@ -38,7 +38,7 @@ pub struct AppsSettings {
 #[derive(Clone, Debug)]
 pub struct AppSettings {
     /// The keys that are also those of `[slots.NAME]`.
-    pub slot: Slot,
+    pub slot: SlotSettings,
     /// Where it is served.
     pub mount: Mount,
     /// Keys of callers; empty: everybody may call.

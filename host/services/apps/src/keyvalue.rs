@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bulkhead_config::{Config, slots::Slot as SlotSettings};
+use bulkhead_config::{Config, slots::SlotSettings};
 use bulkhead_keyvalue::{KeyValue, KeyValueMetrics, KeyValueSettings, SlotKeyValue};
 use bulkhead_os::clock::HostClock;
 use bulkhead_runtime::capabilities::SlotResources;

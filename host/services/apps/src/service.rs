@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use bulkhead_config::{
     Config, ServiceSpec,
-    slots::{Limits, Slot as SlotSettings, SlotId},
+    slots::{Limits, SlotId, SlotSettings},
     tables::TableSpec,
 };
 use bulkhead_keyvalue::{KeyValue, KeyValueMetrics, KeyValueSettings};

@@ -21,7 +21,7 @@ mod world;
 use std::{collections::BTreeMap, net::IpAddr, sync::Arc, time::Duration};
 
 use arc_swap::ArcSwap;
-use bulkhead_config::slots::Slot as SlotSettings;
+use bulkhead_config::slots::SlotSettings;
 use bulkhead_ledger::Ledger;
 use bulkhead_runtime::capabilities::SlotResources;
 use bulkhead_runtime::keys::{Key, MasterKey, NamedKeys};

@@ -11,7 +11,7 @@ use bulkhead_config::{
     Config, ServiceSpec,
     alias::Aliases,
     secret::Secret,
-    slots::{Slot as SlotSettings, SlotId},
+    slots::{SlotId, SlotSettings},
     tables::{MissingTable, TableSpec},
 };
 use bulkhead_ledger::{ANSWER_TIMEOUT, Backend, Ledger, LedgerOptions};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bulkhead_config::{Config, slots::Slot as SlotSettings};
+use bulkhead_config::{Config, slots::SlotSettings};
 use bulkhead_models::{
     ExaminedModel, Inference, LoadHooks, ModelState, metrics::InferenceMetrics, models_dir,
 };

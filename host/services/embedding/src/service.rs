@@ -6,7 +6,7 @@ use axum::Router;
 use bulkhead_config::{
     Config, ServiceSpec,
     alias::Aliases,
-    slots::Slot as SlotSettings,
+    slots::SlotSettings,
     tables::{MissingTable, TableSpec},
 };
 use bulkhead_inference::engine::BatchObserver;

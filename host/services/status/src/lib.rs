@@ -17,7 +17,7 @@ mod world;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bulkhead_appointments::{Collector, Section};
-use bulkhead_config::slots::Slot as SlotSettings;
+use bulkhead_config::slots::SlotSettings;
 use bulkhead_http::json;
 use bulkhead_runtime::capabilities::SlotResources;
 use bulkhead_runtime::invoke::{self, BadAnswer, Outcome};

@@ -6,7 +6,7 @@ mod world;
 
 use std::sync::Arc;
 
-use bulkhead_config::slots::Slot as SlotSettings;
+use bulkhead_config::slots::SlotSettings;
 use bulkhead_runtime::capabilities::SlotResources;
 use bulkhead_runtime::invoke::{self, BadAnswer};
 use bulkhead_runtime::slots::{Slot, SlotContext};

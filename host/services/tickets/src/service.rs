@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bulkhead_config::{
     Config, ServiceSpec,
-    slots::{Slot as SlotSettings, SlotId},
+    slots::{SlotId, SlotSettings},
     tables::{MissingTable, TableSpec},
 };
 use bulkhead_models::{Inference, LoadHooks};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::source::{Source, sources};
 
 /// Types that the configuration holds in private fields, by name or id.
-const HELD_BY_NAME: [&str; 2] = ["Slot", "ServiceSettings"];
+const HELD_BY_NAME: [&str; 2] = ["SlotSettings", "ServiceSettings"];
 /// Modules of the configuration's types: its own, and those of the services' tables.
 const MODULES: [&str; 10] = [
     "config/src",

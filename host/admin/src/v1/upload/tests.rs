@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::http::HeaderValue;
 use bulkhead_config::{
     self, HostSpec, Sources,
-    slots::{Slot, SlotId},
+    slots::{SlotId, SlotSettings},
     tokens::Scope,
 };
 use bulkhead_registry::Registries;
@@ -85,10 +85,13 @@ impl Deploy for SlowSlot {
     fn diff(self: Arc<Self>, _: String, _: String) -> BoxFuture<'static, Result<VersionDiff, DeployError>> {
         panic!("not called")
     }
-    fn dry_run(self: Arc<Self>, _: Slot) -> BoxFuture<'static, Result<Box<dyn PreparedChange>, DeployError>> {
+    fn dry_run(
+        self: Arc<Self>,
+        _: SlotSettings,
+    ) -> BoxFuture<'static, Result<Box<dyn PreparedChange>, DeployError>> {
         panic!("not called")
     }
-    fn settings(&self) -> Arc<Slot> {
+    fn settings(&self) -> Arc<SlotSettings> {
         panic!("not called")
     }
     fn longest_call(&self) -> Duration {

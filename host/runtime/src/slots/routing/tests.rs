@@ -5,7 +5,7 @@
 use bulkhead_config::{
     rollout::Rollout,
     signatures::Signatures,
-    slots::{ComponentSource, Limits, Slot as Settings, SlotSpec},
+    slots::{ComponentSource, Limits, SlotSettings as Settings, SlotSpec},
     watch::Watch,
 };
 use wasmtime::{Store, component::InstancePre};
