@@ -20,7 +20,7 @@ use serde_json::Value;
 pub use self::family::{Architecture, Family, ModelTask};
 pub use self::modules::{DenseModule, TermModule};
 pub use self::prompts::Prompts;
-use self::provenance::Provenance;
+use self::provenance::ModelProvenance;
 pub use self::weights_source::WeightsSource;
 use crate::error::LoadError;
 use crate::pooling::Pooling;
@@ -63,7 +63,7 @@ pub struct ModelFolder {
     /// Longest input in tokens, special tokens included; `None` if there is no limit or none is stated.
     pub max_length: Option<usize>,
     /// Where the model came from, if it was pulled or converted.
-    pub provenance: Option<Provenance>,
+    pub provenance: Option<ModelProvenance>,
     digest: OnceLock<String>,
 }
 
@@ -116,7 +116,7 @@ impl ModelFolder {
             terms: modules::terms(&layout.root, layout.modules.as_deref())?,
             lower_case: length::sentence_bert(&layout)?.do_lower_case,
             prompts: prompts::read(&layout.root)?,
-            provenance: Provenance::read(&layout.root)?,
+            provenance: ModelProvenance::read(&layout.root)?,
             config,
             config_path: layout.config,
             tokenizer: layout.tokenizer,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use bulkhead_config::{Config, tables::MissingTable};
 use bulkhead_inference::{
-    error::SourceError, folder::provenance::Provenance, model::LoadOptions, progress::Silent,
+    error::SourceError, folder::provenance::ModelProvenance, model::LoadOptions, progress::Silent,
 };
 use bulkhead_sources::{catalog, hub::HubModel};
 
@@ -55,7 +55,7 @@ impl ModelRef {
 
 /// Returns what is damaged of a model in this folder, if it was pulled: a power cut may have cut its files.
 pub(super) fn damage(folder: &Path) -> Option<String> {
-    match Provenance::read(folder) {
+    match ModelProvenance::read(folder) {
         Ok(record) => record?.difference(folder, &mut Silent),
         Err(_) => Some("the record of its files cannot be read".to_owned()),
     }
@@ -92,7 +92,7 @@ mod tests {
 
     use std::fs;
 
-    use bulkhead_inference::folder::provenance::{FILE, Origin};
+    use bulkhead_inference::folder::provenance::{FILE, ModelOrigin};
 
     use super::*;
 
@@ -102,7 +102,7 @@ mod tests {
         let weights = folder.path().join("model.safetensors");
         fs::write(&weights, "weights").unwrap();
         assert_eq!(damage(folder.path()), None, "it was not pulled");
-        Provenance::record(folder.path(), &Origin::default(), None, &mut Silent).unwrap();
+        ModelProvenance::record(folder.path(), &ModelOrigin::default(), None, &mut Silent).unwrap();
         assert_eq!(damage(folder.path()), None);
         fs::write(&weights, "wei").unwrap();
         assert_eq!(damage(folder.path()).unwrap(), "model.safetensors has 3 bytes, not 7");

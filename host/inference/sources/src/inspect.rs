@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use bulkhead_inference::error::LoadError;
 use bulkhead_inference::folder::contents::{ModelFile, contents};
-use bulkhead_inference::folder::provenance::Provenance;
+use bulkhead_inference::folder::provenance::ModelProvenance;
 use bulkhead_inference::folder::{Architecture, Family, ModelFolder, Prompts, WeightsSource};
 use bulkhead_inference::model::{LoadOptions, Model};
 use bulkhead_inference::progress::Progress;
@@ -51,7 +51,7 @@ pub struct Inspection {
     /// Size of all files in bytes.
     pub bytes: u64,
     /// Where the model came from, if recorded.
-    pub provenance: Option<Provenance>,
+    pub provenance: Option<ModelProvenance>,
     /// The first file that is not as recorded, if one is not.
     pub damage: Option<String>,
     /// Why it cannot be served: the error of loading it. Only [`inspect_and_load`] tries.

