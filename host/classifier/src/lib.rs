@@ -5,9 +5,10 @@
 //! - `pipeline`: from labelled tickets to a head, and from a head to a report
 //! - `artefact`: a model as the head that a host serves
 //! - `selection`: several settings, the best by cross-validation
-//! - `training`: training with one setting, and a background; calibration on predictions for held-out examples
+//! - `training`: training with one setting, one class against the rest, and a background; calibration on predictions for held-out
+//!   examples
 //! - `evaluation`: figures, tables and plots of predictions
-//! - `calibration`, `model`, `solver`: one temperature; weights to probabilities; one class against the rest
+//! - `calibration`, `model`: one temperature; weights to probabilities
 //! - `background`, `dataset`, `tickets`, `error`: texts of no category, examples as rows, tickets as lines
 
 pub mod artefact;
@@ -19,6 +20,5 @@ pub mod evaluation;
 pub mod model;
 pub mod pipeline;
 pub mod selection;
-mod solver;
 pub mod tickets;
 pub mod training;

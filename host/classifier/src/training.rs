@@ -5,6 +5,7 @@ mod folds;
 pub mod prototypes;
 mod scaling;
 pub mod separation;
+mod solver;
 #[cfg(test)]
 mod tests;
 

@@ -2,9 +2,9 @@
 
 use bulkhead_triage_features::Row;
 
+use super::solver::Weights;
 use crate::dataset::{Dataset, Example};
 use crate::model::Model;
-use crate::solver::Weights;
 
 /// The scaling of a data set. Embeddings are centred and scaled together: models such as e5 put all texts into one
 /// narrow cone, so that their differences are small against their mean. Sparse columns are weighted by their inverse

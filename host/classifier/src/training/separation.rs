@@ -5,9 +5,9 @@ use std::thread;
 use serde::{Deserialize, Serialize};
 
 use super::scaling::Scaling;
+use super::solver::{Problem, Weights};
 use crate::dataset::Dataset;
 use crate::model::Model;
-use crate::solver::{Problem, Weights};
 
 /// Settings of the separation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

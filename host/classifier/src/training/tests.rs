@@ -5,9 +5,9 @@
 use bulkhead_triage_features::{FeatureSettings, Row};
 
 use super::scaling::Scaling;
+use super::solver::Weights;
 use super::*;
 use crate::dataset::Example;
-use crate::solver::Weights;
 
 fn separation() -> Settings {
     Settings::Separation(Separation::default())
