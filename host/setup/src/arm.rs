@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{Outcome, cargo, program, run};
-use crate::rustc::Rustc;
-use crate::target_std::{self, ARM, Compiler};
-use crate::{apt, files, paths};
+use crate::toolchain::rustc::Rustc;
+use crate::toolchain::target_std::{self, ARM, Compiler};
+use crate::{files, install::apt, paths};
 
 /// The linker with its libraries, and the emulator.
 const PACKAGES: [&str; 3] = ["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "qemu-user"];
@@ -82,8 +82,9 @@ mod tests {
         let engine = paths::workspace().join("host/inference");
         let folders = files::entries(&engine).into_iter().chain([engine]);
         let manifests = folders.filter_map(|folder| files::read(&folder.join("Cargo.toml")).ok());
-        let mut found: Vec<String> =
-            manifests.filter_map(|manifest| Some(crate::manifest::names(&manifest)?.package)).collect();
+        let mut found: Vec<String> = manifests
+            .filter_map(|manifest| Some(crate::guests::manifest::names(&manifest)?.package))
+            .collect();
         found.sort();
         let mut named = CRATES;
         named.sort_unstable();

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::command::{Outcome, cargo, run};
-use crate::{cargo_tool, files, paths};
+use crate::{files, install::cargo_tool, paths};
 
 /// Drives libFuzzer.
 const CARGO_FUZZ: &str = "^0.13";

@@ -1,7 +1,7 @@
 //! Installs the tools that `just lint` needs besides the toolchain's own.
 
 use crate::command::{Outcome, cargo, succeeds};
-use crate::{cargo_tool, fuzz};
+use crate::{fuzz, install::cargo_tool};
 
 /// Checks licences, sources and advisories; pinned to the line that the configuration is for.
 const CARGO_DENY: &str = "^0.20";

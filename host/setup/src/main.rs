@@ -2,26 +2,22 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
-mod apt;
 mod arm;
-mod cargo_tool;
 mod command;
-mod components;
 mod edge;
-mod examples;
 mod files;
 mod fuzz;
+mod guests;
+mod install;
 mod lint;
-mod manifest;
-mod npm;
 mod package;
 mod paths;
-mod python;
-mod rustc;
-mod target_std;
-mod test_tools;
+mod toolchain;
 
 use std::process::ExitCode;
+
+use guests::{components, examples};
+use install::test_tools;
 
 const HELP: &str = "\
 Prepares a machine to build and test Bulkhead.

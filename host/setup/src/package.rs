@@ -15,9 +15,9 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::command::{Outcome, capture, cargo, program, run};
-use crate::rustc::Rustc;
-use crate::target_std::ARM;
-use crate::{arm, components, edge, files, paths};
+use crate::toolchain::rustc::Rustc;
+use crate::toolchain::target_std::ARM;
+use crate::{arm, edge, files, guests::components, paths};
 
 /// The version of the workspace, which is that of this program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::crates::{self, Crates, LinkedCrate, Locked};
 use super::{Release, VERSION};
 use crate::command::Outcome;
-use crate::target_std::WEBASSEMBLY;
+use crate::toolchain::target_std::WEBASSEMBLY;
 
 type Identity = (String, String);
 

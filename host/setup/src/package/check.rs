@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::{FeatureSet, Release, VERSION, smoke};
 use crate::command::{Outcome, capture, program, run};
-use crate::{apt, files};
+use crate::{files, install::apt};
 
 /// What the checks run.
 const PACKAGES: [&str; 5] = ["lintian", "mmdebstrap", "podman", "runc", "systemd"];

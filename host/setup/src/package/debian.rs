@@ -5,7 +5,11 @@ use std::path::PathBuf;
 
 use super::{FeatureSet, Release, VERSION};
 use crate::command::{Outcome, capture, cargo, program, run};
-use crate::{apt, cargo_tool, edge, paths};
+use crate::{
+    edge,
+    install::{apt, cargo_tool},
+    paths,
+};
 
 /// What finds the packages of shared libraries; without it the package would depend on none of them.
 const PACKAGES: [&str; 1] = ["dpkg-dev"];

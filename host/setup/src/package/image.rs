@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Release, VERSION, stage};
 use crate::command::{Outcome, capture, program, run};
-use crate::{apt, files, paths};
+use crate::{files, install::apt, paths};
 
 /// What builds images without a daemon, and certificate authorities.
 const PACKAGES: [&str; 2] = ["buildah", "ca-certificates"];

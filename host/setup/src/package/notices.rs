@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use super::Release;
 use super::crates::{self, Crates};
 use crate::command::{Outcome, capture, cargo};
-use crate::rustc::Rustc;
-use crate::target_std::WEBASSEMBLY;
-use crate::{cargo_tool, files, paths};
+use crate::toolchain::rustc::Rustc;
+use crate::toolchain::target_std::WEBASSEMBLY;
+use crate::{files, install::cargo_tool, paths};
 
 /// Finds the licence of each crate in its sources, without a look-up in the network; pinned to the line that the
 /// configuration is for.

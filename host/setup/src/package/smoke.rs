@@ -2,7 +2,7 @@
 
 use super::Release;
 use crate::command::{Outcome, capture, program};
-use crate::{apt, paths};
+use crate::{install::apt, paths};
 
 /// What the test runs.
 const PACKAGES: [&str; 2] = ["curl", "minisign"];

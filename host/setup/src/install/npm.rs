@@ -40,7 +40,7 @@ impl NpmPackages {
 
 #[cfg(test)]
 mod tests {
-    use crate::{examples, test_tools};
+    use crate::{guests::examples, install::test_tools};
 
     #[test]
     fn every_package_is_locked_by_digest() {

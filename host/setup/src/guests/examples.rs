@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{Outcome, capture, find, program};
-use crate::npm::NpmPackages;
-use crate::python::PythonPackages;
-use crate::rustc::Rustc;
-use crate::{apt, components, files, paths};
+use crate::install::npm::NpmPackages;
+use crate::install::python::PythonPackages;
+use crate::toolchain::rustc::Rustc;
+use crate::{files, guests::components, install::apt, paths};
 
 /// Builds components of JavaScript, with what it needs. Its API is used: jco's command line does not run on Node.js 20.
 pub const NPM: NpmPackages = NpmPackages {

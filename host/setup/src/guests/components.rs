@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{Outcome, capture, cargo, run};
-use crate::manifest::{self, Names};
-use crate::rustc::Rustc;
-use crate::target_std::{self, Compiler, WEBASSEMBLY};
+use crate::guests::manifest::{self, Names};
+use crate::toolchain::rustc::Rustc;
+use crate::toolchain::target_std::{self, Compiler, WEBASSEMBLY};
 use crate::{files, paths};
 
 /// The header of every component; a core module has 1 and 0 instead of 0x0d and 1.

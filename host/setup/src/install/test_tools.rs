@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use crate::command::{Outcome, find};
-use crate::npm::NpmPackages;
-use crate::python::{self, PythonPackages};
-use crate::{apt, files, paths};
+use crate::install::npm::NpmPackages;
+use crate::install::python::{self, PythonPackages};
+use crate::{files, install::apt, paths};
 
 /// The npm packages, pinned exactly, since the tests compare with what these very versions do: `altcha`, the captcha
 /// widget that the browser test solves with; `altcha-lib`, the Node server that the benchmark compares with; `openai`,

@@ -54,7 +54,7 @@ impl PythonPackages {
 
 #[cfg(test)]
 mod tests {
-    use crate::{examples, test_tools};
+    use crate::{guests::examples, install::test_tools};
 
     #[test]
     fn every_package_is_pinned_by_digest() {

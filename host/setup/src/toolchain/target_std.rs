@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::command::{Outcome, capture, cargo, program};
-use crate::rustc::{self, Rustc};
-use crate::{apt, files, paths};
+use crate::toolchain::rustc::{self, Rustc};
+use crate::{files, install::apt, paths};
 
 /// What to compile for.
 #[derive(Clone, Copy)]
