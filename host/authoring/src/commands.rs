@@ -8,13 +8,15 @@ use clap::{Args, Subcommand};
 use tracing::Level;
 
 use crate::{
-    call, cases, fit,
-    inspection::ComponentInspection,
-    packages::{self, Packages},
+    component::{fit, inspection::ComponentInspection},
     platform::AuthorPlatform,
-    program::Overrides,
     report::{AuthoringFailure, CommandReport},
-    scaffold, wit_diff,
+    run::{call, cases, program::Overrides},
+    scaffold,
+    wit::{
+        diff,
+        packages::{self, Packages},
+    },
 };
 
 /// Subcommands of `component` for authors. They need no host and no configuration.
@@ -191,7 +193,7 @@ impl WitCommand {
         match self {
             Self::Export { dir, world, force } => export(platform, dir, world.as_deref(), force),
             Self::Diff { old, new } => {
-                let found = wit_diff::compare(&old, &new)?;
+                let found = diff::compare(&old, &new)?;
                 let added: String = found.additions.iter().map(|line| format!("new: {line}\n")).collect();
                 if found.breaks.is_empty() {
                     return Ok(CommandReport::done(format!(

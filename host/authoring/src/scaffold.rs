@@ -15,9 +15,9 @@ use bulkhead_runtime::slots::EmbeddedFile;
 
 use crate::{
     embedded::GUEST,
-    packages::{self, Packages},
     platform::AuthorPlatform,
     report::{AuthoringFailure, CommandReport},
+    wit::packages::{self, Packages},
 };
 
 /// Folder of a language with the files of all its templates.

@@ -6,7 +6,7 @@ mod tests;
 use wasmtime::component::{Type, Val, wasm_wave::wasm::DisplayType};
 
 use crate::{
-    exports::{self, ExportedFunction},
+    component::exports::{self, ExportedFunction},
     report::AuthoringFailure,
 };
 

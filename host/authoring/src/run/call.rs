@@ -6,12 +6,16 @@ use bulkhead_config::slots::SlotSpec;
 use bulkhead_runtime::slots::Outline;
 
 use crate::{
-    exports,
-    fit::{self, Fit},
+    component::{
+        exports,
+        fit::{self, Fit},
+    },
     platform::AuthorPlatform,
-    program::{Overrides, Program},
     report::{AuthoringFailure, CommandReport},
-    values,
+    run::{
+        program::{Overrides, Program},
+        values,
+    },
 };
 
 /// Returns the slot whose world a component fits.

@@ -26,7 +26,7 @@ use wasmtime::{
 };
 
 use crate::{
-    exports::{self, ExportedFunction},
+    component::exports::{self, ExportedFunction},
     signature::bare,
 };
 

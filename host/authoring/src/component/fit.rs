@@ -9,7 +9,7 @@ use bulkhead_config::slots::SlotSpec;
 use bulkhead_runtime::slots::{self, Outline, PreflightError, PreflightFinding, ServedWorld, SlotWorld};
 
 use crate::{
-    export_types,
+    component::export_types,
     platform::AuthorPlatform,
     report::{AuthoringFailure, CommandReport},
 };

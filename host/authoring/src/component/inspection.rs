@@ -13,10 +13,12 @@ use bulkhead_runtime::{
 use serde_json::{Value, json};
 
 use crate::{
-    fit::Fit,
+    component::{
+        fit::Fit,
+        sizes::{MemorySize, Sizes},
+    },
     platform::AuthorPlatform,
     signature::bare,
-    sizes::{MemorySize, Sizes},
 };
 
 /// What texts for people have in place of a slot's id.

@@ -10,13 +10,17 @@ use serde::Deserialize;
 use wasmtime::component::{Type, Val};
 
 use crate::{
-    call,
-    exports::{self, ExportedFunction},
-    fit,
+    component::{
+        exports::{self, ExportedFunction},
+        fit,
+    },
     platform::AuthorPlatform,
-    program::{CallEnd, Overrides, Program},
     report::{AuthoringFailure, CommandReport},
-    values,
+    run::{
+        call,
+        program::{CallEnd, Overrides, Program},
+        values,
+    },
 };
 
 /// A line of a file of cases.

@@ -5,9 +5,9 @@ use wit_component::DecodedWasm;
 use wit_parser::{Function, Handle, Resolve, Type, TypeDefKind, TypeId, TypeOwner, WorldId, WorldItem};
 
 use crate::{
-    packages::Packages,
     platform::AuthorPlatform,
     signature::{bare, signature},
+    wit::packages::Packages,
 };
 
 /// Returns a finding for each function of a world that a component lacks or exports with other types. Nothing is found in a
