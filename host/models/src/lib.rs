@@ -1,21 +1,15 @@
 //! The loaded models and the threads that embed with them: one registry and one queue for HTTP and for guests.
 
 mod access;
-mod call;
+mod calls;
+mod capabilities;
 pub mod config;
-pub mod embeddings;
-mod examine;
+mod configured;
 mod graphs;
 mod load_hooks;
 pub mod metrics;
 mod model;
-mod model_ref;
-mod names;
-pub mod nn;
-mod requests;
-pub mod rerank;
 mod scores;
-mod wait;
 
 use std::{path::Path, sync::Arc};
 
@@ -28,19 +22,25 @@ use bulkhead_inference::{
 
 pub use self::{
     access::{ModelAccessError, NamedGraph, SlotModelAccess, TokenBucket},
-    examine::{ExaminedModel, ModelState, examine},
+    calls::wait::CallTerms,
+    capabilities::{embeddings, nn, rerank},
+    configured::{
+        examine::{ExaminedModel, ModelState, examine},
+        model_ref::{load_options, models_dir, packed_dir},
+        names::NameError,
+    },
     graphs::{GraphError, NamedHead, NamedOnnx},
     load_hooks::{LoadHookError, LoadHooks},
     model::{EmbedParameters, InferenceError, ServedModel},
-    model_ref::{load_options, models_dir, packed_dir},
-    names::NameError,
     scores::{RankOptions, RankedText},
-    wait::CallTerms,
 };
 use self::{
     config::EmbeddingSettings,
+    configured::{
+        model_ref::{ModelRef, damage},
+        names,
+    },
     metrics::InferenceMetrics,
-    model_ref::{ModelRef, damage},
 };
 
 /// Why inference cannot start.

@@ -8,7 +8,7 @@ use bulkhead_inference::{
 };
 use bulkhead_telemetry::quoted;
 
-use super::{model_ref::ModelRef, names::ModelNames};
+use crate::configured::{model_ref::ModelRef, names::ModelNames};
 
 /// Fewest characters of a weights digest that name a revision.
 const REVISION_CHARS: usize = 8;

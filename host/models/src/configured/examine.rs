@@ -9,9 +9,9 @@ use bulkhead_inference::{
 };
 use bulkhead_sources::Inspection;
 
-use super::{
+use crate::{
     config::EmbeddingSettings,
-    model_ref::{ModelRef, load_options},
+    configured::model_ref::{ModelRef, load_options},
 };
 
 /// A configured model as it is on this machine.

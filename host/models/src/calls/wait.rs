@@ -22,7 +22,7 @@ impl CallTerms {
     }
 
     /// Waits for an answer of the engine. Dropping the future withdraws the request.
-    pub(super) async fn answer<T>(&self, mut pending: Pending<T>) -> Result<T, WaitFailure> {
+    pub(crate) async fn answer<T>(&self, mut pending: Pending<T>) -> Result<T, WaitFailure> {
         if let Ok(answer) = tokio::time::timeout_at(self.deadline.into(), &mut pending).await {
             return answer.map_err(WaitFailure::Engine);
         }
@@ -36,7 +36,7 @@ impl CallTerms {
 
 /// Why a call failed.
 #[derive(Debug)]
-pub(super) enum WaitFailure {
+pub(crate) enum WaitFailure {
     /// The engine's reason.
     Engine(Failure),
     /// It had begun, and took longer than it may.

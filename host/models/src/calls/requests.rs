@@ -7,11 +7,11 @@ use bulkhead_inference::{
     model::{EmbedOptions, TextError},
 };
 
-use super::{
+use crate::{
     CallTerms, EmbedParameters, Inference, InferenceError, ServedModel,
+    calls::wait::WaitFailure,
     metrics::{EmbeddingRefusal, InferenceUsage},
     model::retry_after,
-    wait::WaitFailure,
 };
 
 impl Inference {
@@ -45,7 +45,7 @@ impl Inference {
         self.run(model, ids.into_iter().map(Input::Ids).collect(), parameters, terms).await
     }
 
-    pub(super) async fn run(
+    pub(crate) async fn run(
         &self,
         model: &ServedModel,
         texts: Vec<Input>,

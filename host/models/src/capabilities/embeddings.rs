@@ -9,7 +9,7 @@ use bulkhead_runtime::capabilities::{
     bindings::bulkhead::host::embeddings::{self, Description, Error, Options, Truncation},
 };
 
-use crate::call::{ModelCall, ModelCallData};
+use super::call::{ModelCall, ModelCallData};
 use crate::{EmbedParameters, InferenceError, ModelAccessError, ServedModel, SlotModelAccess};
 
 /// `bulkhead:host/embeddings`, over the slot's [`SlotModelAccess`].

@@ -8,7 +8,7 @@ use bulkhead_inference::{
 };
 use bulkhead_sources::{catalog, hub::HubModel};
 
-use super::config::EmbeddingSettings;
+use crate::config::EmbeddingSettings;
 
 /// Folder of pulled models, in the data folder.
 const MODELS_DIR: &str = "models";
@@ -16,18 +16,18 @@ const MODELS_DIR: &str = "models";
 const PACKED: &str = ".packed";
 
 /// A reference to a configured model that is not yet loaded.
-pub(super) struct ModelRef {
+pub(crate) struct ModelRef {
     /// The configured value.
-    pub(super) value: String,
+    pub(crate) value: String,
     /// Canonical id.
-    pub(super) id: String,
+    pub(crate) id: String,
     /// Its folder, or how an operator can get it.
-    pub(super) folder: Result<PathBuf, String>,
+    pub(crate) folder: Result<PathBuf, String>,
 }
 
 impl ModelRef {
     /// Resolves a configured value: an existing path, else a pulled model, else one in the hub's cache.
-    pub(super) fn resolve(value: &str, models_dir: &Path) -> Self {
+    pub(crate) fn resolve(value: &str, models_dir: &Path) -> Self {
         match bulkhead_sources::resolve(value, models_dir) {
             Ok(found) => Self { value: value.to_owned(), id: found.id, folder: Ok(found.folder) },
             Err(error) => {
@@ -54,7 +54,7 @@ impl ModelRef {
 }
 
 /// Returns what is damaged of a model in this folder, if it was pulled: a power cut may have cut its files.
-pub(super) fn damage(folder: &Path) -> Option<String> {
+pub(crate) fn damage(folder: &Path) -> Option<String> {
     match ModelProvenance::read(folder) {
         Ok(record) => record?.difference(folder, &mut Silent),
         Err(_) => Some("the record of its files cannot be read".to_owned()),

@@ -11,7 +11,7 @@ use bulkhead_runtime::capabilities::{
     },
 };
 
-use crate::call::{ModelCall, ModelCallData};
+use super::call::{ModelCall, ModelCallData};
 use crate::{RankOptions, SlotModelAccess};
 
 /// `bulkhead:host/rerank`, over the slot's [`SlotModelAccess`].
