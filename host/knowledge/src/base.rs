@@ -7,11 +7,11 @@ use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::embedder::Embedder;
+use crate::embedder::provenance::Provenance;
 use crate::error::{Error, PATIENCE};
+use crate::import::progress::ImportObserver;
 use crate::import::{self, ImportOptions, ImportReport};
 use crate::index::Index;
-use crate::progress::ImportObserver;
-use crate::provenance::Provenance;
 use crate::search::{self, Passage, PassageItems, Query, ScoredPassage};
 use crate::source::Source;
 use crate::store::{Counts, Publication, Snapshot, SourceCounts, Store};

@@ -1,8 +1,10 @@
 //! The interface to an embedding model.
 
+pub(crate) mod provenance;
+
 use futures_util::future::BoxFuture;
 
-use crate::provenance::Provenance;
+use provenance::Provenance;
 
 /// A loaded model with one of its prompts: for passages when importing, for questions when evaluating.
 pub trait Embedder: Send + Sync {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::document::Refused;
-use crate::provenance::Provenance;
+use crate::embedder::provenance::Provenance;
 
 /// How long a reader waits for a free connection, and then for each answer of the database.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use crate::base::KnowledgeBase;
 use crate::embedder::Embedder;
 use crate::error::Error;
-use crate::relevance::{FEATURES, Features, Nearness, fit, nearest};
-use crate::reranker::{Reranker, candidates, rerank};
+use crate::search::relevance::{FEATURES, Features, Nearness, fit, nearest};
+use crate::search::reranker::{Reranker, candidates, rerank};
 use crate::search::{Passage, Query, ScoredPassage};
 
 /// Passages that are looked at for each question.

@@ -1,19 +1,20 @@
 //! The import of a source as a new state of the base.
 
 mod plan;
+pub(crate) mod progress;
 mod vectors;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::chunk::ChunkSize;
 use crate::document::{Document, Refused};
 use crate::embedder::Embedder;
+use crate::embedder::provenance::Provenance;
 use crate::error::Error;
-use crate::progress::{ImportObserver, ImportProgress};
-use crate::provenance::Provenance;
 use crate::source::{Reading, Source};
 use crate::store::{BaseHeader, Publication, Store, StoredDocument, StoredPassage, StoredVectors};
+use crate::text::chunk::ChunkSize;
 use plan::{PassageContent, Plan};
+use progress::{ImportObserver, ImportProgress};
 
 /// Members that no document has and that are named.
 const NAMED: usize = 10;

@@ -1,17 +1,21 @@
 //! The search: rankings by words and by vectors, fused into one order.
 
+pub(crate) mod late_interaction;
+pub(crate) mod relevance;
+pub(crate) mod reranker;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::embedder::Embedding;
+use crate::embedder::provenance::Provenance;
 use crate::error::Error;
 use crate::index::{Index, Neighbours, cosine};
-use crate::items::{self, ScoredItem};
-use crate::late_interaction::QuestionTokens;
-use crate::provenance::Provenance;
-use crate::relevance::{Evidence, Features, Parameters};
 use crate::store::{FoundPassage, Snapshot};
-use crate::words;
+use crate::text::items::{self, ScoredItem};
+use crate::text::words;
+use late_interaction::QuestionTokens;
+use relevance::{Evidence, Features, Parameters};
 
 /// How many passages each way of searching proposes.
 const CANDIDATES: usize = 50;

@@ -1,10 +1,13 @@
 //! Plain text from authors' formats.
 
+pub(crate) mod chunk;
 pub(crate) mod html;
+pub(crate) mod items;
 pub(crate) mod markdown;
 mod table;
 #[cfg(test)]
 mod tests;
+pub(crate) mod words;
 
 /// Text of a page, with the title and language of its markup.
 #[derive(Debug, Default, PartialEq, Eq)]

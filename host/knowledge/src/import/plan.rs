@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use sha2::{Digest, Sha256};
 
-use crate::chunk::{self, ChunkSize};
 use crate::document::Document;
-use crate::items::{PassageItem, items};
-use crate::provenance::Provenance;
+use crate::embedder::provenance::Provenance;
 use crate::store::{NewPassage, StoredVectors};
-use crate::words;
+use crate::text::chunk::{self, ChunkSize};
+use crate::text::items::{PassageItem, items};
+use crate::text::words;
 
 /// All passages of a source.
 pub(super) struct Plan {

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use super::plan::PassageContent;
+use super::progress::{ImportObserver, ImportProgress};
+use crate::embedder::provenance::Provenance;
 use crate::embedder::{Embedder, Embedding};
 use crate::error::Error;
 use crate::index::{direction, encode};
-use crate::items;
-use crate::late_interaction;
-use crate::progress::{ImportObserver, ImportProgress};
-use crate::provenance::Provenance;
+use crate::search::late_interaction;
 use crate::store::{Publication, Store, StoredVectors};
+use crate::text::items;
 
 /// Passages that are embedded at once, and staged together.
 const BATCH: usize = 64;

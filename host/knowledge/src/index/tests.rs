@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use super::*;
-use crate::provenance::Provenance;
+use crate::embedder::provenance::Provenance;
 
 fn index(vectors: &[[f32; 3]]) -> Index {
     let provenance = Provenance {

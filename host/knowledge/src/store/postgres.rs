@@ -19,7 +19,7 @@ const CONNECTIONS: u32 = 8;
 /// Held while the tables are made, so that two processes do not make them at once: "knowled" in ASCII.
 const LOCK: i64 = 0x006b_6e6f_776c_6564;
 
-/// `words` holds terms as [`crate::words`] makes them, so no text search configuration touches them: those of the
+/// `words` holds terms as [`crate::text::words`] makes them, so no text search configuration touches them: those of the
 /// title have weight A.
 const SCHEMA: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS knowledge_base (

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::file::FileIdentity;
 use crate::document::Document;
+use crate::embedder::provenance::Provenance;
 use crate::error::Error;
-use crate::provenance::Provenance;
 
 /// The tables' version. Since the second, documents have ids that are unique in their source, not in the base; since
 /// the third, passages have vectors of their words; since the fourth, of their items.
@@ -62,7 +62,7 @@ pub(crate) struct StoredVectors {
     pub text: Vec<u8>,
     /// Those of its words, a byte a number; empty where the model makes none.
     pub words: Vec<u8>,
-    /// Those of its items, as [`crate::items`] encodes them.
+    /// Those of its items, as [`crate::text::items`] encodes them.
     pub items: Vec<u8>,
 }
 

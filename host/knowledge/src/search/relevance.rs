@@ -7,7 +7,7 @@ mod parameters;
 use std::collections::{BTreeSet, HashMap};
 
 use crate::index::Index;
-use crate::words::Word;
+use crate::text::words::Word;
 pub(crate) use fit::fit;
 
 /// Saturation and length normalisation of BM25, at the values that Robertson and Zaragoza recommend.

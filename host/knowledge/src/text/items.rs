@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use bulkhead_text::sentences::BULLETS;
 
-use crate::chunk;
+use super::chunk;
 use crate::text;
 
 /// 1 in a byte.
