@@ -1,15 +1,20 @@
 //! The calls of the slot: issue a challenge, judge a payload, invalidate one; with their metrics.
 
+pub(crate) mod answer;
+pub(crate) mod client;
+mod shadow_diff;
+mod solve_time;
+mod token;
+
 use std::{net::IpAddr, sync::Arc, time::Instant};
 
 use bulkhead_ledger::Solve;
 use bulkhead_runtime::invoke::{self, accept_any};
 
+use self::token::WidgetResult;
 use crate::{
-    CaptchaCallError, CaptchaService, IssuedChallenge, PayloadJudgement, RejectionReason, ServedSite, answer,
+    CaptchaCallError, CaptchaService, IssuedChallenge, PayloadJudgement, RejectionReason, ServedSite,
     metrics::{ClientLabels, Event},
-    solve_time,
-    token::{self, WidgetResult},
     world::{Client, Verdict},
 };
 

@@ -1,21 +1,15 @@
 //! The captcha service: its sites, and the slot that issues and judges their challenges.
 
 pub mod actuator;
-mod answer;
 mod author_files;
 mod calls;
 pub mod capabilities;
-mod client;
 mod command;
 pub mod http;
 pub mod metrics;
-mod pool_metrics;
 pub mod service;
-mod shadow_diff;
 mod site;
-mod solve_time;
 pub mod spec;
-mod token;
 mod world;
 
 use std::{collections::BTreeMap, net::IpAddr, sync::Arc, time::Duration};
@@ -28,7 +22,7 @@ use bulkhead_runtime::keys::{Key, MasterKey, NamedKeys};
 use bulkhead_runtime::slots::{Slot, SlotContext};
 
 use self::{
-    client::Peppers,
+    calls::client::Peppers,
     config::{Captcha as Settings, Site},
     metrics::CaptchaMetrics,
     world::Client,
@@ -37,7 +31,7 @@ use self::{
 pub use bulkhead_captcha_configuration::{config, import};
 
 pub use self::{
-    answer::{CaptchaCallError, IssuedChallenge, PayloadJudgement, RejectedRequest, RejectionReason},
+    calls::answer::{CaptchaCallError, IssuedChallenge, PayloadJudgement, RejectedRequest, RejectionReason},
     site::ServedSite,
     world::{Captcha, Verdict},
 };

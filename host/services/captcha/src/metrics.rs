@@ -1,5 +1,7 @@
 //! Metrics of the captcha service. Every label value comes from a bounded set.
 
+pub(crate) mod pool;
+
 use std::{collections::BTreeSet, fmt, sync::Arc, time::Duration};
 
 use arc_swap::ArcSwap;

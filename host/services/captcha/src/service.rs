@@ -36,8 +36,7 @@ use crate::{
     command::Command,
     config::{Captcha, Database, OnLedgerFailure, Site, management::Management},
     http::{self, CaptchaState, Guard, WidgetFiles, demo},
-    metrics::{CaptchaMetrics, LedgerTable},
-    pool_metrics::PoolMetrics,
+    metrics::{CaptchaMetrics, LedgerTable, pool::PoolMetrics},
     spec::{CAPTCHA, NAME, SPEC},
     world,
 };

@@ -9,7 +9,7 @@ use bulkhead_telemetry::{escape_guest, guest_lines};
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
-use super::world::{Error, GuestIssued, Reason as GuestReason};
+use crate::world::{Error, GuestIssued, Reason as GuestReason};
 
 /// Longest text of a guest's error that clients see, bytes.
 const ERROR_BYTES: usize = 200;
@@ -156,7 +156,7 @@ pub struct IssuedChallenge {
 }
 
 /// Checks the challenge that the guest returned.
-pub(super) fn issued(returned: GuestIssued) -> Result<IssuedChallenge, BadAnswer> {
+pub(crate) fn issued(returned: GuestIssued) -> Result<IssuedChallenge, BadAnswer> {
     let GuestIssued { challenge, cost, visits } = returned;
     let unreadable = |_| BadAnswer("the challenge is not a readable JSON object");
     let challenge = json::as_written(challenge).map_err(unreadable)?;
@@ -165,7 +165,7 @@ pub(super) fn issued(returned: GuestIssued) -> Result<IssuedChallenge, BadAnswer
 
 impl IssuedChallenge {
     /// Returns the challenge's id in the ledger, which the component derives alike: the hash of its signature.
-    pub(super) fn ledger_id(&self) -> Option<String> {
+    pub(crate) fn ledger_id(&self) -> Option<String> {
         #[derive(serde::Deserialize)]
         struct Signed<'a> {
             #[serde(borrow)]
@@ -191,13 +191,13 @@ pub struct PayloadJudgement {
 
 impl PayloadJudgement {
     /// Returns a rejection without a call of the component, at `now` (since the Unix epoch).
-    pub(super) fn rejected(reason: RejectionReason, now: Duration) -> Self {
+    pub(crate) fn rejected(reason: RejectionReason, now: Duration) -> Self {
         Self { rejected: Some(reason), action: None, hostname: None, solved_at: now.as_secs() }
     }
 }
 
 /// Checks whether a rejected payload may be valid at another site: sites differ in keys and accepted formats.
-pub(super) fn may_fit_another_site<T>(judged: &Result<(PayloadJudgement, T), CaptchaCallError>) -> bool {
+pub(crate) fn may_fit_another_site<T>(judged: &Result<(PayloadJudgement, T), CaptchaCallError>) -> bool {
     match judged {
         Ok((judged, _)) => {
             matches!(
@@ -236,7 +236,7 @@ impl From<StorageError> for CaptchaCallError {
 
 impl CaptchaCallError {
     /// Converts an error of the component.
-    pub(super) fn of_guest(error: Error) -> Self {
+    pub(crate) fn of_guest(error: Error) -> Self {
         match error {
             Error::Malformed(text) => Self::Malformed(escape_guest(&text, ERROR_BYTES)),
             Error::Busy(seconds) => Self::Busy { retry_after_seconds: seconds.min(GUEST_RETRY_SECONDS) },

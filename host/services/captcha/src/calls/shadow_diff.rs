@@ -2,7 +2,7 @@
 
 use bulkhead_runtime::invoke::{ShadowDiff, json_fields};
 
-use super::world::{GuestIssued, Verdict};
+use crate::world::{GuestIssued, Verdict};
 
 /// Fields of a challenge that differ between any two challenges: random bytes, what is derived from them or signs them,
 /// and the time of the call.

@@ -10,7 +10,7 @@ use bulkhead_runtime::keys::{HmacHash, Key};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{RejectionReason, site::ServedSite};
+use crate::{RejectionReason, site::ServedSite};
 
 /// Shortest lifetime of a result, seconds: a form is sent soon after its captcha.
 const MIN_LIFETIME_SECONDS: u64 = 300;

@@ -10,7 +10,7 @@ use arc_swap::ArcSwapOption;
 use bulkhead_runtime::keys::{HmacHash, Key, MasterKey};
 use sha2::{Digest as _, Sha256};
 
-use super::{config::Site, world::Client};
+use crate::{config::Site, world::Client};
 
 /// Shortest epoch of a pepper: the window of visits may be shorter.
 const MIN_EPOCH: Duration = Duration::from_secs(3600);

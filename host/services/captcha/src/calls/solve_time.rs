@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use super::{site::ServedSite, world::Verdict};
+use crate::{site::ServedSite, world::Verdict};
 
 /// Tolerance: challenges have their time of issue in whole seconds.
 const ROUNDING: Duration = Duration::from_secs(1);
 
 /// Returns the reported solve time, milliseconds: `None` when no browser is so fast, and at most the age of the
 /// challenge by the host's clock.
-pub(super) fn solve_time(verdict: &Verdict, site: &ServedSite, now: Duration) -> Option<f64> {
+pub(crate) fn solve_time(verdict: &Verdict, site: &ServedSite, now: Duration) -> Option<f64> {
     let reported = verdict.reported_time_ms.filter(|time| bulkhead_ledger::is_solve_time(*time))?;
     let least = verdict.cost.map_or(Duration::ZERO, |cost| site.config.min_solve_time(cost));
     if reported < least.as_secs_f64() * 1000.0 {
