@@ -22,7 +22,10 @@ use bulkhead::services::captcha::{
 };
 use bulkhead::services::list::{self, ANSWER, CAPTCHA, STATUS, TRIAGE, load};
 use bulkhead::services::status::{Status, http::query::StatusQuery};
-use bulkhead::services::tickets::{http::request::TicketBody, import::import_triage_yml, spanned_toml};
+use bulkhead::services::tickets::{
+    http::request::TicketBody,
+    triage::{import::import_triage_yml, spanned_toml},
+};
 use bulkhead::services::triage::{Rules, TriageWorld};
 use bulkhead::slots::{Contract, World, outline};
 use bulkhead_captcha::algorithm::Hash;

@@ -2,6 +2,8 @@
 
 pub mod answer;
 #[cfg(test)]
+mod configured;
+#[cfg(test)]
 mod tests;
 
 use std::{collections::BTreeMap, path::PathBuf};

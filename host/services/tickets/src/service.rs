@@ -1,5 +1,8 @@
 //! The ticket service as a host starts it, from its configuration.
 
+mod classifiers;
+mod knowledge_base;
+
 use std::sync::Arc;
 
 use bulkhead_config::{
@@ -23,13 +26,11 @@ use crate::{
     answer::{AnswerService, AnswerWorld},
     author_files::AUTHOR_FILES,
     capabilities::{guard::GuardCapability, llm::LlmCapability, search::SearchCapability},
-    classifiers,
     command::COMMANDS,
     config::TicketSettings,
     guard::{GuardrailClient, metrics::GuardMetrics},
     http::{self, TicketState},
     knowledge::Knowledge,
-    knowledge_base,
     llm::{LlmClient, metrics::LlmMetrics},
     metrics::TicketMetrics,
     spec::{ANSWER, NAME, SPEC, TRIAGE},

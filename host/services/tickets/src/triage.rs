@@ -1,7 +1,9 @@
 //! The triage service: passes the configuration and tickets to its component, and checks the decisions.
 
+pub mod import;
 mod rules;
 mod shadow_diff;
+pub mod spanned_toml;
 mod world;
 
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Tests of the configuration of the ticket service.
 
-use crate::configured::{each_refused, loaded, refused};
+use crate::config::configured::{each_refused, loaded, refused};
 
 #[test]
 fn passages_must_fit_into_llm_calls() {

@@ -6,7 +6,7 @@ use bulkhead_os::files;
 use bulkhead_triage_configuration::{Configuration, Invalid, Reading, Settings};
 use serde_json::Value;
 
-use crate::spanned_toml;
+use crate::triage::spanned_toml;
 
 /// A checked configuration, and its JSON for the component.
 #[derive(Clone, Debug)]

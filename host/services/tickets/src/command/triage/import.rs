@@ -6,7 +6,7 @@ use bulkhead_cli::output;
 use bulkhead_telemetry::logs;
 
 use super::read;
-use crate::import::import_triage_yml;
+use crate::triage::import::import_triage_yml;
 
 /// Prints the converted configuration; notes go to standard error.
 pub(super) fn run(file: &Path) -> anyhow::Result<()> {

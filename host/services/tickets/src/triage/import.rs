@@ -11,7 +11,7 @@ use bulkhead_config::import::{
 use bulkhead_triage_configuration::{Reading, Violation};
 use serde_json::{Map, Value as Json};
 
-use super::spanned_toml::{LineIndex, member};
+use crate::triage::spanned_toml::{LineIndex, member};
 
 /// The first lines of a converted file.
 const HEADER: &str = "# Converted from zammad-ai's YAML by `bulkhead triage import`.\n\n";

@@ -15,7 +15,7 @@ use crate::knowledge::{
 use crate::spec::ANSWER;
 
 /// The documents of `--demo`: a town hall's pages, one JSON object per line.
-const DEMO: &str = include_str!("demo/knowledge.jsonl");
+const DEMO: &str = include_str!("../demo/knowledge.jsonl");
 
 /// The check of a base that cannot be read, in the readiness report.
 const CHECK: &str = "knowledge base";
@@ -27,7 +27,7 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 /// # Errors
 /// When the base was embedded with another model than the loaded one, or the model that is to order what is found
 /// ranks no texts.
-pub(super) async fn open(context: &ServiceContext) -> anyhow::Result<Arc<Knowledge>> {
+pub(crate) async fn open(context: &ServiceContext) -> anyhow::Result<Arc<Knowledge>> {
     let (config, inference) = (&context.config, context.extensions.get::<Inference>());
     let tickets: &TicketSettings = config.table()?;
     let demo = config.demo && matches!(tickets.knowledge.url, KnowledgeDatabase::Embedded);

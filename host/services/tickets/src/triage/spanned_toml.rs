@@ -15,7 +15,7 @@ pub struct LineIndex(HashMap<String, usize>);
 
 impl LineIndex {
     /// Inserts the line of `path`.
-    pub(super) fn insert(&mut self, path: &str, line: usize) {
+    pub(crate) fn insert(&mut self, path: &str, line: usize) {
         self.0.insert(path.to_owned(), line);
     }
 
@@ -32,7 +32,7 @@ impl LineIndex {
 }
 
 /// Returns the path of a member.
-pub(super) fn member(path: &str, name: &str) -> String {
+pub(crate) fn member(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 

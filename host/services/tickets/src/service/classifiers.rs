@@ -26,7 +26,7 @@ const MIN_CATEGORIES: usize = 2;
 ///
 /// # Errors
 /// When training fails.
-pub(super) fn add_classifier(
+pub(crate) fn add_classifier(
     config: &Config,
     rules: &Rules,
     inference: &mut Inference,
