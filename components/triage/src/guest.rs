@@ -9,7 +9,7 @@ use bulkhead_guest::Log;
 use bulkhead_ticket_text::llm::Prompt;
 use bulkhead_triage_configuration::Configuration;
 
-use crate::prompts;
+use crate::triage::prompts;
 use crate::triage::{self, Policy};
 use bindings::exports::bulkhead::triage::tickets as wit;
 use imports::Imports;

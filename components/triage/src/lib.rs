@@ -9,8 +9,6 @@ pub mod extraction;
 mod guest;
 mod lists;
 pub mod llm;
-pub mod prompts;
-pub mod reasoning;
 pub mod request;
 pub mod rules;
 pub mod self_test;

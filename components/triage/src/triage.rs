@@ -2,6 +2,8 @@
 
 mod action;
 mod choice;
+pub mod prompts;
+pub mod reasoning;
 #[cfg(test)]
 mod tests;
 
@@ -21,8 +23,8 @@ use bulkhead_triage_features::{FeatureSettings, MOST_READ, Row, preparser};
 use crate::decision::{Candidate, Decision, Refusal, Unclassified};
 use crate::evidence::{Evidence, evidence};
 use crate::extraction::{Value, extract};
-use crate::reasoning::{self, reasoning};
 use crate::request;
+use reasoning::reasoning;
 
 /// A classifier over embeddings and sparse features.
 #[derive(Debug, Clone, PartialEq)]
