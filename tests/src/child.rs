@@ -207,7 +207,7 @@ impl Finished {
 
 type Lines = watch::Receiver<Vec<String>>;
 
-/// The lines of a pipe, until told to be deaf to it.
+/// The lines of a pipe, until the test stops reading it.
 fn lines_of(source: impl AsyncRead + Send + Unpin + 'static, deaf: Arc<Notify>) -> Lines {
     let (sender, lines) = watch::channel(Vec::new());
     tokio::spawn(async move {

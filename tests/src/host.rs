@@ -142,7 +142,7 @@ impl Builder {
     }
 }
 
-/// One cache of compiled code for the hosts of all tests: compiling every component anew for each of them takes
+/// One cache of compiled code for the hosts of all tests: compiling every component again for each of them takes
 /// longer than all else. The key that authenticates it is the tests' own.
 fn share_compiled_code(data: &Path) {
     let (secrets, shared) = (data.join("secrets"), tools().join("compiled"));

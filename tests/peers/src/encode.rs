@@ -1,4 +1,4 @@
-//! Encodes when told to, by lines of JSON: what is to be done on standard input, what came of it on standard output.
+//! Encodes on demand, by lines of JSON: what is to be done on standard input, what came of it on standard output.
 
 use std::io::BufRead;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! An OCI registry that behaves as it is told and remembers what it was asked.
+//! An OCI registry that behaves as a test says and remembers what it was asked.
 
 use std::{
     collections::BTreeMap,

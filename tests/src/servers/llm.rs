@@ -1,4 +1,4 @@
-//! An OpenAI-compatible endpoint, and a guardrail service, that behave as they are told and remember what they got.
+//! An OpenAI-compatible endpoint, and a guardrail service, that behave as a test says and remember what they got.
 
 use std::{
     collections::VecDeque,

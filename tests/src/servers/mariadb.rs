@@ -144,7 +144,7 @@ impl MariaDb {
         fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
 
-    /// The owner is whoever runs the tests, known by the socket.
+    /// The owner is the user who runs the tests, known by the socket.
     fn initialise(&self) {
         let output = Command::new(program("mariadb-install-db"))
             .args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"])
@@ -223,7 +223,7 @@ impl Drop for Held {
     }
 }
 
-/// As root the server must be told to run as root.
+/// As root the server needs an option to run as root.
 fn user() -> Option<&'static str> {
     rustix::process::geteuid().is_root().then_some("--user=root")
 }

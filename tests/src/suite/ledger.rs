@@ -202,7 +202,7 @@ async fn one_host_sweeps_exactly_the_expired() {
     eventually(|| postgres.sql(rows) == "2500|1|0|0").await;
     eventually(|| ledger.rows() == Rows { captcha_request: 2500, invalidated_payload: 1 }).await;
     postgres.sql("INSERT INTO bulkhead_site_visits VALUES ('shop', now() - interval '1 h', 7)");
-    // "bulkhead" and one, the lock of whoever sweeps.
+    // "bulkhead" and one, the lock of the host that sweeps.
     let lock = "SELECT pg_advisory_lock(x'62756c6b68656165'::bigint); SELECT pg_sleep(5)";
     let held = "SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid)
         WHERE locktype = 'advisory' AND granted AND application_name = 'psql'";

@@ -25,7 +25,7 @@ use bulkhead_tests::{
 };
 use serde_json::{Value, json};
 
-/// A site whose clients are told apart by the same keys at any hour.
+/// A site whose clients have the same keys at any hour.
 const SITE: &str = r#"
     [services.embedding]
     enabled = false

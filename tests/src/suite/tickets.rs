@@ -29,7 +29,7 @@ fn llm_settings(endpoint: &FakeLlm, more: &str) -> String {
     )
 }
 
-/// Two categories, told apart by one word of the toy vocabulary each, and one for the rest.
+/// Two categories, each recognised by one word of the toy vocabulary, and one for the rest.
 pub const RULES: &str = r#"
     no_category_name = "other"
     no_action_name = "clerk"

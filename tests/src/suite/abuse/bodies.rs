@@ -103,7 +103,7 @@ async fn ten_megabytes_are_413_on_every_path() {
     }
     let (status, body) = post(&victim, SITEVERIFY, FORM, vec![b'a'; 10 << 20]).await;
     assert_eq!((status, &body["code"]), (413, &json!("body-too-large")));
-    // Nobody reads a body at a path that is none.
+    // Nobody reads a body at a path without a route.
     let nowhere = head("POST /nowhere", &format!("content-length: {}\r\n", 10 << 20));
     let nowhere = [nowhere.into_bytes(), vec![b' '; 10 << 20]].concat();
     assert_eq!(victim.ask(nowhere).await.status, 404);

@@ -41,20 +41,19 @@ impl Source {
         }
     }
 
-    /// Its doc comments and texts, without the test module at its end. All else but white space is replaced by
-    /// semicolons, so that each line keeps its number.
+    /// Its doc comments and texts, without the test module at its end.
     pub fn served_prose(&self) -> String {
         let end = self.text.find(TEST_MODULE).unwrap_or(self.text.len());
-        let mut prose = String::with_capacity(end);
-        for (kind, stretch) in stretches(&self.text[..end]) {
-            let is_doc = ["///", "//!", "/**", "/*!"].iter().any(|begin| stretch.starts_with(begin));
-            if kind == Kind::Text || (kind == Kind::Comment && is_doc) {
-                prose.push_str(stretch);
-            } else {
-                prose.extend(stretch.chars().map(|c| if c.is_whitespace() { c } else { ';' }));
-            }
-        }
-        prose
+        only(&self.text[..end], |kind, stretch| match kind {
+            Kind::Text => true,
+            Kind::Comment => ["///", "//!", "/**", "/*!"].iter().any(|begin| stretch.starts_with(begin)),
+            Kind::Code => false,
+        })
+    }
+
+    /// Its comments.
+    pub fn comments(&self) -> String {
+        only(&self.text, |kind, _| kind == Kind::Comment)
     }
 }
 
@@ -88,6 +87,20 @@ fn walk(base: &Path, folder: &Path, found: &mut Vec<Source>) {
             found.push(Source { path: path.strip_prefix(base).unwrap().to_owned(), text });
         }
     }
+}
+
+/// The stretches of a text that are wanted. All else but white space is replaced by semicolons, so that each line keeps
+/// its number.
+fn only(text: &str, is_wanted: impl Fn(Kind, &str) -> bool) -> String {
+    let mut wanted = String::with_capacity(text.len());
+    for (kind, stretch) in stretches(text) {
+        if is_wanted(kind, stretch) {
+            wanted.push_str(stretch);
+        } else {
+            wanted.extend(stretch.chars().map(|c| if c.is_whitespace() { c } else { ';' }));
+        }
+    }
+    wanted
 }
 
 fn code(text: &str) -> String {

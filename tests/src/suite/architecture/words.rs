@@ -2,8 +2,8 @@
 //!
 //! Pages are the Markdown files, the WIT files with their comments, the HTML, JavaScript and alert rules of the repository,
 //! and the justfile. They have none of the words. Of Rust sources of the product (`host` and `components`, without tests)
-//! the doc comments and the literals are searched; crates with such words in data are in [`DATA`]. The names
-//! of tests have none of the words, see `test_names`.
+//! the doc comments and the literals are searched; crates with such words in data are in [`DATA`]. The comments of all
+//! sources have none of the words, nor do the names of tests, see `test_names`.
 //!
 //! To measure, run `just test bulkhead-tests architecture::words`: where a count differs from the list, the message has
 //! the line to write and, if the count is higher, each place.
@@ -159,6 +159,17 @@ fn code_has_plain_words() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+#[test]
+fn comments_have_plain_words() {
+    let mut wrong = Vec::new();
+    for top in ["host", "components", "tests"] {
+        for source in sources(top) {
+            wrong.extend(places(&Path::new(top).join(&source.path), &found(&source.comments())));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// The words in the doc comments and literals of a source text.
 fn found_in_code(text: &str) -> Vec<(usize, &'static str)> {
     let source = Source { path: PathBuf::from("made_up.rs"), text: text.to_owned() };
@@ -191,6 +202,8 @@ mod tests {
 }
 "#;
     assert_eq!(found_in_code(text), [(3, "mend")]);
+    let source = Source { path: PathBuf::from("made_up.rs"), text: text.to_owned() };
+    assert_eq!(found(&source.comments()), [(1, "whoever"), (2, "told"), (6, "told")]);
 }
 
 #[test]

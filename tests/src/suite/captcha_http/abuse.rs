@@ -140,7 +140,7 @@ async fn a_wrong_method_is_405_with_allow() {
     captcha.stop().await;
 }
 
-/// Whoever looks whether a link works with HEAD spends nothing and counts as no visit.
+/// A client that tests a link with HEAD spends nothing and counts as no visit.
 #[tokio::test]
 async fn head_is_405_where_get_changes_something() {
     let captcha = Captcha::start().await;

@@ -1,4 +1,4 @@
-//! ALTCHA written anew, so that the host is not measured by its own code: signing as the Java service
+//! ALTCHA written a second time, so that the host is not measured by its own code: signing as the Java service
 //! does, and solving as a widget does.
 
 use std::{collections::BTreeMap, time::SystemTime};

@@ -203,7 +203,7 @@ async fn imports_of_other_types() {
     assert_refused(component.unwrap(), &[], "does not fit bulkhead:captcha/captcha@0.1.1").await;
 }
 
-/// Types within types, ten thousand deep: whoever walks them by recursion runs out of stack.
+/// Types within types, ten thousand deep: a host that walks them by recursion runs out of stack.
 #[tokio::test(flavor = "multi_thread")]
 async fn deeply_nested_types() {
     let types = many(10_000, |depth| format!("(type $t{} (list $t{depth}))", depth + 1));

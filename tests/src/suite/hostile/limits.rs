@@ -84,7 +84,7 @@ hostile_guests! {
             unreachable")
             .with_memory(r#"(memory (export "memory") 4) (table $first 1 funcref) (table $second 1 funcref)"#);
 
-    /// Grows a memory over the maximum that it set itself, which is none of the slot's limits.
+    /// Grows a memory over the maximum that it set itself, which is not a limit of the slot.
     own_maximum: ends(500, "trap"),
         Guest::call("(drop (memory.grow (i32.const 60000))) unreachable")
             .with_memory(r#"(memory (export "memory") 4 5)"#);

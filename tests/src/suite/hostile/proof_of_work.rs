@@ -30,7 +30,7 @@ hostile_guests! {
         .with_imports(DERIVE);
 }
 
-/// A derivation keeps its place after its caller has left; who finds no place is told when to come back.
+/// A derivation keeps its place after its caller has left; a caller that finds no place learns when to come back.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_pool() {
     // Passes `busy` on to its caller.

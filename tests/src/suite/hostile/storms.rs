@@ -12,7 +12,7 @@ use crate::process::{SITE, envelope};
 
 const LOOP: &str = "(loop $again (br $again)) unreachable";
 
-/// As many loops as there are places, and more waiting: liveness answers all the while, and who finds no place is told.
+/// As many loops as there are places, and more waiting: liveness answers all the while, and a caller that finds no place gets an answer that says so.
 #[tokio::test(flavor = "multi_thread")]
 async fn loops_on_all_cores_leave_liveness_alone() {
     let settings = [

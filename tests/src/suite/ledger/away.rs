@@ -27,7 +27,7 @@ async fn calls_leave_a_stopped_database_alone() {
     assert_eq!(ledger.claim(&id(1), soon(), 1, false).await, Ok(true));
 }
 
-/// Calls for a few seconds, each of which is refused without a wait: the outage neither ends nor begins anew.
+/// Calls for a few seconds, each of which is refused without a wait: the outage neither ends nor begins again.
 async fn assert_refused_at_once(ledger: &Ledger) {
     const AT_ONCE: Duration = Duration::from_secs(1);
     let until = Instant::now() + Duration::from_secs(5);

@@ -28,7 +28,7 @@ impl Blocked {
         blocked
     }
 
-    /// What is in it can be read: whoever writes locks it first, and nobody opens a folder to write.
+    /// What is in it can be read: a writer locks it first, and nobody opens a folder to write.
     fn for_writes(folder: &Path) -> Self {
         let blocked = Self::moved(folder, "data/slots/lock");
         fs::create_dir(&blocked.path).unwrap();

@@ -172,7 +172,7 @@ async fn empty_host_gets_the_shared_state() {
     };
     eventually("every component is in its folder", async || components() == 3).await;
     first.stop().await;
-    // By itself, from what it has.
+    // Without the database, from what it has.
     operator(&second).change("rollback", json!({})).await;
     assert_eq!(letter(&second, 1).await, 'B');
     operator(&second).change("rollback", json!({})).await;

@@ -95,7 +95,7 @@ async fn tag_is_resolved_to_digest_once() {
     let (_, audit) = admin.get("/v1/audit?slot=captcha&limit=100").await;
     let received = audit["entries"].as_array().unwrap().iter().find(|entry| entry["stage"] == "received");
     assert_eq!(received.unwrap()["reason"], format!("pulled from {source}"), "{audit}");
-    // The book may be written at this moment: what was published is told first.
+    // The answer comes before the state of the slot is written.
     eventually("nothing is left over", async || leftovers(host.folder()).is_empty()).await;
     host.stop().await;
 }

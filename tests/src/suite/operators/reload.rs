@@ -1,4 +1,4 @@
-//! The configuration is read anew while the host runs: as a whole or not at all.
+//! The configuration is read again while the host runs: as a whole or not at all.
 
 mod callers;
 mod component_file;
@@ -77,7 +77,7 @@ async fn reloaded_settings_are_a_reversible_version() {
     assert_eq!(again["restart"], json!(["slots.captcha.max_concurrent"]));
     assert_eq!(admin.generation().await, 1);
 
-    // Undone, the version before has its own settings again; another reload does it anew.
+    // Undone, the version before has its own settings again; another reload makes the change again.
     admin.change("rollback", json!({})).await;
     assert_eq!(letter(&host, 1).await, '-');
     assert_eq!(admin.slot().await["active"]["cpu_ms"], 200);

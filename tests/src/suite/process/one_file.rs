@@ -10,7 +10,7 @@ use bulkhead_tests::child::{Launch, program};
 use rustix::process::geteuid;
 use tempfile::TempDir;
 
-/// Whoever owns nothing.
+/// A user who owns nothing.
 const NOBODY: u32 = 65_534;
 
 fn mode(path: &Path) -> u32 {

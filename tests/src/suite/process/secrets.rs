@@ -40,7 +40,7 @@ const CONFIG: &str = r#"
     allowed_origins = ["*"]
 "#;
 
-/// Calls as a client at [`PEER`] behind a proxy, and keeps what it is told.
+/// Calls as a client at [`PEER`] behind a proxy, and keeps the answers.
 struct Client {
     http: reqwest::Client,
     told: String,

@@ -14,7 +14,7 @@ async fn collected(service: &Service) -> bool {
     service.samples().await["zms_collector_success{section=\"mail\"}"] == 1.0
 }
 
-/// Cut or silent, the wire costs fresh figures and nothing else; mended, they come again.
+/// Cut or silent, the wire costs fresh figures and nothing else; once the wire works, they come again.
 async fn assert_bridged(url: impl Fn(u16) -> String, port: u16) {
     let proxy = Proxy::start(port).await;
     let service = Service::start(&url(proxy.port()), RESTLESS).await;

@@ -11,7 +11,7 @@ mod shadow;
 use super::*;
 use bulkhead_tests::child::Launch;
 
-/// Two documents, one of which nobody has told the address of.
+/// Two documents, one of which has no address.
 pub const DOCUMENTS: &str = r#"{"id": "mooring", "title": "Mooring cost", "url": "https://port.example/mooring", "language": "en", "text": "Mooring costs 12 EUR a night. Longer ships pay 20 EUR. Pay at the harbour office."}
 {"id": "wind", "title": "Wind warnings", "language": "en", "text": "Red flags warn of a storm. No ship may leave while a flag is up."}
 "#;

@@ -30,7 +30,7 @@ fn reasoning(decision: &Value) -> &str {
     decision["reasoning"].as_str().unwrap()
 }
 
-/// Asserts that the classifier decided on [`AHOY`], and that the reason is told.
+/// Asserts that the classifier decided on [`AHOY`], and that the decision gives the reason.
 fn assert_fallen_back(decision: &Value, reason: &str) {
     assert_eq!(decision["category"], json!({ "name": "harbour", "auto_publish": true }), "{decision}");
     assert_eq!(decision["action"]["name"], "fees");

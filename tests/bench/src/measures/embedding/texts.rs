@@ -63,7 +63,7 @@ fn cut(model: &Model, text: &str, tokens: usize) -> Option<String> {
 }
 
 /// So many texts of words drawn evenly from the whole vocabulary of a model, which few words repeat: the worst
-/// case for whoever remembers words.
+/// case for an engine that remembers words.
 pub fn of_vocabulary(folder: &Path, count: usize) -> Vec<String> {
     let tokenizer: Value = serde_json::from_slice(&fs::read(folder.join("tokenizer.json")).unwrap()).unwrap();
     let pieces: Vec<&str> = match &tokenizer["model"]["vocab"] {

@@ -60,7 +60,7 @@ pub fn measure(options: &Options, report: &mut Report) {
     report.figure("resident after, MiB", &[host.process.memory()[0]], Target::None);
 }
 
-/// The passages of the question set, each as often as it takes, told apart by a street: as many vectors and words as
+/// The passages of the question set, each as often as it takes, with a street that differs: as many vectors and words as
 /// a large town's pages have.
 fn pages_of(count: usize) -> String {
     let passages = include_str!("../../../../data/knowledge/passages.jsonl");

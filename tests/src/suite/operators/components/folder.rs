@@ -99,7 +99,7 @@ async fn what_may_not_answer_changes_nothing() {
         .await;
     let operator = operator(&host);
     move_in(&folder, "garbage.wasm", b"garbage");
-    // Its signature lies beside it, and is none.
+    // The file beside it is not a signature.
     move_in(&folder, "signed.wasm.minisig", b"signed");
     move_in(&folder, "signed.wasm", &answering('B', "").component());
     move_in(&folder, "good.wasm", &answering('C', "").component());

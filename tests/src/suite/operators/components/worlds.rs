@@ -1,4 +1,4 @@
-//! Components that were built against other versions of the worlds: which of them may answer, and what the others are told.
+//! Components that were built against other versions of the worlds: which of them may answer, and why the others may not.
 
 use bulkhead_tests::guests;
 

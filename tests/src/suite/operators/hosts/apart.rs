@@ -60,7 +60,7 @@ async fn host_with_silent_database_catches_up() {
     serves_on_and_catches_up(Proxy::silence).await;
 }
 
-/// What the host decides by itself while it is cut off is published later, unless others have decided meanwhile.
+/// What the host decides while it is cut off is published later, unless others have decided meanwhile.
 #[tokio::test(flavor = "multi_thread")]
 async fn separated_rollback_is_published_later() {
     let postgres = Postgres::start();

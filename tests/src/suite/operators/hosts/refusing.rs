@@ -76,7 +76,7 @@ async fn refusing_host_keeps_its_version() {
     }
 }
 
-/// Whoever can write into the database cannot have other bytes run under a version's name.
+/// A client that can write into the database cannot have other bytes run under a version's name.
 #[tokio::test(flavor = "multi_thread")]
 async fn changed_bytes_of_database_are_refused() {
     let postgres = Postgres::start();
@@ -107,7 +107,7 @@ fn forge(postgres: &Postgres, version: &str, signer: &str) {
     ));
 }
 
-/// Whoever can write into the database cannot have a component answer by saying that it is signed.
+/// A client that can write into the database cannot have a component answer by saying that it is signed.
 #[tokio::test(flavor = "multi_thread")]
 async fn unproven_signature_of_database_is_refused() {
     let (postgres, signer) = (Postgres::start(), Signer::new());

@@ -70,7 +70,7 @@ async fn changed_component_file_counts_with_reload() {
     host.stop().await;
 }
 
-/// Else the mended file counts with a restart only.
+/// Else the corrected file counts with a restart only.
 #[tokio::test(flavor = "multi_thread")]
 async fn corrected_file_fills_empty_slot() {
     let host = hosting_a().component(b"garbage".to_vec()).start().await;

@@ -215,7 +215,7 @@ impl Model {
         done
     }
 
-    /// The host takes back, by itself, the candidate or else the active version, both of which fail.
+    /// The host takes back, without an operator, the candidate or else the active version, both of which fail.
     pub fn take_back(&mut self) {
         let mut after = self.state.clone();
         after.act(Action::Rollback, self.mode).unwrap();

@@ -99,7 +99,7 @@ impl Step {
                 Some(action) => Meaning::Stale(action),
             },
             Kind::Interrupt => match action(self.inner()) {
-                // A host that comes back with a failing version is none whose calls could be foreseen.
+                // The calls of a host that comes back with a failing version cannot be foreseen.
                 Some(action) if !activates_failing(action, model) => {
                     Meaning::Interrupt(action, u64::from(self.second) * 300)
                 }

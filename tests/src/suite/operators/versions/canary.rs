@@ -1,4 +1,4 @@
-//! A candidate answers its share of the clients, each of whom stays where it is; one that does worse goes by itself.
+//! A candidate answers its share of the clients, each of whom stays where it is; one that does worse is removed automatically.
 
 use bulkhead_tests::host::eventually;
 

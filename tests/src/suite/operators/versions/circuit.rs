@@ -34,7 +34,7 @@ async fn trap_storm_opens_circuit_until_a_swap() {
     host.stop().await;
 }
 
-/// Whoever sends what costs too much must not close the slot for everybody else.
+/// A client that sends what costs too much must not close the slot for everybody else.
 #[tokio::test(flavor = "multi_thread")]
 async fn limited_calls_do_not_open_the_circuit() {
     let looping = Guest::call("(loop $again (br $again)) unreachable");

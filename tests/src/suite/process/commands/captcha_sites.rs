@@ -137,7 +137,7 @@ async fn wrong_site_changes_are_refused() {
 async fn untaken_secret_is_reported_after_the_change() {
     let town = Town::start().await;
     let file = town.file();
-    // A pipe whose reader has left is closed for whoever writes; `/dev/full` takes nothing.
+    // A pipe whose reader has left is closed for writers; `/dev/full` takes nothing.
     let (reader, closed) = std::io::pipe().unwrap();
     drop(reader);
     let full = fs::File::options().write(true).open("/dev/full").unwrap();

@@ -57,7 +57,7 @@ async fn kill_while_following_leaves_one_version() {
         follower.signal(Signal::KILL);
         follower.ended().await;
 
-        // By itself it has the one or the other, whole.
+        // Without the database it has the one or the other, whole.
         follower = start(&folders[1], &nowhere).await;
         let found = letter(&follower).await;
         assert!([before, *after].contains(&found), "{found} between {before} and {after}");

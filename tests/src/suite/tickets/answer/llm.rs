@@ -31,7 +31,7 @@ async fn answered(service: &Service, text: &str) -> Value {
     service.reply(text, "harbour", "answer").await
 }
 
-/// Asserts that the passage's own sentences were answered, published as ever, and that the reason is told.
+/// Asserts that the passage's own sentences were answered, published as ever, and that the answer gives the reason.
 fn assert_fallen_back(reply: &Value, reason: &str) {
     assert!(reply["response"].as_str().unwrap().starts_with(EXTRACTED), "{reply}");
     let told = reply["reason"].as_str().unwrap();

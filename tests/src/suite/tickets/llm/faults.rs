@@ -8,9 +8,9 @@ use super::*;
 
 /// Attempts and pauses are short.
 const BRIEF: &str = "timeout_ms = 3000\nretries = 1";
-/// What a clerk is told of an endpoint that gives no answer; the log has its status.
+/// What a clerk reads about an endpoint that gives no answer; the log has its status.
 const SILENT: &str = "it does not answer";
-/// What of one whose answer is none.
+/// And about one whose answer cannot be used.
 const FORM: &str = "its answer has another form than asked for";
 
 async fn falls_back(behaviour: Behaviour, reason: &str, attempts: usize, outcome: &str) {

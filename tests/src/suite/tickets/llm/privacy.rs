@@ -42,7 +42,7 @@ async fn personal_data_is_masked_and_restored() {
     service.stop().await;
 }
 
-/// What answers, metrics and what the component says are without the key; the endpoint alone is told.
+/// What answers, metrics and what the component says are without the key; the endpoint alone receives it.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_key_goes_to_the_endpoint_alone() {
     let says = Says(category("greeting", 0.9, "hello"));
