@@ -36,6 +36,23 @@ fn files_of_debian_package_are_here() {
     }
 }
 
+/// What lintian says of the text that the manifest and the file of the license give.
+#[test]
+fn debian_texts_are_as_lintian_wants() {
+    let manifest = read("host/Cargo.toml");
+    let texts = manifest.split("\nextended-description = \"\"\"\n").skip(1);
+    let texts: Vec<_> = texts.filter_map(|text| text.split("\"\"\"").next()).collect();
+    assert_eq!(texts.len(), 2);
+    for line in texts.iter().flat_map(|text| text.lines()) {
+        assert!(line.chars().count() < 80, "{line}");
+    }
+    let (_, license) = manifest.split_once("\nlicense-file = [\"").unwrap();
+    let license = read(&format!("host/{}", license.split('"').next().unwrap()));
+    for line in ["Format: https://", "Copyright: 2", " /usr/share/common-licenses/Apache-2.0"] {
+        assert!(license.lines().any(|found| found.starts_with(line)), "{line}");
+    }
+}
+
 #[test]
 fn debian_packages_replace_each_other() {
     let manifest = read("host/Cargo.toml");
