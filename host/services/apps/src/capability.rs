@@ -18,7 +18,8 @@ use crate::{outgoing, recording};
 const HANDLE_BYTES: RangeInclusive<usize> = 8 << 10..=64 << 10;
 
 /// What the host keeps behind one handle of a guest at most, bytes: a set of header or trailer fields, or a piece of a body,
-/// of which two wait. A value in a slot's resources.
+/// of which two wait. The table around fields is not counted: it takes up to three times as much again where the fields are
+/// short. A value in a slot's resources.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HandleBytes(usize);
 
