@@ -1,7 +1,7 @@
 //! The component's own texts for citizens and clerks, in the ticket's language.
 
 use bulkhead_text::language::Language;
-use bulkhead_text::texts::percent;
+use bulkhead_text::texts::{Text, percent};
 use bulkhead_ticket_text::extract::Kind;
 
 use crate::guard::GuardFinding;
@@ -32,26 +32,24 @@ pub enum NoAnswer {
 
 /// Returns the response to a ticket without an answer.
 pub fn response(reason: &NoAnswer, language: Language) -> &'static str {
-    let text = match reason {
-        NoAnswer::Action => return PLACEHOLDER,
-        NoAnswer::Wordless => responses::WORDLESS,
-        NoAnswer::Nothing | NoAnswer::Unanswered | NoAnswer::Ungrounded => responses::UNANSWERED,
-        NoAnswer::Unavailable => responses::UNAVAILABLE,
-    };
-    text.of(language)
+    texts(reason).0.map_or(PLACEHOLDER, |text| text.of(language))
 }
 
 /// Returns why there is no answer, for a clerk. `floor` is the minimum relevance of a passage.
 pub fn reason(reason: &NoAnswer, floor: f32, language: Language) -> String {
-    let text = match reason {
-        NoAnswer::Action => reasons::ACTION,
-        NoAnswer::Wordless => reasons::WORDLESS,
-        NoAnswer::Nothing => reasons::NOTHING,
-        NoAnswer::Unanswered => reasons::UNANSWERED,
-        NoAnswer::Ungrounded => reasons::UNGROUNDED,
-        NoAnswer::Unavailable => reasons::UNAVAILABLE,
-    };
-    text.with(language, &[&percent(floor)])
+    texts(reason).1.with(language, &[&percent(floor)])
+}
+
+/// Returns the response, unless it is the placeholder, and the reason.
+fn texts(reason: &NoAnswer) -> (Option<Text>, Text) {
+    match reason {
+        NoAnswer::Action => (None, reasons::ACTION),
+        NoAnswer::Wordless => (Some(responses::WORDLESS), reasons::WORDLESS),
+        NoAnswer::Nothing => (Some(responses::UNANSWERED), reasons::NOTHING),
+        NoAnswer::Unanswered => (Some(responses::UNANSWERED), reasons::UNANSWERED),
+        NoAnswer::Ungrounded => (Some(responses::UNANSWERED), reasons::UNGROUNDED),
+        NoAnswer::Unavailable => (Some(responses::UNAVAILABLE), reasons::UNAVAILABLE),
+    }
 }
 
 /// Returns the line before quotations in another language, whose ISO 639 code is `code`.

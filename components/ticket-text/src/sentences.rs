@@ -129,8 +129,9 @@ pub fn tense(sentence: &str) -> Option<Tense> {
     }
 }
 
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '\'');
+/// Returns the words of `text`, with the apostrophes in them.
+pub fn words(text: &str) -> impl DoubleEndedIterator<Item = &str> {
+    let words = text.split(|letter: char| !(letter.is_alphanumeric() || matches!(letter, '\'' | '’')));
     words.filter(|word| !word.is_empty())
 }
 

@@ -14,7 +14,6 @@ use crate::terms::Stems;
 pub struct Source<'a> {
     text: &'a str,
     pub(super) stems: &'a Stems,
-    lines: OnceCell<Vec<String>>,
     sentences: OnceCell<Vec<Known>>,
     meanings: OnceCell<Vec<Vec<String>>>,
 }
@@ -45,8 +44,7 @@ impl Known {
 impl<'a> Source<'a> {
     /// Wraps the passage `text`, in the language of `stems`.
     pub fn new(text: &'a str, stems: &'a Stems) -> Self {
-        let (lines, sentences, meanings) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
-        Self { text, stems, lines, sentences, meanings }
+        Self { text, stems, sentences: OnceCell::new(), meanings: OnceCell::new() }
     }
 
     /// Returns whether `sentence` is one of its sentences, word for word.
@@ -56,9 +54,8 @@ impl<'a> Source<'a> {
 
     /// Returns the index of `sentence`, if it is one of its sentences.
     pub(super) fn place(&self, sentence: &str) -> Option<usize> {
-        let own = || sentences(self.text).iter().map(|one| one_line(&one.text)).collect();
         let sentence = one_line(sentence);
-        self.lines.get_or_init(own).iter().position(|own| *own == sentence)
+        self.sentences().iter().position(|own| one_line(&own.text) == sentence)
     }
 
     /// Returns the headings above the sentence at `place`.

@@ -27,13 +27,9 @@ const FORM: &str = "Answer with JSON alone: \"sentences\", each with \"text\" (o
 
 /// Returns the system message for a ticket in `language`.
 pub fn system(configuration: &Configuration, language: Language) -> String {
-    let language = match language {
-        Language::German => "German",
-        Language::English => "English",
-    };
     let (sentences, characters) = (configuration.max_sentences, configuration.max_answer_length);
     format!(
-        "{ROLE}\n\n{FORM}\nWrite in {language}, at most {sentences} sentences and {characters} characters in all."
+        "{ROLE}\n\n{FORM}\nWrite in {language:?}, at most {sentences} sentences and {characters} characters in all."
     )
 }
 

@@ -56,7 +56,7 @@ impl Plate {
 
 /// Returns plates such as `M-AB 1234`, `m-ab 1234` and `M AB 1234E`; after an announcing word in any spelling.
 pub(super) fn find(text: &str) -> Vec<Reading> {
-    let plates = scan(text, |cursor| spaced(cursor).or_else(|| lower(cursor)));
+    let plates = scan(text, unannounced);
     let sure = plates.map(|(_, plate)| plate).filter(|plate| plate.is_one(text) && plate.is_sure(text));
     let announced = scan(text, announced).filter_map(|(_, plates)| {
         let mut fitting = plates.into_iter().filter(|plate| plate.is_one(text));
@@ -95,22 +95,14 @@ fn announced(cursor: &mut Cursor<'_>) -> Option<Vec<Plate>> {
     read.or_else(|| cursor.attempt(|ahead| joined(ahead, char::is_alphabetic)))
 }
 
-/// Parses `M-AB 1234` and `M AB 1234`.
-fn spaced(cursor: &mut Cursor<'_>) -> Option<Plate> {
+/// Parses `M-AB 1234`, `M AB 1234` and `m-ab 1234`.
+fn unannounced(cursor: &mut Cursor<'_>) -> Option<Plate> {
     if after_word(*cursor) {
         return None;
     }
-    cursor.attempt(|ahead| plate(ahead, char::is_uppercase, &JOINTS))
-}
-
-/// Parses `m-ab 1234`.
-fn lower(cursor: &mut Cursor<'_>) -> Option<Plate> {
-    if after_word(*cursor) {
-        return None;
-    }
-    cursor
-        .attempt(|ahead| plate(ahead, char::is_lowercase, &["-"]))
-        .filter(|plate| plate.length() >= LEAST_SPACED)
+    let large = cursor.attempt(|ahead| plate(ahead, char::is_uppercase, &JOINTS));
+    let mut small = || cursor.attempt(|ahead| plate(ahead, char::is_lowercase, &["-"]));
+    large.or_else(|| small().filter(|plate| plate.length() >= LEAST_SPACED))
 }
 
 /// Parses a district, a separator, letters, an optional separator, digits, and the letter of old and electric cars.

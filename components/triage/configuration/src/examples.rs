@@ -27,9 +27,7 @@ impl Examples {
     pub(crate) fn checked(labelled: Option<Box<RawValue>>, description: Option<Box<RawValue>>) -> Self {
         Self { written: [labelled, description], read: OnceLock::new() }
     }
-}
 
-impl Examples {
     /// Returns how many of the texts are labelled; the others are lines of the description.
     pub fn labelled(&self) -> usize {
         self.all().1

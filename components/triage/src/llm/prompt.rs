@@ -27,14 +27,10 @@ const FORM: &str = "Answer with JSON alone: \"reasoning\" (one or two short sent
 pub fn system(configuration: &Configuration, language: Language) -> String {
     let categories = configuration.categories.iter().map(shown).collect::<Vec<_>>().join("\n");
     let none = configuration.no_category().map_or("", |category| category.name.as_str());
-    let language = match language {
-        Language::German => "German",
-        Language::English => "English",
-    };
     format!(
         "{ROLE}\n\nCategories, each as JSON:\n{categories}\n\nChoose {} where none fits, where you cannot tell, and \
          for messages that nobody asks anything in: bounces, automatic notices, advertisements.\n\n{FORM}\nWrite the \
-         reasoning in {language}.",
+         reasoning in {language:?}.",
         json!(none)
     )
 }

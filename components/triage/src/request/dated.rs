@@ -5,7 +5,7 @@ use std::ops::Range;
 use bulkhead_text::pairs::Pairs;
 use bulkhead_ticket_text::extract::birth::is_birth;
 use bulkhead_ticket_text::extract::date::{self, Date};
-use bulkhead_ticket_text::sentences::{Tense, clauses, ends_perfect, tense};
+use bulkhead_ticket_text::sentences::{Tense, clauses, ends_perfect, tense, words};
 
 use super::relative::{self, Ago};
 use crate::lists::requests::{
@@ -222,11 +222,6 @@ fn has_any(text: &str, words: &[&str]) -> bool {
 /// Returns the rest of the word that `text` begins in.
 fn words_end(text: &str) -> &str {
     text.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default()
-}
-
-fn words(text: &str) -> impl DoubleEndedIterator<Item = &str> {
-    let words = text.split(|letter: char| !(letter.is_alphanumeric() || "'’".contains(letter)));
-    words.filter(|word| !word.is_empty())
 }
 
 /// Returns the date mentions of a `clause`.
