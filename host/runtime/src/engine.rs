@@ -65,7 +65,8 @@ pub enum EngineError {
 pub struct CodeSettings {
     /// Stack of one call, bytes.
     pub stack_bytes: usize,
-    /// Address space of each memory that is allocated on demand, bytes; `None` with the pooling allocator.
+    /// Address space of each memory that is allocated on demand, bytes; `None` with the pooling allocator, and where packs run,
+    /// whose code expects as much as there.
     pub reservation: Option<u64>,
 }
 
@@ -158,13 +159,16 @@ impl Engine {
         let fixed = PoolSize::of(limits);
         let (size, component) = (fixed.with(room), ComponentLimits::of(sandbox));
         let pooled = CodeSettings { stack_bytes: sandbox.stack_bytes, reservation: None };
-        // Packs are compiled for a pool, and without a compiler there is no other code.
-        let reservation = cfg!(feature = "compiler").then_some(fixed.memory_bytes as u64);
-        let demanded = CodeSettings { reservation, ..pooled };
         let pooled_engine = || pooling(&pooled, &size, component, sandbox.memory);
-        let on_demand = || wasmtime::Engine::new(&demanded.configuration()).map_err(EngineError::Engine);
+        // Packs are compiled for a pool, and without a compiler there is no other code.
+        let on_demand = |takes_packs: bool| -> Result<(wasmtime::Engine, CodeSettings), EngineError> {
+            let is_small = cfg!(feature = "compiler") && !takes_packs;
+            let code = CodeSettings { reservation: is_small.then_some(fixed.memory_bytes as u64), ..pooled };
+            let engine = wasmtime::Engine::new(&code.configuration()).map_err(EngineError::Engine)?;
+            Ok((engine, code))
+        };
         let (wasmtime, code) = match sandbox.allocator {
-            Allocator::OnDemand => (on_demand()?, demanded),
+            Allocator::OnDemand => on_demand(!sandbox.pack_keys.is_empty())?,
             Allocator::Pooling => (pooled_engine().map_err(EngineError::Pool)?, pooled),
             Allocator::Auto => match pooled_engine() {
                 Ok(engine) => (engine, pooled),
@@ -173,7 +177,7 @@ impl Engine {
                         error = format!("{error:#}"),
                         "cannot reserve address space for the instance pool; instances are allocated on demand, which is slower"
                     );
-                    (on_demand()?, demanded)
+                    on_demand(false)?
                 }
             },
         };

@@ -84,3 +84,18 @@ fn compiling_engine_matches_each_allocator() {
     }
     assert_ne!(hashes[0], hashes[1], "the fallback's code has bounds checks of its own");
 }
+
+#[test]
+#[cfg(feature = "compiler")]
+fn on_demand_host_with_keys_takes_packs() {
+    let keyed = |allocator, limits| {
+        Engine::new(&Sandbox { allocator, pack_keys: vec!["a key".to_owned()], ..sandbox() }, [limits])
+            .unwrap()
+    };
+    let packed = engine(Allocator::Pooling, &Limits::DEFAULT).unwrap().code_settings();
+    let on_demand = keyed(Allocator::OnDemand, &Limits::DEFAULT);
+    assert_eq!(on_demand.code_settings(), packed);
+    assert_eq!(compatibility(on_demand.wasmtime()), compatibility(&packed.compiling(false, None).unwrap()));
+    // One without address space for a pool has none for what packs expect.
+    assert_ne!(keyed(Allocator::Auto, &ENDLESS).code_settings(), packed);
+}
