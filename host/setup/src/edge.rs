@@ -26,12 +26,17 @@ pub fn folder() -> PathBuf {
     paths::target().join("edge")
 }
 
+/// Builds the full binary for this machine, which compiles components to packs, and returns its path.
+pub fn compiler() -> Outcome<PathBuf> {
+    run(cargo(["build", "--release", "--locked", "-p", "bulkhead"]).current_dir(paths::workspace()))?;
+    Ok(paths::target().join("release/bulkhead"))
+}
+
 /// Compiles the components for a target, or else for this machine, and has a command of cargo build the binary with them.
 pub fn prepare(command: &mut Command, target: Option<&str>) -> Outcome {
-    run(cargo(["build", "--release", "--locked", "-p", "bulkhead"]).current_dir(paths::workspace()))?;
+    let compiler = compiler()?;
     let packs = paths::target().join("packs").join(target.unwrap_or("native"));
     files::create_folder(&packs)?;
-    let compiler = paths::target().join("release/bulkhead");
     for name in COMPONENTS {
         let wasm = paths::target().join("components").join(name).with_extension("wasm");
         let mut compile = program(&compiler.to_string_lossy(), ["component", "compile"]);
