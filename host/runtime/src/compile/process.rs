@@ -4,10 +4,7 @@ use std::{
     os::unix::process::ExitStatusExt as _,
     path::PathBuf,
     process::{ExitStatus, Stdio},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::Arc,
     thread::available_parallelism,
 };
 
@@ -43,7 +40,6 @@ pub(super) struct CompileProcess {
     target: Option<CodeTarget>,
     cpu_seconds: u64,
     memory_bytes: u64,
-    running: AtomicUsize,
 }
 
 impl CompileProcess {
@@ -55,7 +51,6 @@ impl CompileProcess {
             target: None,
             cpu_seconds: sandbox.compile_cpu_seconds,
             memory_bytes: sandbox.compile_memory_bytes,
-            running: AtomicUsize::new(0),
         }
     }
 
@@ -67,14 +62,14 @@ impl CompileProcess {
     /// Compiles `wasm`. Where the process fails for another reason than the component, retries with one thread.
     /// Dropping the future kills the process.
     pub(super) async fn compile(&self, wasm: Arc<[u8]>) -> Result<MachineCode, CompileError> {
-        let share = CoreShare::of(&self.running);
         let Self { code, target, cpu_seconds, memory_bytes, .. } = *self;
         let job = CompileJob {
             code,
             target,
             cpu_seconds,
             memory_bytes,
-            threads: share.threads(),
+            // Also beside another process: with a part of the cores, the last one would leave the others idle.
+            threads: available_parallelism().map_or(1, usize::from),
             wasm_bytes: wasm.len(),
         };
         match self.run(&job, Arc::clone(&wasm)).await {
@@ -116,29 +111,6 @@ impl CompileProcess {
             Some(error) => Err(error),
             None => Ok(MachineCode::new(code)),
         }
-    }
-}
-
-/// The share of the cores of a running process.
-struct CoreShare<'a> {
-    running: &'a AtomicUsize,
-    processes: usize,
-}
-
-impl<'a> CoreShare<'a> {
-    fn of(running: &'a AtomicUsize) -> Self {
-        Self { running, processes: running.fetch_add(1, Ordering::Relaxed).saturating_add(1) }
-    }
-
-    /// Returns an equal part of the cores: a single process uses all of them.
-    fn threads(&self) -> usize {
-        available_parallelism().map_or(1, usize::from).div_ceil(self.processes)
-    }
-}
-
-impl Drop for CoreShare<'_> {
-    fn drop(&mut self) {
-        self.running.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -285,16 +257,5 @@ mod tests {
         ] {
             assert_eq!([one, two].map(|job| is_retryable(&error, &job)), retried, "{error}");
         }
-    }
-
-    #[test]
-    fn concurrent_processes_share_cores() {
-        let (running, cores) = (AtomicUsize::new(0), available_parallelism().unwrap().get());
-        let first = CoreShare::of(&running);
-        assert_eq!(first.threads(), cores);
-        let second = CoreShare::of(&running);
-        assert_eq!(second.threads(), cores.div_ceil(2));
-        drop((first, second));
-        assert_eq!(CoreShare::of(&running).threads(), cores);
     }
 }
