@@ -6,6 +6,7 @@ mod circuit;
 mod file;
 mod identity;
 mod instance_pool;
+mod late_free;
 mod outline;
 mod preflight;
 mod routing;
@@ -48,6 +49,7 @@ pub use self::{
     file::{FileError, read_component},
     identity::{VersionId, effective_settings, revision},
     instance_pool::PooledInstance,
+    late_free::FreedLate,
     outline::{Outline, Usage, outline},
     preflight::{Contract, PreflightError, PreflightFinding},
     routing::{Trial, Weight},

@@ -9,7 +9,7 @@ use bulkhead_config::slots::SlotSettings as Settings;
 use bulkhead_telemetry::VersionLabels;
 use tokio::sync::oneshot;
 
-use super::{CircuitBreaker, PreflightError, Tally, VersionId, World, revision};
+use super::{CircuitBreaker, PreflightError, Tally, VersionId, World, late_free::FreedLate, revision};
 use crate::compile::{CompileError, ComponentDigest};
 
 /// The serial number of the next version of this process.
@@ -45,7 +45,7 @@ pub struct Version<W: World> {
     /// The slot's settings when it was created.
     pub settings: Arc<Settings>,
     /// The linked component, instantiated for every call.
-    pub linked: W::Linked,
+    pub linked: FreedLate<W::Linked>,
     /// Counts of its calls by result.
     pub tally: Tally,
     /// The circuit breaker of its calls.
@@ -70,7 +70,7 @@ impl<W: World> Version<W> {
             digest,
             id,
             source: source.to_owned(),
-            linked,
+            linked: FreedLate::new(linked),
             tally: Tally::default(),
             circuit: CircuitBreaker::new(settings.rollout.circuit_failures),
             settings,
@@ -84,7 +84,7 @@ impl<W: World> Version<W> {
     /// Returns a version with the same code and settings, and with fresh counts and a closed circuit. It is neither
     /// compiled nor loaded again.
     pub fn fresh_copy(&self) -> Arc<Self> {
-        let (linked, settings) = (self.linked.clone(), Arc::clone(&self.settings));
+        let (linked, settings) = (W::Linked::clone(&self.linked), Arc::clone(&self.settings));
         Arc::new(Self::new(self.digest, &self.source, linked, settings))
     }
 
@@ -106,8 +106,8 @@ impl<W: World> Version<W> {
         self.retired.load(Ordering::Acquire)
     }
 
-    /// Completes once nothing refers to the version any more: its last call is over, and its code is freed unless a
-    /// fresh copy uses it. A second future completes at once.
+    /// Completes once nothing refers to the version any more: its last call is over, and its code is freed shortly
+    /// after, unless a fresh copy uses it. A second future completes at once.
     pub fn freed(&self) -> impl Future<Output = ()> + Send + 'static {
         let freed = self.freed.lock().unwrap_or_else(PoisonError::into_inner).take();
         async move {
