@@ -327,4 +327,13 @@ mod tests {
         let read_only = sqlx::Error::Io(io::ErrorKind::ReadOnlyFilesystem.into());
         assert!(is_disk_fault(&read_only, &path) && !is_disk_fault(&sqlx::Error::PoolClosed, &path));
     }
+
+    #[tokio::test]
+    async fn sqlite_is_built_with_our_flags() {
+        let mut connection = SqliteConnectOptions::new().connect().await.unwrap();
+        let query = "SELECT sqlite_compileoption_used('DEFAULT_MEMSTATUS=0'),
+            sqlite_compileoption_used('ENABLE_MEMORY_MANAGEMENT')";
+        let used: (i64, i64) = sqlx::query_as(query).fetch_one(&mut connection).await.unwrap();
+        assert_eq!(used, (1, 0), "see .cargo/config.toml");
+    }
 }
