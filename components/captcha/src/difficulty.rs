@@ -20,8 +20,8 @@ pub const DOUBLING_VISITS: f64 = 16.0;
 /// smaller floods, higher ignores campaigns.
 pub const DOUBLING_ISSUED_PER_MINUTE: f64 = 600.0;
 
-/// Factor on the cost when every verification fails, proportional below that. Honest clients rarely fail, so this may
-/// be steep.
+/// Factor on the cost when the last verification of every client failed, proportional below that. Honest clients rarely
+/// fail, so this may be steep.
 pub const ALL_FAILING_FACTOR: f64 = 4.0;
 
 /// Returns the cost of the next challenge for `client`, after `visits` before this one.

@@ -66,7 +66,7 @@ pub struct Visits {
 pub struct Load {
     /// Challenges issued a minute.
     pub issued_per_minute: f64,
-    /// Share of verifications that failed, 0 to 1.
+    /// Share of clients whose last verification failed, 0 to 1.
     pub failure_ratio: f64,
     /// Median of the solve times that clients reported, milliseconds.
     pub solve_time_ms: Option<f64>,

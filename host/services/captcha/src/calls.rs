@@ -225,10 +225,10 @@ impl CaptchaService {
         let valid = judged.rejected.is_none();
         self.metrics.request(Some(&site.key), valid);
         let expected_pace = site.expected_pace();
-        let solve = time.map(|ms| Solve { address, ms, cost, expected_pace });
+        let solve = time.map(|ms| Solve { ms, cost, expected_pace });
         // Clients on the deny list do not count towards a site's load.
         if judged.rejected != Some(RejectionReason::DeniedClient) {
-            self.ledger.record_verified(&site.key, valid, solve);
+            self.ledger.record_verified(&site.key, address, valid, solve);
         }
         let labels = labels(site, cost, allow_listed);
         match judged.rejected {

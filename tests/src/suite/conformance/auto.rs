@@ -39,6 +39,13 @@ impl Service {
         body["clientAddress"] = json!(address);
         assert_eq!(self.post("/verify", &body).await.1, super::valid());
     }
+
+    /// Hands in a challenge of the busy site unsolved, for the client at `address`.
+    async fn fail(&self, address: &str) {
+        let payload = altcha::unsolved(&self.challenge("busy", address).await);
+        let body = super::with_payload(super::envelope("busy", address), &payload);
+        assert_eq!(self.post("/verify", &body).await.1, refused("wrong_solution"));
+    }
 }
 
 #[tokio::test]
@@ -71,8 +78,7 @@ async fn failures_and_times_move_their_site_only() {
     assert!((70..=300).contains(&aimed), "{aimed}");
 
     for number in 200..240 {
-        let payload = altcha::unsolved(&service.challenge("busy", &stranger(number)).await);
-        assert_eq!(service.verify("busy", &payload).await, refused("wrong_solution"));
+        service.fail(&stranger(number)).await;
     }
     let attacked = service.cost("busy", &stranger(300)).await;
     assert!(attacked > aimed && attacked <= 1000, "{attacked} after {aimed}");
@@ -114,6 +120,17 @@ async fn solve_times_of_one_client_move_nothing() {
     // Its solutions raise the site's rate for a while, which fades.
     hands.advance(9 * MINUTE);
     assert_eq!(service.cost("busy", &stranger(100)).await, 10);
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn failures_of_one_client_move_little() {
+    let service = Service::start(CONFIG).await;
+    for _ in 0..40 {
+        service.fail(CLIENT).await;
+    }
+    let cost = service.cost("busy", &stranger(100)).await;
+    assert!((10..=20).contains(&cost), "all failing would be four times as much: {cost}");
     service.stop().await;
 }
 

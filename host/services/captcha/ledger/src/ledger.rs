@@ -16,6 +16,7 @@ use super::tasks::{Counts, Tasks};
 use super::visits::{Arrival, Recorder};
 use bulkhead_os::clock::HostClock;
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -275,10 +276,10 @@ impl Ledger {
         self.0.loads.issued(site, self.0.clock.instant());
     }
 
-    /// Records that a solution was judged at `site`; if it was good, `solve` says how long the client worked, if that
-    /// is known.
-    pub fn record_verified(&self, site: &str, ok: bool, solve: Option<Solve>) {
-        self.0.loads.verified(site, ok, solve, self.0.clock.instant());
+    /// Records that a solution of `client` was judged at `site`; if it was good, `solve` says how long the client worked,
+    /// if that is known.
+    pub fn record_verified(&self, site: &str, client: IpAddr, ok: bool, solve: Option<Solve>) {
+        self.0.loads.verified(site, client, ok, solve, self.0.clock.instant());
     }
 
     /// Deletes expired rows now; none while another host does so, or when the host's clock and the database's differ by

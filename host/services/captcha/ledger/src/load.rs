@@ -10,17 +10,14 @@ use std::time::{Duration, Instant};
 /// Issued challenges fade with this time constant: the figure follows a surge within a minute.
 const RATE_FADES: Duration = Duration::from_secs(60);
 
-/// Verifications fade with this time constant: longer, since they are fewer.
-const RATIO_FADES: Duration = Duration::from_secs(600);
+/// Number of clients whose last votes make a figure; votes older than [`VOTES_LAST`] are left out.
+const VOTERS: usize = 64;
 
-/// Number of clients whose last solve times are used for a median; times older than [`SOLVES_LAST`] are left out.
-const SOLVES: usize = 64;
+/// Least number of clients for a figure: with fewer, one client could set it.
+const VOTERS_LEAST: usize = 5;
 
-/// Least number of clients for a median: with fewer, one client could set the figure.
-const SOLVES_LEAST: usize = 5;
-
-/// How long a solve time counts.
-const SOLVES_LAST: Duration = Duration::from_secs(600);
+/// How long a vote counts.
+const VOTES_LAST: Duration = Duration::from_secs(600);
 
 /// Longest accepted solve time, milliseconds; above it the device slept.
 const LONGEST_SOLVE: f64 = 3_600_000.0;
@@ -34,12 +31,12 @@ pub fn is_solve_time(ms: f64) -> bool {
     (0.0..=LONGEST_SOLVE).contains(&ms)
 }
 
-/// Figures of one site over the recent past, each decaying with time.
+/// Figures of one site over the recent past.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Load {
     /// Challenges issued a minute.
     pub issued_per_minute: f64,
-    /// Share of verifications that failed, 0 to 1.
+    /// Share of clients whose last verification failed, 0 to 1; of five clients at least.
     pub failure_ratio: f64,
     /// Median of the solve times that clients reported, milliseconds; none before there are a few. Where a site aims at
     /// a solve time, this follows the median slowly enough that the cost changes by half a minute at most.
@@ -73,8 +70,6 @@ impl Fading {
 /// A client's work on one challenge.
 #[derive(Clone, Copy, Debug)]
 pub struct Solve {
-    /// The client.
-    pub address: IpAddr,
     /// How long it worked, milliseconds.
     pub ms: f64,
     /// The challenge's cost.
@@ -84,58 +79,77 @@ pub struct Solve {
     pub expected_pace: Option<f64>,
 }
 
-/// The last solve time of a client.
-struct Vote {
+/// The last vote of each of the latest clients.
+struct Votes<T>(VecDeque<Vote<T>>);
+
+struct Vote<T> {
     voter: u64,
     at: Instant,
-    solve: Solve,
+    value: T,
+}
+
+impl<T: Copy> Votes<T> {
+    /// Takes a client's vote in place of its former one.
+    fn cast(&mut self, voter: u64, value: T, at: Instant) {
+        self.0.retain(|vote| vote.voter != voter);
+        if self.0.len() >= VOTERS {
+            self.0.pop_front();
+        }
+        self.0.push_back(Vote { voter, at, value });
+    }
+
+    /// Returns the votes that count, the latest last.
+    fn at(&mut self, now: Instant) -> Vec<T> {
+        self.0.retain(|vote| now.saturating_duration_since(vote.at) < VOTES_LAST);
+        self.0.iter().map(|vote| vote.value).collect()
+    }
 }
 
 struct Site {
     touched: Instant,
     issued: Fading,
-    verified: Fading,
-    failed: Fading,
-    votes: VecDeque<Vote>,
+    failures: Votes<bool>,
+    solves: Votes<Solve>,
     pace: Option<Pace>,
 }
 
 impl Site {
     fn new(now: Instant) -> Self {
-        let nothing = Fading::new(now);
         Self {
             touched: now,
-            issued: nothing,
-            verified: nothing,
-            failed: nothing,
-            votes: VecDeque::new(),
+            issued: Fading::new(now),
+            failures: Votes(VecDeque::new()),
+            solves: Votes(VecDeque::new()),
             pace: None,
         }
     }
 
     fn load(&mut self, now: Instant) -> Load {
         let (solve_time_ms, solve_cost) = self.solve(now).unzip();
-        let verified = self.verified.at(now, RATIO_FADES);
         Load {
             issued_per_minute: self.issued.at(now, RATE_FADES) * 60.0 / RATE_FADES.as_secs_f64(),
-            // Below one whole verification the ratio fades with it.
-            failure_ratio: (self.failed.at(now, RATIO_FADES) / verified.max(1.0)).clamp(0.0, 1.0),
+            failure_ratio: self.failure_ratio(now),
             solve_time_ms,
             solve_cost: solve_cost.flatten(),
         }
     }
 
+    fn failure_ratio(&mut self, now: Instant) -> f64 {
+        let failures = self.failures.at(now);
+        let failed = failures.iter().filter(|failed| **failed).count();
+        failed as f64 / failures.len().max(VOTERS_LEAST) as f64
+    }
+
     /// Returns the median time and cost of recent solutions, the time at the site's pace.
     fn solve(&mut self, now: Instant) -> Option<(f64, Option<f64>)> {
-        self.votes.retain(|vote| now.saturating_duration_since(vote.at) < SOLVES_LAST);
-        if self.votes.len() < SOLVES_LEAST {
+        let solves = self.solves.at(now);
+        if solves.len() < VOTERS_LEAST {
             self.pace = None;
             return None;
         }
-        let solves = || self.votes.iter().map(|vote| vote.solve);
-        let ms = median(solves().map(|solve| solve.ms).collect())?;
-        let cost = median(solves().filter_map(|solve| solve.cost).map(f64::from).collect());
-        let expected = solves().filter_map(|solve| solve.expected_pace).next_back();
+        let ms = median(solves.iter().map(|solve| solve.ms).collect())?;
+        let cost = median(solves.iter().filter_map(|solve| solve.cost).map(f64::from).collect());
+        let expected = solves.iter().filter_map(|solve| solve.expected_pace).next_back();
         let (Some(cost), Some(expected)) = (cost, expected) else { return Some((ms, cost)) };
         let pace = self.pace.get_or_insert_with(|| Pace::new(expected, now));
         Some((pace.follow(ms / cost, now) * cost, Some(cost)))
@@ -160,21 +174,13 @@ impl Loads {
         self.update(site, now, |site| site.issued.add(now, RATE_FADES));
     }
 
-    /// Records a verification. Only a client's last solve time counts, so that one client cannot move a median further.
-    pub(super) fn verified(&self, site: &str, ok: bool, solve: Option<Solve>, now: Instant) {
+    /// Records a verification. Only a client's last one counts, so that one client cannot move a figure further.
+    pub(super) fn verified(&self, site: &str, client: IpAddr, ok: bool, solve: Option<Solve>, now: Instant) {
+        let voter = self.voters.hash_one(network(client));
         self.update(site, now, |site| {
-            site.verified.add(now, RATIO_FADES);
-            if !ok {
-                site.failed.add(now, RATIO_FADES);
-                return;
-            }
-            if let Some(solve) = solve.filter(|solve| is_solve_time(solve.ms)) {
-                let voter = self.voters.hash_one(network(solve.address));
-                site.votes.retain(|vote| vote.voter != voter);
-                if site.votes.len() >= SOLVES {
-                    site.votes.pop_front();
-                }
-                site.votes.push_back(Vote { voter, at: now, solve });
+            site.failures.cast(voter, !ok, now);
+            if let Some(solve) = solve.filter(|solve| ok && is_solve_time(solve.ms)) {
+                site.solves.cast(voter, solve, now);
             }
         });
     }
@@ -219,9 +225,13 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Returns the report of the client of this number.
-    fn solve(client: u32, ms: f64, cost: Option<u32>) -> Option<Solve> {
-        Some(Solve { address: IpAddr::V4(client.into()), ms, cost, expected_pace: None })
+    /// Returns the address of the client of this number.
+    fn address(client: u32) -> IpAddr {
+        IpAddr::V4(client.into())
+    }
+
+    fn solve(ms: f64, cost: Option<u32>) -> Option<Solve> {
+        Some(Solve { ms, cost, expected_pace: None })
     }
 
     #[test]
@@ -245,14 +255,20 @@ mod tests {
     }
 
     #[test]
-    fn failure_ratio_is_the_failed_share() {
+    fn failure_ratio_counts_each_client_once() {
         let (loads, now) = (Loads::default(), Instant::now());
-        for ok in [true, false, true, true] {
-            loads.verified("shop", ok, None, now);
+        let ratio = |at| loads.load("shop", at).failure_ratio;
+        for _ in 0..100 {
+            loads.verified("shop", address(0), false, None, now);
         }
-        assert!((loads.load("shop", now).failure_ratio - 0.25).abs() < 1e-9);
-        let later = loads.load("shop", now + Duration::from_secs(3 * 3600)).failure_ratio;
-        assert!(later < 0.01, "{later}");
+        assert!((ratio(now) - 0.2).abs() < 1e-9, "one of five clients at least: {}", ratio(now));
+        for client in 1..10 {
+            loads.verified("shop", address(client), client > 4, None, now);
+        }
+        assert!((ratio(now) - 0.5).abs() < 1e-9, "{}", ratio(now));
+        loads.verified("shop", address(0), true, None, now);
+        assert!((ratio(now) - 0.4).abs() < 1e-9, "the last one counts: {}", ratio(now));
+        assert!(ratio(now + VOTES_LAST).abs() < 1e-9);
     }
 
     #[test]
@@ -267,43 +283,42 @@ mod tests {
             (1e300, Some(1)),
             (150.0, Some(5000)),
         ]) {
-            loads.verified("shop", true, solve(client, ms, cost), now);
+            loads.verified("shop", address(client), true, solve(ms, cost), now);
         }
         assert_eq!(loads.load("shop", now), Load::default(), "four times say nothing");
-        loads.verified("shop", true, solve(10, 250.0, Some(7000)), now);
-        loads.verified("shop", false, solve(11, 1.0, Some(1)), now);
+        loads.verified("shop", address(10), true, solve(250.0, Some(7000)), now);
+        loads.verified("shop", address(11), false, solve(1.0, Some(1)), now);
         let load = loads.load("shop", now);
         assert_eq!((load.solve_time_ms, load.solve_cost), (Some(200.0), Some(6000.0)));
-        assert_eq!(loads.load("shop", now + SOLVES_LAST).solve_time_ms, None);
+        assert_eq!(loads.load("shop", now + VOTES_LAST).solve_time_ms, None);
     }
 
     #[test]
     fn a_client_has_one_vote() {
         let (loads, now) = (Loads::default(), Instant::now());
         for client in 0..9 {
-            loads.verified("shop", true, solve(client, 500.0, Some(1000)), now);
+            loads.verified("shop", address(client), true, solve(500.0, Some(1000)), now);
         }
         for ms in 1..200 {
-            loads.verified("shop", true, solve(100, f64::from(ms), Some(1000)), now);
+            loads.verified("shop", address(100), true, solve(f64::from(ms), Some(1000)), now);
         }
         // All addresses of a /64 are one client, and an IPv4 address in the form of IPv6 is that IPv4 address.
         for host in 0..200 {
             let address = IpAddr::V6(Ipv6Addr::from_bits((0x2001_0db8 << 96) + host));
-            let solve = Solve { address, ..solve(0, 1.0, Some(1000)).unwrap() };
-            loads.verified("shop", true, Some(solve), now);
+            loads.verified("shop", address, true, solve(1.0, Some(1000)), now);
         }
-        let mapped = Solve { address: "::ffff:0.0.0.100".parse().unwrap(), ..solve(0, 1.0, None).unwrap() };
-        loads.verified("shop", true, Some(mapped), now);
+        let mapped = "::ffff:0.0.0.100".parse().unwrap();
+        loads.verified("shop", mapped, true, solve(1.0, None), now);
         assert_eq!(loads.load("shop", now).solve_time_ms, Some(500.0));
-        assert_eq!(loads.sites.lock().unwrap()["shop"].votes.len(), 11);
+        assert_eq!(loads.sites.lock().unwrap()["shop"].solves.0.len(), 11);
     }
 
     #[test]
     fn pace_follows_the_median_slowly() {
         let (loads, start) = (Loads::default(), Instant::now());
         let vote = |client, at| {
-            let solve = Solve { expected_pace: Some(0.5), ..solve(client, 1.0, Some(1000)).unwrap() };
-            loads.verified("shop", true, Some(solve), at);
+            let solve = Solve { ms: 1.0, cost: Some(1000), expected_pace: Some(0.5) };
+            loads.verified("shop", address(client), true, Some(solve), at);
         };
         let cost_for_500_ms = |at| {
             let load = loads.load("shop", at);
@@ -326,11 +341,12 @@ mod tests {
         for site in 0..2 * MAX_SITES as u64 {
             loads.issued(&site.to_string(), now + Duration::from_millis(site));
         }
-        for client in 0..2 * SOLVES as u32 {
-            loads.verified("shop", true, solve(client, 1.0, None), now + Duration::from_secs(60));
+        for client in 0..2 * VOTERS as u32 {
+            loads.verified("shop", address(client), true, solve(1.0, None), now + Duration::from_secs(60));
         }
         let sites = loads.sites.lock().unwrap();
         assert_eq!(sites.len(), MAX_SITES);
-        assert_eq!(sites["shop"].votes.len(), SOLVES);
+        let votes = (sites["shop"].solves.0.len(), sites["shop"].failures.0.len());
+        assert_eq!(votes, (VOTERS, VOTERS));
     }
 }
