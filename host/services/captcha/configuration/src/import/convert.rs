@@ -1,6 +1,6 @@
 //! Converts properties into TOML.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bulkhead_config::{
     Origin,
@@ -33,11 +33,12 @@ pub(super) struct ApplicationConversion {
     port: Option<String>,
     /// Path of the Prometheus endpoint in the file; the Java service's own file has `metrics`.
     scrape_path: Option<String>,
-    tls: DroppedTls,
+    /// By the listener: `server` or `management.server`.
+    tls: BTreeMap<String, DroppedTls>,
     notes: Vec<(usize, String)>,
 }
 
-/// `server.ssl.*` and `management.server.ssl.*`.
+/// The settings of a listener's TLS, such as `server.ssl.*`.
 #[derive(Default)]
 struct DroppedTls {
     names: Vec<String>,
@@ -64,15 +65,17 @@ impl ApplicationConversion {
         };
         let property = Property { words: property.words.clone(), text, ..*property };
         let parts: Vec<&str> = property.words.iter().map(String::as_str).collect();
-        match spring::key_of_property(&parts) {
-            Some(path) => self.key(&path, &property),
-            None => self.other(&property),
+        match (spring::key_of_property(&parts), parts.as_slice()) {
+            (Some(path), _) => self.key(&path, &property),
+            // A site without settings.
+            (None, ["captcha", "sites", _]) => {}
+            (None, _) => self.other(&property),
         }
     }
 
     /// Records the site that a property belongs to.
     fn site(&mut self, words: &[String]) {
-        if let [captcha, sites, site, _, ..] = words
+        if let [captcha, sites, site, ..] = words
             && (captcha.as_str(), sites.as_str()) == ("captcha", "sites")
         {
             self.sites.insert(site.clone());
@@ -141,13 +144,14 @@ impl ApplicationConversion {
     }
 
     fn tls(&mut self, property: &Property) {
-        let Property { words, text, line, .. } = property;
-        let DroppedTls { names, line: first, is_off } = &mut self.tls;
+        let name = property.name();
+        let (listener, setting) = name.split_once(".ssl.").unwrap_or((&name, ""));
+        let DroppedTls { names, line: first, is_off } = self.tls.entry(listener.to_owned()).or_default();
         if names.is_empty() {
-            *first = *line;
+            *first = property.line;
         }
-        names.push(words.join("."));
-        *is_off |= words.iter().map(String::as_str).eq(["server", "ssl", "enabled"]) && text == "false";
+        names.push(property.words.join("."));
+        *is_off |= setting == "enabled" && is_false(&property.text);
     }
 
     fn token(&mut self, key: &str, text: &str) {
@@ -209,6 +213,7 @@ impl ApplicationConversion {
         }
         let host = self.address.take().unwrap_or_else(|| server::LISTEN.ip().to_string());
         let port = self.port.take().unwrap_or_else(|| server::LISTEN.port().to_string());
+        let port = number(&port).map_or(port, |number| number.to_string());
         let host = if host.contains(':') { format!("[{host}]") } else { host };
         self.set("server.listen", Value::String(format!("{host}:{port}")));
     }
@@ -238,11 +243,11 @@ impl ApplicationConversion {
     }
 
     fn finish_tls(&mut self) {
-        let DroppedTls { names, line, is_off } = std::mem::take(&mut self.tls);
-        if names.is_empty() || is_off {
-            return;
+        let dropped = std::mem::take(&mut self.tls).into_values().filter(|dropped| !dropped.is_off);
+        for DroppedTls { names, line, .. } in dropped {
+            let verb = if names.len() == 1 { "is" } else { "are" };
+            self.note(line, format!("{} {verb} not carried over: {}", names.join(", "), spring::LOST_TLS));
         }
-        self.note(line, format!("{} is not carried over: {}", names.join(", "), spring::LOST_TLS));
     }
 
     /// Exposes `metrics` with `prometheus`, since the Java service serves scrapes at `/actuator/metrics`.
@@ -264,6 +269,11 @@ impl ApplicationConversion {
             }
         }
     }
+}
+
+/// Checks for Spring's words for false.
+fn is_false(text: &str) -> bool {
+    ["false", "off", "no", "0"].iter().any(|word| text.trim().eq_ignore_ascii_case(word))
 }
 
 /// Parses a whole number as Spring reads it from text.

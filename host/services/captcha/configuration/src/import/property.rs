@@ -54,6 +54,17 @@ pub(super) fn properties(document: Node) -> Vec<Property> {
 
 fn collect(node: Node, words: &mut Vec<String>, out: &mut Vec<Property>) {
     let is_null = node.is_nothing();
+    let is_empty = match &node.value {
+        Value::Scalar { .. } => is_null,
+        Value::List(nodes) => nodes.is_empty(),
+        Value::Table(members) => members.is_empty(),
+    };
+    if is_empty && matches!(words.as_slice(), [captcha, sites, _] if captcha == "captcha" && sites == "sites")
+    {
+        // A site without settings is a site, too.
+        let reading = ScalarReading::AsWritten;
+        return out.push(Property { words: words.clone(), text: String::new(), line: node.line, reading });
+    }
     match node.value {
         Value::Scalar { text, plain } => {
             if !is_null && !words.is_empty() {

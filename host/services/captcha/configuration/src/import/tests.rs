@@ -263,6 +263,14 @@ captcha.hmac-key=other
 }
 
 #[test]
+fn ports_are_read_as_spring_does() {
+    for port in ["8080", "8080 ", "0x1F90", "#1f90"] {
+        let imported = import_properties(&format!("server.port={port}\n"));
+        assert_eq!(loaded(&imported.toml, &[]).config.server.listen.port(), 8080, "{port}");
+    }
+}
+
+#[test]
 fn context_path_becomes_path_prefix() {
     for (path, prefix) in [("/captcha", "/captcha"), ("/", ""), ("/a/b", "/a/b")] {
         let imported = import(&format!("server.servlet.context-path: {path}\n"));
@@ -276,15 +284,32 @@ fn dropped_tls_settings_are_noted() {
     let [note] = imported.notes.iter().filter(|note| note.contains("TLS")).collect::<Vec<_>>()[..] else {
         panic!("{:?}", imported.notes)
     };
-    assert!(note.starts_with("line 3: server.ssl.key-store, server.ssl.key-store-password is not"), "{note}");
+    assert!(
+        note.starts_with("line 3: server.ssl.key-store, server.ssl.key-store-password are not"),
+        "{note}"
+    );
     assert!(note.contains("server.tls.cert"), "{note}");
     let off = import("server.ssl:\n  enabled: no\n  key-store: /k.p12\n");
     assert!(!off.notes.iter().any(|note| note.contains("TLS")), "{:?}", off.notes);
+    // Each listener has a switch of its own.
+    let one =
+        import_properties("server.ssl.enabled=OFF\nserver.ssl.bundle=a\nmanagement.server.ssl.bundle=b\n");
+    let lost: Vec<_> = one.notes.iter().filter(|note| note.contains("TLS")).collect();
+    assert!(
+        matches!(lost[..], [note] if note.starts_with("line 3: management.server.ssl.bundle is not")),
+        "{lost:?}"
+    );
 }
 
 #[test]
 fn site_without_secret_is_noted() {
-    for text in ["captcha.sites.a.max-verifies-per-payload: 2\n", "captcha.sites.a.secret: ${SECRET}\n"] {
+    for text in [
+        "captcha.sites.a.max-verifies-per-payload: 2\n",
+        "captcha.sites.a.secret: ${SECRET}\n",
+        "captcha:\n  sites:\n    a:\n",
+        "captcha.sites: { a: {} }\n",
+        "captcha.sites.a: []\n",
+    ] {
         let imported = import(text);
         assert_noted(
             &imported,
