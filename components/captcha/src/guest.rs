@@ -3,6 +3,7 @@
 
 mod convert;
 mod imports;
+mod memory;
 
 use bulkhead_guest::Log;
 
