@@ -134,3 +134,17 @@ fn assert_error_shape(status: StatusCode, body: &Value) {
         assert!(!body["message"].as_str().unwrap().contains(word), "{body}");
     }
 }
+
+#[tokio::test]
+async fn usual_calls_grow_no_memory() {
+    // What an instance has from its start: the stack, the first region of its allocator and a page of data.
+    const FROM_START: usize = (1 << 20) + (128 << 10) + (64 << 10);
+    // The least that its allocator grows the memory by.
+    const GROWTH: usize = 512 << 10;
+    let captcha = Captcha::start().await;
+    let body = envelope(json!({ "payload": captcha.solved().await }));
+    assert_eq!(captcha.call("/verify", &body).await, (200, json!({ "valid": true })));
+    let used = captcha.0.metric("bulkhead_memory_high_water_bytes{slot=\"captcha\"}").await as usize;
+    assert!((FROM_START..FROM_START + GROWTH).contains(&used), "{used} bytes");
+    captcha.stop().await;
+}
