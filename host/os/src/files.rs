@@ -8,7 +8,7 @@ use std::{
     path::Path,
 };
 
-use rustix::fs::{OFlags, StatVfsMountFlags, statvfs};
+use rustix::fs::{FlockOperation, OFlags, StatVfsMountFlags, flock, statvfs};
 
 /// Largest file of settings, such as secrets and keys, bytes.
 const SETTINGS_BYTES: usize = 64 << 20;
@@ -121,6 +121,15 @@ pub fn rewrite(path: &Path, text: &str) -> io::Result<()> {
     })
 }
 
+/// Locks the folder of the plain file that `path` leads to, until the result is dropped. Waits for other callers of this
+/// function; nothing else heeds the lock. `None` where the folder cannot be opened or its file system has no locks.
+#[must_use]
+pub fn lock_folder_of(path: &Path) -> Option<File> {
+    let folder = File::open(fs::canonicalize(path).ok()?.parent()?).ok()?;
+    flock(&folder, FlockOperation::LockExclusive).ok()?;
+    Some(folder)
+}
+
 fn replace_with(
     path: &Path,
     parts: &[&[u8]],
@@ -223,6 +232,28 @@ mod tests {
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
         assert_eq!(rewrite(&folder.path().join("none"), "x").unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn folder_is_locked_until_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, elsewhere) = (folder.path().join("file"), tempfile::tempdir().unwrap());
+        let link = elsewhere.path().join("link");
+        fs::write(&path, "").unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        let other = File::open(folder.path()).unwrap();
+        let is_locked = || {
+            let taken = flock(&other, FlockOperation::NonBlockingLockExclusive);
+            let _ = flock(&other, FlockOperation::Unlock);
+            taken.is_err()
+        };
+        for path in [&path, &link] {
+            let lock = lock_folder_of(path).unwrap();
+            assert!(is_locked(), "{}", path.display());
+            drop(lock);
+            assert!(!is_locked(), "{}", path.display());
+        }
+        assert!(lock_folder_of(&folder.path().join("none")).is_none());
     }
 
     #[test]

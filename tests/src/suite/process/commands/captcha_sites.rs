@@ -6,6 +6,7 @@ use bulkhead_tests::{
     child::{Bulkhead, Finished, Launch},
     operator,
 };
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -97,6 +98,18 @@ async fn a_site_lives_from_add_to_remove() {
     assert_eq!(town.done(&["remove", "museum"]).await, "");
     assert_eq!((town.challenge("museum", third).await, town.challenge("shop", SECRET).await), (401, 200));
     assert_eq!(town.text().trim_end(), original.trim_end());
+    town.host.stop().await;
+}
+
+#[tokio::test]
+async fn changes_at_once_are_all_made() {
+    let town = Town::start().await;
+    let keys = ["a", "b", "c", "d", "e", "f"];
+    let town_at = &town;
+    let secrets = join_all(keys.map(|key| async move { town_at.done(&["add", key]).await })).await;
+    for (key, secret) in keys.iter().zip(secrets) {
+        assert_eq!(town.challenge(key, &secret).await, 200, "{key}");
+    }
     town.host.stop().await;
 }
 

@@ -2,6 +2,7 @@
 
 use std::{
     env,
+    fs::File,
     net::IpAddr,
     path::{Path, PathBuf},
 };
@@ -27,6 +28,8 @@ pub(super) struct SiteChange {
     path: PathBuf,
     before: Loaded,
     host: RunningHost,
+    /// Held from reading the file until the host has read it: another change of the same file waits.
+    _lock: Option<File>,
 }
 
 /// The host that serves with the file.
@@ -44,27 +47,29 @@ impl SiteChange {
     pub(super) fn begin(spec: &HostSpec, target: Target) -> anyhow::Result<Self> {
         let Target { configuration, no_reload, remote } = target;
         let path = file(&configuration)?;
+        let lock = files::lock_folder_of(&path);
         let (spec, file) = (spec.clone(), ConfigFile::open_plain(&path)?);
         let what = "no host can start from the file, which is unchanged";
         let before =
             check(&spec, file.clone()).map_err(|problems| InvalidConfiguration { what, problems })?;
         let remote = remote.or_at(operators_url(&before.config));
-        if no_reload {
-            return Ok(Self { spec, file, path, before, host: RunningHost::Ignored });
-        }
-        if !remote.is_there()? {
-            return Ok(Self { spec, file, path, before, host: RunningHost::Down(remote) });
-        }
-        // Before anything is changed: with a refused token the change would be made by halves.
-        let dry_run = remote.post("/v1/config/trial", &json!({}));
-        dry_run.with_context(|| {
-            format!(
-                "a host answers at {}, and {} is unchanged; --no-reload changes the file only",
-                remote.url(),
-                path.display()
-            )
-        })?;
-        Ok(Self { spec, file, path, before, host: RunningHost::Up(remote) })
+        let host = if no_reload {
+            RunningHost::Ignored
+        } else if remote.is_there()? {
+            // Before anything is changed: with a refused token the change would be made by halves.
+            let dry_run = remote.post("/v1/config/trial", &json!({}));
+            dry_run.with_context(|| {
+                format!(
+                    "a host answers at {}, and {} is unchanged; --no-reload changes the file only",
+                    remote.url(),
+                    path.display()
+                )
+            })?;
+            RunningHost::Up(remote)
+        } else {
+            RunningHost::Down(remote)
+        };
+        Ok(Self { spec, file, path, before, host, _lock: lock })
     }
 
     /// Edits the file, prints the result, and has the host read the file, also if the result cannot be printed.
