@@ -33,7 +33,14 @@ fn text_without_answer_type_is_no_answer() {
         ("Welche Unterlagen brauche ich für Wohngeld?", "Wohngeld beantragen Sie schriftlich oder online."),
         ("Was gehört nicht zum Sperrmüll?", "Zweimal im Jahr holen wir Sperrmüll ab."),
         ("Was kostet das und wie lange dauert es?", "Es kostet 70 Euro."),
+        ("Wo beantrage ich das?", "Bringen Sie ein Foto mit."),
     ] {
         assert!(!AnswerTypes::of(question).is_answered_by(answer), "{question}");
     }
+}
+
+#[test]
+fn number_needs_the_word_for_time() {
+    let asked = AnswerTypes::of("Wann habt ihr auf?");
+    assert!(asked.is_met_by("Geöffnet ab 8 Uhr") && !asked.is_met_by("Zimmer 8"));
 }

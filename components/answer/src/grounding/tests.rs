@@ -208,3 +208,46 @@ fn the_quote_is_the_passage_s() {
     );
     assert_eq!(quoted("Ein Reisepass kostet\n70,00 Euro."), "Ein Reisepass kostet 70,00 Euro.");
 }
+
+#[test]
+fn limiting_headings_are_recognised() {
+    let limited = |heading: &str| {
+        let text = format!("Hafen\n\n{heading}\n\nEin Platz kostet 12 Euro.");
+        let passages = [Passage { text, ..Passage::default() }];
+        let shown = quoted(&[statement("Ein Platz kostet 12 Euro.", &[0])], &passages, Language::German);
+        shown.first().is_some_and(|one| one.limited)
+    };
+    for heading in
+        ["Ermäßigte Plätze", "Frühere Preise", "Winterlager", "Für Kanus", "Reduced rates", "During events"]
+    {
+        assert!(limited(heading), "{heading}");
+    }
+    for heading in ["Preise", "Ab wann?"] {
+        assert!(!limited(heading), "{heading}");
+    }
+}
+
+#[test]
+fn exceptions_and_reduced_prices_are_recognised() {
+    for text in [
+        "Ausgenommen sind Kanus.",
+        "Das gilt nur im Winter.",
+        "This does not cover canoes.",
+        "Except for canoes.",
+    ] {
+        assert!(is_exception(text), "{text}");
+    }
+    for text in ["Das gilt im Winter.", "Kanus zahlen nur 5 Euro."] {
+        assert!(!is_exception(text), "{text}");
+    }
+    let price = "Ein Platz kostet 12 Euro.";
+    assert!(is_variant(price, "Ermäßigt kostet er 6 Euro.") && is_variant(price, "Reduced: 6 euros"));
+    assert!(!is_variant(price, "Am Steg kostet er 6 Euro."));
+}
+
+#[test]
+fn shares_and_multiples_are_figures() {
+    for (word, figure) in [("doppelt", Some("2")), ("half", Some("1/2")), ("Steg", None)] {
+        assert_eq!(super::figures::figure(word).as_deref(), figure, "{word}");
+    }
+}
