@@ -13,9 +13,11 @@ pub(super) type Compile = fn(PatternSettings) -> Result<Pattern, String>;
 
 /// Lists with unreadable names: any name may be one of them.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Gaps {
-    pub(super) categories: bool,
-    pub(super) actions: bool,
+pub struct Gaps {
+    /// Whether a category's name is unreadable.
+    pub categories: bool,
+    /// Whether an action's name is unreadable.
+    pub actions: bool,
 }
 
 /// Checks `settings`; `compile` compiles their patterns.

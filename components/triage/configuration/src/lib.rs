@@ -6,12 +6,10 @@
 
 mod check;
 mod checked;
-mod entry;
 mod examples;
 mod note;
 pub mod pattern;
 pub mod preparser;
-mod read;
 pub mod rules;
 #[cfg(test)]
 mod tests;
@@ -19,14 +17,13 @@ mod violation;
 
 use serde::{Deserialize, Serialize};
 
-use check::Gaps;
 use pattern::{Pattern, PatternSettings};
 use preparser::PreparserSettings;
 use rules::Rule;
 
+pub use check::Gaps;
 pub use examples::Examples;
 pub use note::NotePlaceholder;
-pub use read::Reading;
 pub use violation::{Invalid, Violation};
 
 /// Default confidence threshold: the break-even between a wrong decision and none.
@@ -201,17 +198,25 @@ impl Configuration {
     ///
     /// Fails with all violations at once.
     pub fn new(settings: Settings) -> Result<Self, Invalid> {
-        check::check(settings, Pattern::new, Gaps::default())
+        Self::with_gaps(settings, Gaps::default())
+    }
+
+    /// Checks `settings` whose reader could not read some names.
+    ///
+    /// # Errors
+    ///
+    /// Fails with all violations that do not follow from the `gaps`.
+    pub fn with_gaps(settings: Settings, gaps: Gaps) -> Result<Self, Invalid> {
+        check::check(settings, Pattern::new, gaps)
     }
 
     /// Reads and checks a configuration.
     ///
     /// # Errors
     ///
-    /// Fails when `json` is not a configuration or violates a check; with all violations at once.
+    /// Fails when `json` is not a configuration, or with all violations of the checks.
     pub fn from_json(json: &str) -> Result<Self, Invalid> {
-        let value = serde_json::from_str(json).map_err(|error| Invalid::whole(error.to_string()))?;
-        Reading::new(value).check_all().map(|(_, configuration)| configuration)
+        Self::new(serde_json::from_str(json).map_err(|error| Invalid::whole(error.to_string()))?)
     }
 
     /// Reads a configuration that the host has already checked. Examples are read and patterns compiled when first

@@ -48,7 +48,7 @@ fn second_column() -> usize {
 
 impl TableSettings {
     /// Default value column: the second, after the row's name.
-    pub(crate) const VALUE_COLUMN: usize = 1;
+    pub const VALUE_COLUMN: usize = 1;
 }
 
 impl PreparserSettings {

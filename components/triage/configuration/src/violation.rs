@@ -20,7 +20,7 @@ impl Violation {
     }
 
     /// Returns whether one of the two paths is equal to, or inside, the other.
-    pub(crate) fn touches(&self, other: &Self) -> bool {
+    pub fn touches(&self, other: &Self) -> bool {
         holds(&self.path, &other.path) || holds(&other.path, &self.path)
     }
 }

@@ -1,6 +1,7 @@
 //! The triage service: passes the configuration and tickets to its component, and checks the decisions.
 
 pub mod import;
+mod reading;
 mod rules;
 mod shadow_diff;
 pub mod spanned_toml;

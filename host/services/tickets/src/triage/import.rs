@@ -8,9 +8,10 @@ use bulkhead_config::import::{
     ImportError, Imported,
     yaml::{self, Node, Value},
 };
-use bulkhead_triage_configuration::{Reading, Violation};
+use bulkhead_triage_configuration::Violation;
 use serde_json::{Map, Value as Json};
 
+use super::reading::Reading;
 use crate::triage::spanned_toml::{LineIndex, member};
 
 /// The first lines of a converted file.

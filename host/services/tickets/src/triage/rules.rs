@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use bulkhead_os::files;
-use bulkhead_triage_configuration::{Configuration, Invalid, Reading, Settings};
+use bulkhead_triage_configuration::{Configuration, Invalid, Settings};
 use serde_json::Value;
 
+use super::reading::Reading;
 use crate::triage::spanned_toml;
 
 /// A checked configuration, and its JSON for the component.

@@ -1,30 +1,33 @@
 //! Reads a configuration from a tree of values and reports all violations of its form, with all others that can be
 //! checked in spite of them.
 
+mod entry;
+#[cfg(test)]
+mod tests;
+
+use bulkhead_triage_configuration::pattern::PatternSettings;
+use bulkhead_triage_configuration::preparser::{Form, PreparserSettings, TableSettings};
+use bulkhead_triage_configuration::rules::{self, Condition, Field, Operator, Rule};
+use bulkhead_triage_configuration::{
+    Action, ActionType, CategorySettings, Configuration, DEFAULT_MARGIN, DEFAULT_TEXT_LENGTH,
+    DEFAULT_THRESHOLD, Gaps, Invalid, Settings, Violation,
+};
 use serde_json::Value;
 
-use super::check::{self, Gaps};
-use super::entry::{Entry, FormType, Found};
-use super::{
-    Action, ActionType, CategorySettings, Configuration, DEFAULT_MARGIN, DEFAULT_TEXT_LENGTH,
-    DEFAULT_THRESHOLD, Invalid, Settings, Violation,
-};
-use crate::pattern::{Pattern, PatternSettings};
-use crate::preparser::{Form, PreparserSettings, TableSettings};
-use crate::rules::{self, Condition, Field, Operator, Rule};
+use self::entry::{Entry, FormType, Found};
 
 /// The readable part of a configuration.
 #[derive(Debug)]
-pub struct Reading {
+pub(crate) struct Reading {
     settings: Settings,
     wrong: Vec<Violation>,
     /// Unknown members.
-    pub unknown: Vec<Violation>,
+    pub(crate) unknown: Vec<Violation>,
 }
 
 impl Reading {
     /// Reads `value`.
-    pub fn new(value: Value) -> Self {
+    pub(crate) fn new(value: Value) -> Self {
         let mut found = Found::default();
         let settings = Entry::whole(&mut found, String::new(), value, settings);
         Self { settings, wrong: found.wrong, unknown: found.unknown }
@@ -35,10 +38,10 @@ impl Reading {
     /// # Errors
     ///
     /// Fails with all violations at once.
-    pub fn check(self) -> Result<(Settings, Configuration), Invalid> {
+    pub(crate) fn check(self) -> Result<(Settings, Configuration), Invalid> {
         let Self { settings, wrong, .. } = self;
         let gaps = Gaps { categories: nameless("categories", &wrong), actions: nameless("actions", &wrong) };
-        let found = match check::check(settings.clone(), Pattern::new, gaps) {
+        let found = match Configuration::with_gaps(settings.clone(), gaps) {
             Ok(configuration) if wrong.is_empty() => return Ok((settings, configuration)),
             Ok(_) => Vec::new(),
             Err(Invalid(found)) => found,
@@ -54,7 +57,7 @@ impl Reading {
     /// # Errors
     ///
     /// Fails with all violations at once.
-    pub fn check_all(mut self) -> Result<(Settings, Configuration), Invalid> {
+    pub(crate) fn check_all(mut self) -> Result<(Settings, Configuration), Invalid> {
         self.wrong.append(&mut self.unknown);
         self.check()
     }

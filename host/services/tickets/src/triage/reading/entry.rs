@@ -1,11 +1,10 @@
 //! Reads the members of a table with their types. A wrong member is recorded and replaced by a default.
 
+use bulkhead_triage_configuration::pattern::PatternType;
+use bulkhead_triage_configuration::rules::{self, Field, Operator};
+use bulkhead_triage_configuration::{ActionType, Violation};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
-
-use super::{ActionType, Violation};
-use crate::pattern::PatternType;
-use crate::rules::{self, Field, Operator};
 
 /// A type of members.
 pub(super) trait Kind: DeserializeOwned {
