@@ -11,6 +11,7 @@ fn questions_of_yes_or_no_are_found() {
         "Wir kommen spät. Stimmt es, dass dann niemand da ist?",
         "kanu ohne nummer darf ich damit fahren",
         "zelten am steg moeglich",
+        "Kostet ein Liegeplatz etwas?",
         "Can I moor at night?",
         "I have a canoe. Do I need a permit?",
     ] {
