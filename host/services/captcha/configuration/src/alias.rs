@@ -15,14 +15,7 @@ use bulkhead_config::{
 use super::spring::{self, datasource::Datasource};
 
 /// The Java service's names of the keys of the captcha service.
-pub const ALIASES: Aliases = Aliases {
-    plain: &[
-        ("SERVER_SERVLET_CONTEXT_PATH", "services.captcha.path_prefix"),
-        ("SERVER_SERVLET_CONTEXTPATH", "services.captcha.path_prefix"),
-    ],
-    secrets: &[],
-    others: apply,
-};
+pub const ALIASES: Aliases = Aliases { plain: &[], secrets: &[], others: apply };
 
 /// The keys that list endpoints.
 const EXPOSURE: [[&str; 5]; 2] = [
@@ -34,7 +27,12 @@ const EXPOSURE: [[&str; 5]; 2] = [
 const SCRAPE_PATH: [&str; 2] =
     ["MANAGEMENT_ENDPOINTS_WEB_PATHMAPPING_PROMETHEUS", "MANAGEMENT_ENDPOINTS_WEB_PATH_MAPPING_PROMETHEUS"];
 
+const CONTEXT_PATH: [&str; 2] = ["SERVER_SERVLET_CONTEXT_PATH", "SERVER_SERVLET_CONTEXTPATH"];
+
 const DATASOURCE: &str = "SPRING_DATASOURCE_";
+
+/// Prefixes of the variables for the TLS of a listener.
+const TLS: [&str; 2] = ["SERVER_SSL_", "MANAGEMENT_SERVER_SSL_"];
 
 /// Applies the variables whose names follow Spring's rules.
 ///
@@ -49,11 +47,17 @@ fn apply(layer: &mut AliasLayer<'_>) {
             }
         } else if SCRAPE_PATH.contains(&name.as_str()) {
             scrape_path = text.trim();
+        } else if CONTEXT_PATH.contains(&name.as_str()) {
+            let path = ["services", "captcha", "path_prefix"].map(str::to_owned);
+            let (origin, prefix) = (Origin::Environment(name.clone()), spring::path_prefix(text));
+            tree::set(layer.tree, &path, Node { origin, value: Value::String(prefix) });
+        } else if TLS.iter().any(|listener| name.starts_with(listener)) {
+            // It gets one warning for each listener.
         } else if name.starts_with("CAPTCHA_") || name.starts_with("MANAGEMENT_") {
             exposure.extend(apply_property(layer, name, text));
         }
     }
-    layer.warnings.extend(lost_tls(layer.environment));
+    layer.warnings.extend(TLS.iter().filter_map(|listener| lost_tls(layer.environment, listener)));
     if scrape_path == spring::SCRAPE_PATH {
         exposure.into_iter().for_each(|list| map_scrape(layer.tree, &list));
     }
@@ -72,12 +76,13 @@ fn apply_property(layer: &mut AliasLayer<'_>, name: &str, text: &str) -> Option<
     EXPOSURE.into_iter().find(|list| path.starts_with(&list.map(str::to_owned)))
 }
 
-/// Returns a warning if the Java service was configured to serve TLS, since its certificate is not taken over.
-fn lost_tls(environment: &[(String, String)]) -> Option<Problem> {
+/// Returns a warning if the Java service was configured to serve TLS at a listener, since its certificate is not taken
+/// over.
+fn lost_tls(environment: &[(String, String)], listener: &str) -> Option<Problem> {
     let is_off = |(name, text): &(String, String)| {
-        name == "SERVER_SSL_ENABLED" && text.trim().eq_ignore_ascii_case("false")
+        name.strip_prefix(listener) == Some("ENABLED") && spring::is_false(text)
     };
-    let (first, _) = environment.iter().find(|(name, _)| name.starts_with("SERVER_SSL_"))?;
+    let (first, _) = environment.iter().find(|(name, _)| name.starts_with(listener))?;
     let origin = Origin::Environment(first.clone());
     (!environment.iter().any(is_off)).then(|| Problem::new(origin, "server.tls", spring::LOST_TLS))
 }

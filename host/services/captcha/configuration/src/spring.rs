@@ -78,6 +78,16 @@ pub(super) fn keys_of_variable(name: &str) -> Vec<Vec<String>> {
     (1..rest.len()).filter_map(key).collect()
 }
 
+/// Checks for one of Spring's words for false.
+pub(super) fn is_false(text: &str) -> bool {
+    ["false", "off", "no", "0"].iter().any(|word| text.trim().eq_ignore_ascii_case(word))
+}
+
+/// Returns a context path without the slash at its end, which Spring cuts, too.
+pub(super) fn path_prefix(context_path: &str) -> String {
+    context_path.trim().trim_end_matches('/').to_owned()
+}
+
 /// Returns a name as Spring compares it.
 pub(super) fn fold(name: &str) -> String {
     name.replace(['-', '_'], "").to_ascii_lowercase()

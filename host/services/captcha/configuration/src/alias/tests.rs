@@ -64,7 +64,25 @@ fn java_tls_gives_a_warning() {
         panic!("not one warning")
     };
     assert!(warning.to_string().starts_with("SERVER_SSL_KEY_STORE: server.tls: "), "{warning}");
-    assert!(warnings(&[key_store, ("SERVER_SSL_ENABLED", "false")]).is_empty());
+    for off in ["false", "FALSE", " off"] {
+        assert!(warnings(&[key_store, ("SERVER_SSL_ENABLED", off)]).is_empty(), "{off}");
+    }
+    let management = ("MANAGEMENT_SERVER_SSL_KEY_STORE", "/k.p12");
+    let [warning] = &warnings(&[key_store, ("SERVER_SSL_ENABLED", "no"), management])[..] else {
+        panic!("not one warning")
+    };
+    assert!(warning.to_string().starts_with("MANAGEMENT_SERVER_SSL_KEY_STORE: server.tls: "), "{warning}");
+}
+
+#[test]
+fn context_path_may_end_with_slash() {
+    let toml = "services.captcha.path_prefix = '/file'";
+    for (path, prefix) in [("/captcha", "/captcha"), ("/captcha/", "/captcha"), ("/", "")] {
+        for name in ["SERVER_SERVLET_CONTEXT_PATH", "SERVER_SERVLET_CONTEXTPATH"] {
+            let config = loaded(toml, &[(name, path)]).config;
+            assert_eq!(config.services.get("captcha").path_prefix, prefix, "{name}={path}");
+        }
+    }
 }
 
 /// The Java service serves its endpoint `prometheus` at `/actuator/metrics`.

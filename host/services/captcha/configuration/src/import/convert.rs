@@ -125,8 +125,7 @@ impl ApplicationConversion {
             ("server.port", _) => self.port = Some(text.clone()),
             ("server.address", _) => self.address = Some(text.clone()),
             ("server.servlet.contextpath", _) => {
-                let prefix = text.trim().trim_end_matches('/').to_owned();
-                self.set("services.captcha.path_prefix", Value::String(prefix));
+                self.set("services.captcha.path_prefix", Value::String(spring::path_prefix(text)));
             }
             ("management.endpoints.web.pathmapping.prometheus", _) => self.scrape_path = Some(text.clone()),
             (ssl, _) if ssl.starts_with("server.ssl.") || ssl.starts_with("management.server.ssl.") => {
@@ -151,7 +150,7 @@ impl ApplicationConversion {
             *first = property.line;
         }
         names.push(property.words.join("."));
-        *is_off |= setting == "enabled" && is_false(&property.text);
+        *is_off |= setting == "enabled" && spring::is_false(&property.text);
     }
 
     fn token(&mut self, key: &str, text: &str) {
@@ -269,11 +268,6 @@ impl ApplicationConversion {
             }
         }
     }
-}
-
-/// Checks for Spring's words for false.
-fn is_false(text: &str) -> bool {
-    ["false", "off", "no", "0"].iter().any(|word| text.trim().eq_ignore_ascii_case(word))
 }
 
 /// Parses a whole number as Spring reads it from text.
