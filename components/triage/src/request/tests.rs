@@ -282,3 +282,16 @@ fn quoted_number_counts_without_other_text() {
     assert_eq!(id("", "> Az. 4711\n> Az. 4711").as_deref(), Some("4711"));
     assert_eq!(id("", "> Az. 4711\n> Az. 4712"), None);
 }
+
+#[test]
+fn small_words_decide_about_a_request() {
+    for (text, days) in [
+        ("Ich habe vor etwa drei Wochen den Antrag gestellt.", Some(21)),
+        ("Am 18.11. wurden mir Unterlagen geschickt.", None),
+        ("Ich habe mir am 18.11. einen Ausweis beantragt.", Some(10)),
+        ("Nicht nur ich habe ihn am 18.11. beantragt.", Some(10)),
+        ("Am 18.11. hat er angerufen und der Antrag ist gestellt.", None),
+    ] {
+        assert_eq!(facts(text).days_since_request, days, "{text}");
+    }
+}
