@@ -44,6 +44,19 @@ async fn missing_host_gives_no_answer() {
     assert_eq!(asked.status.code(), Some(6), "{}", asked.stderr);
 }
 
+/// As on a small system.
+#[tokio::test]
+async fn only_tls_needs_certificate_authorities() {
+    for (url, code, named) in
+        [("http://127.0.0.1:9", 6, "no answer from"), ("https://127.0.0.1:9", 1, "--ca")]
+    {
+        let asked = Launch::bulkhead(&["health", "--url", url]);
+        let asked = asked.env("SSL_CERT_FILE", "/dev/null").env("SSL_CERT_DIR", "/absent").finish().await;
+        assert_eq!(asked.status.code(), Some(code), "{}", asked.stderr);
+        assert!(asked.stderr.contains(named), "{}", asked.stderr);
+    }
+}
+
 #[tokio::test]
 async fn plain_port_asked_over_tls_is_named() {
     let folder = TempDir::new().unwrap();
