@@ -140,7 +140,8 @@ impl Sqlite {
             "SELECT
                 (SELECT count(*) FROM (
                     SELECT 1 FROM captcha_request
-                    WHERE source_address_hash IN (SELECT value FROM json_each(?1)) AND expires_at BETWEEN ?2 AND ?5
+                    WHERE substr(source_address_hash, 1, 16) IN (SELECT substr(value, 1, 16) FROM json_each(?1))
+                        AND source_address_hash IN (SELECT value FROM json_each(?1)) AND expires_at BETWEEN ?2 AND ?5
                     LIMIT ?3)),
                 (SELECT coalesce(sum(visits), 0) FROM bulkhead_site_visits
                     WHERE site = ?4 AND expires_at BETWEEN ?2 AND ?5)",
@@ -166,7 +167,8 @@ impl Sqlite {
         let mut lease = self.file().await?.readers.acquire().await?;
         let clients = sqlx::query_as(
             "SELECT source_address_hash, expires_at FROM captcha_request
-            WHERE source_address_hash IN (SELECT value FROM json_each(?1)) AND expires_at BETWEEN ?2 AND ?3
+            WHERE substr(source_address_hash, 1, 16) IN (SELECT substr(value, 1, 16) FROM json_each(?1))
+                AND source_address_hash IN (SELECT value FROM json_each(?1)) AND expires_at BETWEEN ?2 AND ?3
             ORDER BY expires_at DESC LIMIT ?4",
         )
         .bind(json_of(client))

@@ -36,6 +36,23 @@ async fn an_existing_database_is_taken_over() {
     assert_eq!(ledger.claim(&id(1), soon(), 2, false).await, Ok(true));
 }
 
+#[tokio::test]
+async fn index_of_earlier_ledger_is_replaced() {
+    let folder = TempDir::new().unwrap();
+    sqlite(&folder).await.close().await.unwrap();
+    let mut earlier = raw(&file(&folder)).await;
+    let create = "CREATE INDEX idx_captcha_request_source_address_hash_expires_at
+        ON captcha_request (source_address_hash, expires_at)";
+    sqlx::query(create).execute(&mut earlier).await.unwrap();
+    earlier.close().await.unwrap();
+    sqlite(&folder).await.close().await.unwrap();
+    let mut later = raw(&file(&folder)).await;
+    let query = "SELECT name FROM sqlite_master
+        WHERE type = 'index' AND tbl_name = 'captcha_request' AND sql IS NOT NULL";
+    let indexes: Vec<String> = sqlx::query_scalar(query).fetch_all(&mut later).await.unwrap();
+    assert_eq!(indexes, ["idx_captcha_request_source_address_expires_at"]);
+}
+
 /// Copies the files of a ledger as a killed host leaves them.
 fn killed(from: &TempDir) -> TempDir {
     let folder = TempDir::new().unwrap();
