@@ -73,10 +73,7 @@ pub(crate) fn headings(text: &str) -> Vec<Range<usize>> {
     for paragraph in text.split(BETWEEN) {
         let range = start..start + paragraph.len();
         start = range.end + BETWEEN.len();
-        let begins = paragraph.chars().next().is_some_and(|first| first.is_uppercase() || first.is_numeric());
-        let short = paragraph.chars().nth(LONGEST_HEADING).is_none() && !paragraph.contains('\n');
-        let stopped = paragraph.ends_with(['.', '!', '…']) && !ends_with_date(paragraph);
-        if !begins || !short || stopped || range.end == text.len() {
+        if !is_heading_like(paragraph) || range.end == text.len() {
             continue;
         }
         match headings.last_mut().filter(|last| last.end + BETWEEN.len() == range.start) {
@@ -85,6 +82,14 @@ pub(crate) fn headings(text: &str) -> Vec<Range<usize>> {
         }
     }
     headings
+}
+
+/// Returns whether `paragraph` has the form of a heading: a short line that no stop ends.
+pub(crate) fn is_heading_like(paragraph: &str) -> bool {
+    let begins = paragraph.chars().next().is_some_and(|first| first.is_uppercase() || first.is_numeric());
+    let short = paragraph.chars().nth(LONGEST_HEADING).is_none() && !paragraph.contains('\n');
+    let stopped = paragraph.ends_with(['.', '!', '…']) && !ends_with_date(paragraph);
+    begins && short && !stopped
 }
 
 /// Returns the heading above the position `at`; `None` over a heading, which begins its own passage.

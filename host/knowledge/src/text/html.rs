@@ -7,8 +7,8 @@ use std::{borrow::Cow, mem};
 
 use bulkhead_text::html::{Renderer, Separation, Tag, read, separation};
 
-use super::Page;
 use super::table::{Cell, Table};
+use super::{Page, chunk};
 
 /// Greatest depth of nested tables; deeper ones are read as lines.
 const MAX_TABLES: usize = 16;
@@ -30,12 +30,21 @@ const HIDDEN: &[&[u8]] = &[
 ];
 /// Headings that can be a page's title.
 const HEADINGS: &[&[u8]] = &[b"h1", b"h2"];
+/// Headings within a page.
+const SUBHEADINGS: &[&[u8]] = &[b"h2", b"h3", b"h4", b"h5", b"h6"];
+/// Elements that a line above them can announce.
+const LISTS: &[&[u8]] = &[b"dl", b"ol", b"table", b"ul"];
 
 /// Returns what a reader sees of `html`.
 pub(crate) fn render(html: &str) -> Page {
     let mut writer = Writer::default();
     read(html, &mut writer);
     writer.finish()
+}
+
+/// Returns whether an element has an empty line around it.
+fn is_paragraph(name: &[u8]) -> bool {
+    matches!((separation(name), name), (Separation::Paragraph | Separation::Block, _) | (_, b"caption"))
 }
 
 /// The state of the writer: the text so far and the open elements.
@@ -53,10 +62,25 @@ struct Writer {
     owed: usize,
     /// Whether the next word is the first of a list's item.
     item: bool,
+    /// Whether the page has marked a heading so far.
+    marks_headings: bool,
+    /// Open elements whose text is bold.
+    bold: usize,
+    /// The last paragraph outside of tables, until the next element with an empty line around it.
+    paragraph: Option<Paragraph>,
     /// Open tables, the innermost last. While a cell is open, `text` is the cell's.
     tables: Vec<OpenTable>,
     /// Open tables in the innermost of these.
     deeper: usize,
+}
+
+/// Where a paragraph is in the text.
+struct Paragraph {
+    start: usize,
+    /// `None` while it is open.
+    end: Option<usize>,
+    /// Whether all of its text is bold, as that of a heading without its element.
+    is_bold: bool,
 }
 
 #[derive(Default)]
@@ -77,9 +101,17 @@ impl Renderer for Writer {
         }
         self.in_title |= name == b"title" && self.hidden == 0;
         self.in_heading |= HEADINGS.contains(&name) && self.heading.is_empty() && self.hidden == 0;
+        self.marks_headings |= SUBHEADINGS.contains(&name) && self.hidden == 0;
+        if is_paragraph(name) {
+            self.end_paragraph(LISTS.contains(&name));
+        }
         self.owe(name);
         match name {
             b"br" => self.owed = self.owed.max(1),
+            b"b" | b"strong" => self.bold += 1,
+            b"p" if self.tables.is_empty() => {
+                self.paragraph = Some(Paragraph { start: self.text.len(), end: None, is_bold: true });
+            }
             // Separates the term from the definition of the one before.
             b"dt" => self.owed = self.owed.max(2),
             b"li" => self.item = self.hidden == 0,
@@ -98,6 +130,16 @@ impl Renderer for Writer {
         self.in_title &= name != b"title";
         self.in_heading &= !HEADINGS.contains(&name);
         match name {
+            b"p" => {
+                if let Some(paragraph) = &mut self.paragraph {
+                    paragraph.end.get_or_insert(self.text.len());
+                }
+            }
+            _ if is_paragraph(name) => self.end_paragraph(false),
+            _ => {}
+        }
+        match name {
+            b"b" | b"strong" => self.bold = self.bold.saturating_sub(1),
             b"li" | b"ol" | b"ul" => self.item = false,
             b"td" | b"th" | b"tr" if self.deeper == 0 => self.close_cell(),
             b"thead" => self.open_row(b"tbody"),
@@ -120,6 +162,10 @@ impl Renderer for Writer {
         if self.in_heading {
             self.heading.push_str(text);
         }
+        let is_plain = self.bold == 0 && text.contains(|character: char| !character.is_whitespace());
+        if let Some(open) = self.paragraph.as_mut().filter(|paragraph| paragraph.end.is_none()) {
+            open.is_bold &= !is_plain;
+        }
         for character in text.chars() {
             if character.is_whitespace() {
                 if self.owed == 0 {
@@ -134,6 +180,20 @@ impl Renderer for Writer {
 }
 
 impl Writer {
+    /// Ends the last paragraph. On a page that marks its headings, one with the form of a heading is a fragment such as
+    /// "13 Euro", and becomes a list's item, unless it announces a list: a line without figures `above_list`.
+    fn end_paragraph(&mut self, above_list: bool) {
+        let Some(Paragraph { start, end, is_bold }) = self.paragraph.take() else { return };
+        let end = end.unwrap_or(self.text.len()).min(self.text.len());
+        let own = self.text.get(start..end).unwrap_or_default();
+        let begin = start + (own.len() - own.trim_start().len());
+        let own = own.trim();
+        let announces = own.ends_with([':', '?']) || above_list && !own.contains(char::is_numeric);
+        if self.marks_headings && !is_bold && !announces && chunk::is_heading_like(own) {
+            self.text.insert_str(begin, "- ");
+        }
+    }
+
     fn open_row(&mut self, name: &[u8]) {
         if self.deeper > 0 {
             return;
@@ -190,9 +250,9 @@ impl Writer {
             return;
         }
         let lines = match (separation(name), name) {
-            (Separation::Paragraph | Separation::Block, _) | (_, b"caption") => 2,
+            _ if is_paragraph(name) => 2,
             (Separation::Line, _) | (_, b"option") => 1,
-            (Separation::Inline, _) => 0,
+            _ => 0,
         };
         self.owed = self.owed.max(lines);
     }
@@ -217,6 +277,7 @@ impl Writer {
     }
 
     fn finish(mut self) -> Page {
+        self.end_paragraph(false);
         while !self.tables.is_empty() {
             self.close_table();
         }

@@ -109,6 +109,34 @@ fn parts_of_a_page_have_own_lines() {
 }
 
 #[test]
+fn fragments_below_headings_become_items() {
+    let text = |page: &str| html::render(page).text;
+    let page =
+        "<h2>Gebühren</h2><p>13 Euro</p>\n<h2>Dauer</h2><p>Drei <b>Wochen</b> <p>Sofort im Amt<br></p>";
+    assert_eq!(text(page), "Gebühren\n\n- 13 Euro\n\nDauer\n\n- Drei Wochen\n\n- Sofort im Amt");
+    // Sentences, lines that announce something, and bold lines stay what they are.
+    let others = "<h2>Pass</h2><p>Er kostet 70 Euro.</p><p>Wie lange?</p><p>Mit:</p><p><strong>Foto</strong></p>\
+                  <p>Unterlagen</p><ul><li>Pass</ul><p>20 Euro</p><ul><li>bar</ul><p>Bar<br>Karte</p>";
+    assert_eq!(
+        text(others),
+        "Pass\n\nEr kostet 70 Euro.\n\nWie lange?\n\nMit:\n\nFoto\n\nUnterlagen\n\n- Pass\n\n- 20 Euro\n\n- bar\n\nBar\nKarte"
+    );
+    // Without headings of its own a page may write them as paragraphs.
+    assert_eq!(
+        text("<h1>Pass</h1><p>Gebühren</p><p>Er kostet 70 Euro.</p>"),
+        "Pass\n\nGebühren\n\nEr kostet 70 Euro."
+    );
+    assert_eq!(
+        text("<h2>A</h2><table><tr><td><p>Eins<tr><td>Zwei</table><p>Drei"),
+        "A\n\nEins\n\nZwei\n\n- Drei"
+    );
+    assert_eq!(
+        markdown::render("## Gebühr\n\n13 Euro\n\n## Ort\n\nAmt\n").text,
+        "Gebühr\n\n- 13 Euro\n\nOrt\n\n- Amt"
+    );
+}
+
+#[test]
 fn struck_text_is_dropped() {
     let page = html::render(
         "<p><del>Ab 6 Uhr.</del> Ab 8 Uhr.</p><p><s>15 Euro</s> 25 <strike>Cent</strike> Euro<del><p>Alt.</p></del>",
