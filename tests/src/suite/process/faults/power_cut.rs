@@ -93,7 +93,8 @@ async fn killed(mut host: Bulkhead) {
 #[tokio::test(flavor = "multi_thread")]
 async fn damaged_captcha_files_accept_nothing_twice() {
     let folder = TempDir::new().unwrap();
-    let start = async || Launch::serve_with(folder.path(), SITE).ready().await;
+    let config = format!("{SITE}[keyvalue.stores.links]\n");
+    let start = async || Launch::serve_with(folder.path(), &config).ready().await;
     let host = start().await;
     let first = solved(&host).await;
     assert_eq!(verdict(&host, &first).await, valid());
@@ -104,23 +105,26 @@ async fn damaged_captcha_files_accept_nothing_twice() {
     assert_eq!(verdict(&host, &second).await, valid());
     killed(host).await;
 
-    let names = each_damaged(folder.path(), "", SITE, async |host: &Bulkhead, name: &str, damage: Damage| {
-        // A database that is cut may still be whole with what its log has.
-        if name.starts_with("secrets/") || (name, damage) == ("captcha.sqlite", Damage::Zeros) {
-            let checks = degraded(host).await;
-            assert!(checks.contains(&format!("data file {name}")), "{name}, {damage:?}: {checks:?}");
-        }
-        assert_eq!(verdict(host, &first).await["valid"], false, "{name}, {damage:?}");
-        // Where the log ends early, what it had is lost; no disk does so that keeps what it has confirmed.
-        if (name, damage) != ("captcha.sqlite-wal", Damage::Cut) {
-            assert_eq!(verdict(host, &second).await["valid"], false, "{name}, {damage:?}");
-        }
-        let fresh = solved(host).await;
-        assert_eq!(verdict(host, &fresh).await, valid(), "{name}, {damage:?}");
-        assert_eq!(verdict(host, &fresh).await, replayed(), "{name}, {damage:?}");
-    });
+    let names =
+        each_damaged(folder.path(), "", &config, async |host: &Bulkhead, name: &str, damage: Damage| {
+            // A database that is cut may still be whole with what its log has.
+            let is_database = ["captcha.sqlite", "keyvalue.sqlite"].contains(&name);
+            if name.starts_with("secrets/") || (is_database && damage == Damage::Zeros) {
+                let checks = degraded(host).await;
+                assert!(checks.contains(&format!("data file {name}")), "{name}, {damage:?}: {checks:?}");
+            }
+            assert_eq!(verdict(host, &first).await["valid"], false, "{name}, {damage:?}");
+            // Where the log ends early, what it had is lost; no disk does so that keeps what it has confirmed.
+            if (name, damage) != ("captcha.sqlite-wal", Damage::Cut) {
+                assert_eq!(verdict(host, &second).await["valid"], false, "{name}, {damage:?}");
+            }
+            let fresh = solved(host).await;
+            assert_eq!(verdict(host, &fresh).await, valid(), "{name}, {damage:?}");
+            assert_eq!(verdict(host, &fresh).await, replayed(), "{name}, {damage:?}");
+        });
     let names = names.await;
-    for wanted in ["captcha.sqlite", "captcha.sqlite-wal", "secrets/captcha.key", "secrets/host.key"] {
+    let databases = ["captcha.sqlite", "captcha.sqlite-wal", "keyvalue.sqlite"];
+    for wanted in databases.into_iter().chain(["secrets/captcha.key", "secrets/host.key"]) {
         assert!(names.iter().any(|name| name == wanted), "{wanted} of {names:?}");
     }
     assert!(names.iter().any(|name| name.ends_with(".cwasm")), "{names:?}");
