@@ -41,7 +41,7 @@ pub fn fuzz(arguments: &[String]) -> Outcome {
     if chosen.is_empty() {
         return Err(format!("the targets are {}\n{USAGE}", targets.join(", ")));
     }
-    cargo_tool::install("fuzz", CARGO_FUZZ)?;
+    cargo_tool::install("fuzz", CARGO_FUZZ, &[])?;
     lock()?;
     let mut failed = Vec::new();
     for target in chosen {

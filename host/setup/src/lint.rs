@@ -14,7 +14,7 @@ pub fn install() -> Outcome {
             return Err(format!("no {component}; run: rustup component add {component}"));
         }
     }
-    cargo_tool::install("deny", CARGO_DENY)?;
+    cargo_tool::install("deny", CARGO_DENY, &[])?;
     fuzz::lock()?;
     println!("lint tools: rustfmt, clippy and cargo-deny are here");
     Ok(())

@@ -28,6 +28,8 @@ or just package [edge] aarch64 [--check]";
 const EDGE: &str = "edge";
 /// Makes the archive for 64-bit ARM.
 const AARCH64: &str = "aarch64";
+/// The components in the full binary.
+const COMPONENTS: [&str; 4] = ["answer", "captcha", "status", "triage"];
 /// Makes every package and checks it.
 const CHECK: &str = "--check";
 
@@ -91,8 +93,11 @@ impl Release {
     /// Returns the folder and the package of each component in the binary.
     fn components(&self) -> Outcome<Vec<(String, String)>> {
         let all = components::folders()?.into_iter().zip(components::packages()?);
-        let is_in = |folder: &str| self.features == FeatureSet::Full || edge::COMPONENTS.contains(&folder);
-        Ok(all.filter(|(folder, _)| is_in(folder)).collect())
+        let contained: &[&str] = match self.features {
+            FeatureSet::Full => &COMPONENTS,
+            FeatureSet::Edge => &edge::COMPONENTS,
+        };
+        Ok(all.filter(|(folder, _)| contained.contains(&folder.as_str())).collect())
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) fn make(release: &Release) -> Outcome<PathBuf> {
     if !apt::missing(&PACKAGES).is_empty() {
         apt::install("Debian package", &PACKAGES)?;
     }
-    cargo_tool::install("deb", CARGO_DEB)?;
+    cargo_tool::install("deb", CARGO_DEB, &[])?;
     let architecture = capture(&mut program("dpkg", ["--print-architecture"]))?;
     let name = format!("{}_{VERSION}-1_{}.deb", release.features.name(), architecture.trim());
     let path = Release::folder().join(name);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::Release;
 use super::crates::{self, Crates};
-use crate::command::{Outcome, capture, cargo};
+use crate::command::{Outcome, capture, cargo, run};
 use crate::toolchain::rustc::Rustc;
 use crate::toolchain::target_std::WEBASSEMBLY;
 use crate::{files, install::cargo_tool, paths};
@@ -24,8 +24,11 @@ const OF_LIBRARY: [&str; 3] = [
 
 /// Returns the text for all but the standard library.
 pub(super) fn write(release: &Release) -> Outcome<String> {
-    cargo_tool::install("about", CARGO_ABOUT)?;
+    // Without this feature it is a library only.
+    cargo_tool::install("about", CARGO_ABOUT, &["cli"])?;
     let workspace = paths::workspace();
+    // It lists the crates of all machines, and a build downloads those of one.
+    run(cargo(["fetch", "--quiet", "--locked"]).current_dir(&workspace))?;
     let license = files::read(&workspace.join("LICENSE"))?;
     let mut text = section("Bulkhead", &license);
     let features = release.features.arguments();

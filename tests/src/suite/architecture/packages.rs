@@ -68,6 +68,22 @@ fn debian_packages_replace_each_other() {
 }
 
 #[test]
+fn notices_are_of_components_in_binary() {
+    let program = read("host/setup/src/package.rs");
+    let (_, listed) = program.split_once("\nconst COMPONENTS: ").unwrap();
+    let listed = quoted(listed.lines().next().unwrap());
+    let mut contained = Vec::new();
+    for service in super::names(&root().join("host/services")) {
+        let specification = root().join(format!("host/services/{service}/src/spec.rs"));
+        let text = std::fs::read_to_string(specification).unwrap_or_default();
+        let names = text.split("env!(\"BULKHEAD_COMPONENT_").skip(1);
+        contained.extend(names.map(|name| name.split('"').next().unwrap().to_lowercase()));
+    }
+    contained.sort();
+    assert_eq!(listed, contained);
+}
+
+#[test]
 fn licences_of_notices_are_allowed() {
     let (notices, deny) = (read(".config/about.toml"), read(".config/deny.toml"));
     let (accepted, allowed) = (listed(&notices, "accepted"), listed(&deny, "allow"));
