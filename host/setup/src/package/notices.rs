@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::Release;
 use super::crates::{self, Crates};
+use super::{FeatureSet, Release};
 use crate::command::{Outcome, capture, cargo, run};
 use crate::toolchain::rustc::Rustc;
 use crate::toolchain::target_std::WEBASSEMBLY;
@@ -41,11 +41,20 @@ pub(super) fn write(release: &Release) -> Outcome<String> {
         linked.extend(crates::linked(&package, WEBASSEMBLY.name, &[])?);
     }
     text += &notices(&linked)?;
+    if release.features == FeatureSet::Full {
+        text += &section("Models that the host can get, which are not in the package", &models(release)?);
+    }
     let pages = workspace.join("host/vendor/swagger-ui");
     for file in ["LICENSE", "NOTICE", "swagger-ui-bundle.js.LICENSE.txt"] {
         text += &section(&format!("Swagger UI, which shows APIs: {file}"), &files::read(&pages.join(file))?);
     }
     Ok(text)
+}
+
+/// Returns what the binary lists where no model is, with the licence of each.
+fn models(release: &Release) -> Outcome<String> {
+    let absent = Release::folder().join("absent");
+    capture(release.command().args(["model", "list", "--data-dir"]).arg(&absent).env("HOME", &absent))
 }
 
 /// Returns the file with the licences of Rust's standard library, which is linked too.
