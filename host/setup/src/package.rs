@@ -151,7 +151,7 @@ fn build(features: FeatureSet) -> Outcome<Release> {
         }
     };
     command.arg("--target-dir").arg(&folder).current_dir(paths::workspace());
-    run(command.env("CARGO_ENCODED_RUSTFLAGS", flags()?.join("\x1f")))?;
+    run(command.env("CARGO_ENCODED_RUSTFLAGS", flags().join("\x1f")).arg("--").args(linking()?))?;
     release(features, Rustc::ask("rustc")?.host, folder.join("dist/bulkhead"))
 }
 
@@ -162,27 +162,31 @@ fn build_for_arm(features: FeatureSet) -> Outcome<Release> {
     if features == FeatureSet::Edge {
         edge::prepare(&mut command, Some(ARM.name))?;
     }
-    arm::cross(&mut command, &compiler, flags()?);
-    run(&mut command)?;
+    arm::cross(&mut command, &compiler, flags());
+    run(command.arg("--").args(linking()?))?;
     release(features, ARM.name.to_owned(), arm::folder().join(ARM.name).join("dist/bulkhead"))
 }
 
-/// Returns the command that builds the binary in the profile `dist`.
+/// Returns the command that builds the binary in the profile `dist`, without what links it.
 fn cargo_build() -> Command {
     println!("package: building in the profile dist, which takes longer than a release");
-    cargo(["build", "--profile", "dist", "--locked", "-p", "bulkhead", "--bin", "bulkhead"])
+    cargo(["rustc", "--profile", "dist", "--locked", "-p", "bulkhead", "--bin", "bulkhead"])
 }
 
-/// Returns the flags of the compiler that keep paths of this machine out of the binary and make it smaller.
-fn flags() -> Outcome<Vec<String>> {
+/// Returns the flags of the compiler that keep paths of this machine out of the binary.
+fn flags() -> Vec<String> {
     let mut flags = vec![format!("--remap-path-prefix={}=/bulkhead", paths::workspace().display())];
     if let Some(home) = paths::cargo_home() {
         flags.push(format!("--remap-path-prefix={}=/cargo", home.display()));
     }
-    // Each crate has its own copy of generic code: this linker keeps one of equal functions. It packs relocations, too, which
-    // the C library reads since 2.36; `depends` in host/Cargo.toml says so.
+    flags
+}
+
+/// Returns the flags with which the binary is linked. Each crate has its own copy of generic code: the toolchain's linker keeps
+/// one of equal functions. It packs relocations, too, which the C library reads since 2.36; `depends` in host/Cargo.toml says so.
+fn linking() -> Outcome<Vec<String>> {
     let linkers = components::linkers(&Rustc::ask("rustc")?)?.join("gcc-ld");
-    flags.push(format!("-Clink-arg=-B{}", linkers.display()));
+    let mut flags = vec![format!("-Clink-arg=-B{}", linkers.display())];
     for flag in ["-fuse-ld=lld", "-Wl,--icf=all", "-Wl,-z,pack-relative-relocs"] {
         flags.push(format!("-Clink-arg={flag}"));
     }
