@@ -139,15 +139,17 @@ async fn second_import_at_once_is_refused() {
     assert!(imported.succeeded(), "{}", imported.stderr);
 }
 
-/// The bundle is whole and checked: its model and its configuration are not in their places yet.
+/// The bundle is whole and checked: nothing of it is in its place yet.
 #[tokio::test(flavor = "multi_thread")]
 async fn start_completes_an_interrupted_import() {
     let site = TempDir::new().unwrap();
     let data = site.path().join("data");
     let text = |more: &str| format!("data_dir = {data:?}\n{more}");
+    let component = data.join("bundle/components-1/captcha.wasm");
+    let imported = format!("[slots.captcha]\ncomponent = {component:?}\n{SITE}");
     for (name, text) in [
         ("bundle/configuration.toml", text("")),
-        (".bundle.new/configuration.toml", text(SITE)),
+        (".bundle.new/configuration.toml", text(&imported)),
         (".bundle.new/whole", String::new()),
         ("models/.bundle.old/toy/model.safetensors", "old".to_owned()),
         ("models/.bundle.new/toy/model.safetensors", "new".to_owned()),
@@ -156,10 +158,12 @@ async fn start_completes_an_interrupted_import() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
+    fs::create_dir(data.join(".bundle.new/components-1")).unwrap();
+    fs::write(data.join(".bundle.new/components-1/captcha.wasm"), answering('B', "").component()).unwrap();
     let config = data.join("bundle/configuration.toml");
     let host = Launch::bulkhead(&["serve", "--config", config.to_str().unwrap()]).ephemeral().ready().await;
     let (status, body) = host.post("/api/v1/captcha/challenge", &envelope()).await;
-    assert_eq!(status, 200, "{body}");
+    assert_eq!((status, body["challenge"]["letter"].as_str()), (200, Some("B")), "{body}");
     host.stop().await;
     assert_eq!(fs::read_to_string(data.join("models/toy/model.safetensors")).unwrap(), "new");
     for folder in [&data, &data.join("models")] {
