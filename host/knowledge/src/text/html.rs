@@ -109,9 +109,7 @@ impl Renderer for Writer {
         match name {
             b"br" => self.owed = self.owed.max(1),
             b"b" | b"strong" => self.bold += 1,
-            b"p" if self.tables.is_empty() => {
-                self.paragraph = Some(Paragraph { start: self.text.len(), end: None, is_bold: true });
-            }
+            b"p" => self.begin_paragraph(),
             // Separates the term from the definition of the one before.
             b"dt" => self.owed = self.owed.max(2),
             b"li" => self.item = self.hidden == 0,
@@ -137,6 +135,9 @@ impl Renderer for Writer {
             }
             _ if is_paragraph(name) => self.end_paragraph(false),
             _ => {}
+        }
+        if SUBHEADINGS.contains(&name) {
+            self.begin_paragraph();
         }
         match name {
             b"b" | b"strong" => self.bold = self.bold.saturating_sub(1),
@@ -180,6 +181,12 @@ impl Renderer for Writer {
 }
 
 impl Writer {
+    /// Begins a paragraph, of an element or of the text behind a heading.
+    fn begin_paragraph(&mut self) {
+        let begun = Paragraph { start: self.text.len(), end: None, is_bold: true };
+        self.paragraph = self.tables.is_empty().then_some(begun);
+    }
+
     /// Ends the last paragraph. On a page that marks its headings, one with the form of a heading is a fragment such as
     /// "13 Euro", and becomes a list's item, unless it announces a list: a line without figures `above_list`.
     fn end_paragraph(&mut self, above_list: bool) {
@@ -187,7 +194,7 @@ impl Writer {
         let end = end.unwrap_or(self.text.len()).min(self.text.len());
         let own = self.text.get(start..end).unwrap_or_default();
         let begin = start + (own.len() - own.trim_start().len());
-        let own = own.trim();
+        let own = own.trim_matches(|sign: char| sign.is_whitespace() || super::is_invisible(sign));
         let announces = own.ends_with([':', '?']) || above_list && !own.contains(char::is_numeric);
         if self.marks_headings && !is_bold && !announces && chunk::is_heading_like(own) {
             self.text.insert_str(begin, "- ");

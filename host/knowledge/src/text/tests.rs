@@ -114,6 +114,10 @@ fn fragments_below_headings_become_items() {
     let page =
         "<h2>Gebühren</h2><p>13 Euro</p>\n<h2>Dauer</h2><p>Drei <b>Wochen</b> <p>Sofort im Amt<br></p>";
     assert_eq!(text(page), "Gebühren\n\n- 13 Euro\n\nDauer\n\n- Drei Wochen\n\n- Sofort im Amt");
+    assert_eq!(
+        text("<h2>Ort</h2>Amt<h3>Zeit</h3><p>\u{200b} Mai</p>"),
+        "Ort\n\n- Amt\n\nZeit\n\n- \u{200b} Mai"
+    );
     // Sentences, lines that announce something, and bold lines stay what they are.
     let others = "<h2>Pass</h2><p>Er kostet 70 Euro.</p><p>Wie lange?</p><p>Mit:</p><p><strong>Foto</strong></p>\
                   <p>Unterlagen</p><ul><li>Pass</ul><p>20 Euro</p><ul><li>bar</ul><p>Bar<br>Karte</p>";
