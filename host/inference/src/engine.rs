@@ -328,9 +328,18 @@ impl Engine {
 
     /// Returns how many tokens all threads embed with a model in `time`; `None` until its speed has been measured.
     pub fn capacity(&self, model: &Model, time: Duration) -> Option<usize> {
-        let tokens = model.tokens_per_second()? * self.threads() as f64 * time.as_secs_f64();
+        Some(self.tokens_in(time, model.tokens_per_second()?))
+    }
+
+    /// Returns how many tokens all threads embed with a model in `time` where nothing else runs, as fast as the fastest
+    /// batch so far; `None` until one has been measured.
+    pub fn idle_capacity(&self, model: &Model, time: Duration) -> Option<usize> {
+        Some(self.tokens_in(time, model.most_tokens_per_second()?))
+    }
+
+    fn tokens_in(&self, time: Duration, per_second: f64) -> usize {
         // The float cast saturates.
-        Some(tokens as usize)
+        (per_second * self.threads() as f64 * time.as_secs_f64()) as usize
     }
 
     /// Returns how many threads embed with encoders, and as many with static models.

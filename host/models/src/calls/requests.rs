@@ -78,7 +78,7 @@ impl Inference {
         terms: CallTerms,
     ) -> Result<Embedded, InferenceError> {
         let size = (texts.len(), engine::estimated_tokens(&model.model, &texts));
-        self.check_size(model, size, terms.work)?;
+        check_size(size, self.engine.idle_capacity(&model.model, terms.work), terms.work)?;
         let request = Request { texts, options, deadline: terms.deadline, caller: terms.caller };
         let failure = match self.engine.embed_soon(&model.model, request) {
             Ok(pending) => match terms.answer(pending).await {
@@ -93,27 +93,9 @@ impl Inference {
             WaitFailure::Engine(failure) => Err(failure.into()),
             WaitFailure::WorkTime if terms.work.is_zero() => Err(InferenceError::Deadline { retry_after }),
             WaitFailure::WorkTime => {
-                self.check_size(model, size, terms.work)?;
+                check_size(size, self.engine.capacity(&model.model, terms.work), terms.work)?;
                 Err(InferenceError::Overloaded { retry_after })
             }
-        }
-    }
-
-    /// Checks that all threads embed so many texts and tokens in the time for work, which is zero where it ends with the
-    /// deadline.
-    fn check_size(
-        &self,
-        model: &ServedModel,
-        (texts, tokens): (usize, usize),
-        work: Duration,
-    ) -> Result<(), InferenceError> {
-        match self.engine.capacity(&model.model, work) {
-            Some(capacity) if !work.is_zero() && tokens > capacity => Err(InferenceError::TooLarge {
-                texts: texts.saturating_mul(capacity) / tokens,
-                tokens: capacity,
-                seconds: work.as_secs(),
-            }),
-            _ => Ok(()),
         }
     }
 
@@ -167,6 +149,23 @@ impl Inference {
             return Err(InferenceError::Invalid(fault));
         }
         Ok(())
+    }
+}
+
+/// Checks that so many texts and tokens fit into the `capacity` in tokens of the time for work, as far as it is known. The
+/// time is zero where work ends with the deadline.
+fn check_size(
+    (texts, tokens): (usize, usize),
+    capacity: Option<usize>,
+    work: Duration,
+) -> Result<(), InferenceError> {
+    match capacity {
+        Some(capacity) if !work.is_zero() && tokens > capacity => Err(InferenceError::TooLarge {
+            texts: texts.saturating_mul(capacity) / tokens,
+            tokens: capacity,
+            seconds: work.as_secs(),
+        }),
+        _ => Ok(()),
     }
 }
 

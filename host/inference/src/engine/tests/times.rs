@@ -1,4 +1,4 @@
-//! What each text of a request took.
+//! What each text of a request took, and how much the engine does in a time.
 
 use super::*;
 
@@ -23,4 +23,14 @@ fn each_text_has_its_own_times() {
             }
         }
     }
+}
+
+#[test]
+fn idle_capacity_is_of_the_fastest_batch() {
+    let (engine, model, second) = (engine(2, 1000), toy(), Duration::from_secs(1));
+    assert_eq!(engine.idle_capacity(&model, second), None);
+    model.record_speed(1000, second);
+    model.record_speed(1000, second * 3);
+    let capacities = (engine.capacity(&model, second), engine.idle_capacity(&model, second));
+    assert_eq!(capacities, (Some(1000), Some(2000)));
 }
