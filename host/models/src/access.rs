@@ -9,7 +9,7 @@ use std::{
 };
 
 use bulkhead_config::slots::{SlotId, SlotSettings};
-use bulkhead_inference::engine::{Caller, CallerKind, Embedded, Input};
+use bulkhead_inference::engine::{self, Caller, CallerKind, Embedded, Input};
 use bulkhead_telemetry::quoted;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -223,9 +223,7 @@ impl SlotModelAccess {
         texts: Vec<String>,
         parameters: &EmbedParameters,
     ) -> Result<Embedded, InferenceError> {
-        let inference = self.inference()?;
-        let work = async |terms| inference.embed(model, texts, parameters, terms).await;
-        self.run_recorded(model, work).await
+        self.run_inputs(model, texts.into_iter().map(Input::Text).collect(), parameters).await
     }
 
     /// Embeds token ids that the guest made.
@@ -238,9 +236,9 @@ impl SlotModelAccess {
         ids: Vec<Vec<u32>>,
     ) -> Result<Embedded, InferenceError> {
         let inference = self.inference()?;
-        let parameters = EmbedParameters::default();
+        let (parameters, tokens) = (EmbedParameters::default(), ids.iter().map(Vec::len).sum());
         let work = async |terms| inference.embed_ids(model, ids, &parameters, terms).await;
-        self.run_recorded(model, work).await
+        self.run_recorded(model, tokens, work).await
     }
 
     /// Runs a model on texts and pairs of texts for a guest.
@@ -254,17 +252,19 @@ impl SlotModelAccess {
         parameters: &EmbedParameters,
     ) -> Result<Embedded, InferenceError> {
         let inference = self.inference()?;
+        let tokens = engine::estimated_tokens(&model.model, &inputs);
         let work = async |terms| inference.run_inputs(model, inputs, parameters, terms).await;
-        self.run_recorded(model, work).await
+        self.run_recorded(model, tokens, work).await
     }
 
-    /// Runs `work` under the slot's quotas and records its usage or rejection.
+    /// Runs `work` of about so many tokens under the slot's quotas and records its usage or rejection.
     async fn run_recorded(
         &self,
         model: &ServedModel,
+        tokens: usize,
         work: impl AsyncFnOnce(CallTerms) -> Result<Embedded, InferenceError>,
     ) -> Result<Embedded, InferenceError> {
-        let embedded = self.within_quota(work).await;
+        let embedded = self.within_quota(tokens, work).await;
         match &embedded {
             Ok(embedded) => self.metrics.record_usage(&model.id, &InferenceUsage::of(embedded)),
             Err(error) => self.metrics.record_rejection(match error {
@@ -279,17 +279,18 @@ impl SlotModelAccess {
         embedded
     }
 
-    /// Runs `work` under the slot's quotas.
+    /// Runs `work` of about so many tokens under the slot's quotas. They stay used if the guest leaves.
     async fn within_quota(
         &self,
+        tokens: usize,
         work: impl AsyncFnOnce(CallTerms) -> Result<Embedded, InferenceError>,
     ) -> Result<Embedded, InferenceError> {
         let deadline = Instant::now() + self.deadline;
         let _permit = self.permit(deadline).await?;
-        self.tokens.admit().map_err(|retry_after| InferenceError::Quota { retry_after })?;
-        let embedded = work(CallTerms::until(self.caller, deadline)).await?;
-        self.tokens.spend(embedded.tokens);
-        Ok(embedded)
+        self.tokens.reserve(tokens).map_err(|retry_after| InferenceError::Quota { retry_after })?;
+        let embedded = work(CallTerms::until(self.caller, deadline)).await;
+        self.tokens.settle(tokens, embedded.as_ref().map_or(0, |embedded| embedded.tokens));
+        embedded
     }
 
     fn inference(&self) -> Result<&Inference, InferenceError> {

@@ -1,5 +1,5 @@
-//! A token bucket of inference tokens per second. The number of a call's tokens is known only afterwards, so a call may
-//! overdraw the bucket; later calls wait until it has refilled.
+//! A token bucket of inference tokens per second. A call takes an estimate of its tokens when it begins and is settled when
+//! it has ended. It may overdraw the bucket; later calls wait until it has refilled.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -26,30 +26,31 @@ impl TokenBucket {
         Self { per_second, state: Mutex::new(BucketState { left: per_second, refilled_at: Instant::now() }) }
     }
 
-    /// Checks whether a call may begin.
+    /// Takes about so many tokens for a call that begins, if any are left.
     ///
     /// # Errors
-    /// The seconds until one may.
-    pub fn admit(&self) -> Result<(), u32> {
-        self.admit_at(Instant::now())
+    /// The seconds until one may begin.
+    pub fn reserve(&self, tokens: usize) -> Result<(), u32> {
+        self.reserve_at(Instant::now(), tokens)
     }
 
-    fn admit_at(&self, now: Instant) -> Result<(), u32> {
+    fn reserve_at(&self, now: Instant, tokens: usize) -> Result<(), u32> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let gained = now.saturating_duration_since(state.refilled_at).as_secs_f64() * self.per_second;
         state.left = (state.left + gained).min(self.per_second);
         state.refilled_at = now;
         if state.left > 0.0 {
+            state.left -= tokens as f64;
             return Ok(());
         }
         // The float cast saturates; the wait is a second at least.
         Err(((-state.left / self.per_second).ceil() as u32).max(1))
     }
 
-    /// Takes the tokens that a call has used.
-    pub fn spend(&self, tokens: usize) {
+    /// Takes the tokens that an ended call has used in place of those that were reserved for it.
+    pub fn settle(&self, reserved: usize, used: usize) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.left -= tokens as f64;
+        state.left = (state.left + reserved as f64 - used as f64).min(self.per_second);
     }
 }
 
@@ -62,18 +63,29 @@ mod tests {
     #[test]
     fn overdraft_delays_later_calls() {
         let (bucket, start) = (TokenBucket::new(100), Instant::now());
-        assert_eq!(bucket.admit_at(start), Ok(()));
-        bucket.spend(350);
-        assert_eq!(bucket.admit_at(start), Err(3));
-        assert_eq!(bucket.admit_at(start + Duration::from_secs(2)), Err(1));
-        assert_eq!(bucket.admit_at(start + Duration::from_secs(3)), Ok(()));
+        assert_eq!(bucket.reserve_at(start, 350), Ok(()));
+        assert_eq!(bucket.reserve_at(start, 1), Err(3));
+        assert_eq!(bucket.reserve_at(start + Duration::from_secs(2), 1), Err(1));
+        assert_eq!(bucket.reserve_at(start + Duration::from_secs(3), 1), Ok(()));
     }
 
     #[test]
     fn unused_tokens_do_not_accumulate() {
-        let (bucket, start) = (TokenBucket::new(100), Instant::now());
-        assert_eq!(bucket.admit_at(start + Duration::from_secs(3600)), Ok(()));
-        bucket.spend(150);
-        assert_eq!(bucket.admit_at(start + Duration::from_secs(3600)), Err(1));
+        let (bucket, later) = (TokenBucket::new(100), Instant::now() + Duration::from_secs(3600));
+        assert_eq!(bucket.reserve_at(later, 0), Ok(()));
+        bucket.settle(1000, 150);
+        assert_eq!(bucket.reserve_at(later, 150), Ok(()));
+        assert_eq!(bucket.reserve_at(later, 1), Err(1));
+    }
+
+    #[test]
+    fn running_call_holds_its_estimate() {
+        let (bucket, later) = (TokenBucket::new(100), Instant::now() + Duration::from_secs(1));
+        assert_eq!(bucket.reserve_at(later, 120), Ok(()));
+        assert_eq!(bucket.reserve_at(later, 1), Err(1), "the first call runs");
+        bucket.settle(120, 20);
+        assert_eq!(bucket.reserve_at(later, 1), Ok(()), "it used less");
+        bucket.settle(1, 500);
+        assert_eq!(bucket.reserve_at(later, 1), Err(5), "the second used more");
     }
 }

@@ -113,19 +113,19 @@ impl KeyHolder {
 }
 
 impl RequestCaller {
-    /// Checks that the caller has not used up its tokens of this second.
+    /// Takes about so many tokens for a call that begins, unless the caller has used up those of this second.
     ///
     /// # Errors
     /// [`InferenceError::Quota`].
-    pub fn admit(&self) -> Result<(), InferenceError> {
-        let admitted = self.quota.as_ref().map_or(Ok(()), |quota| quota.admit());
-        admitted.map_err(|retry_after| InferenceError::Quota { retry_after })
+    pub fn reserve(&self, tokens: usize) -> Result<(), InferenceError> {
+        let reserved = self.quota.as_ref().map_or(Ok(()), |quota| quota.reserve(tokens));
+        reserved.map_err(|retry_after| InferenceError::Quota { retry_after })
     }
 
-    /// Takes the tokens that a call has used.
-    pub fn spend(&self, tokens: usize) {
+    /// Takes the tokens that an ended call has used in place of those that were reserved for it.
+    pub fn settle(&self, reserved: usize, used: usize) {
         if let Some(quota) = &self.quota {
-            quota.spend(tokens);
+            quota.settle(reserved, used);
         }
     }
 }
@@ -181,11 +181,12 @@ mod tests {
         assert!(found[0] != found[1] && found[1] != found[2]);
         assert_eq!(id(&callers, Some("key-of-shop"), "192.0.2.2"), Some(found[1]), "wherever it is");
         let shop = callers.identify(Some("key-of-shop"), None).unwrap();
-        assert_eq!((shop.caller.weight, shop.admit()), (3, Ok(())));
-        shop.spend(500);
-        assert_eq!(shop.admit(), Err(InferenceError::Quota { retry_after: 4 }));
+        assert_eq!((shop.caller.weight, shop.reserve(500)), (3, Ok(())));
+        assert_eq!(shop.reserve(1), Err(InferenceError::Quota { retry_after: 4 }));
         let again = callers.identify(Some("key-of-shop"), None).unwrap();
-        assert!(again.admit().is_err(), "the quota is the key's");
+        assert!(again.reserve(1).is_err(), "the quota is the key's");
+        shop.settle(500, 0);
+        assert_eq!(again.reserve(1), Ok(()));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use std::{
 };
 
 use bulkhead_inference::{
-    engine::{Embedded, Input},
+    engine::{self, Embedded, Input},
     tokenizer::Token,
 };
 use bulkhead_models::{
@@ -61,17 +61,23 @@ impl EmbeddingService {
         texts: Vec<String>,
         parameters: &EmbedParameters,
     ) -> Result<Embedded, InferenceError> {
-        self.admit(caller)?;
-        let embedded = self.inference.embed(model, texts, parameters, self.terms(caller)).await?;
-        caller.spend(embedded.tokens);
-        Ok(embedded)
+        let inputs = texts.into_iter().map(Input::Text).collect();
+        self.run_inputs(caller, model, inputs, parameters).await
     }
 
-    /// Checks that a caller has tokens left.
-    fn admit(&self, caller: &RequestCaller) -> Result<(), InferenceError> {
-        caller.admit().inspect_err(|_| {
+    /// Does `work` of about so many tokens within the caller's quota. They stay used if the client leaves.
+    async fn within_quota(
+        &self,
+        caller: &RequestCaller,
+        tokens: usize,
+        work: impl Future<Output = Result<Embedded, InferenceError>>,
+    ) -> Result<Embedded, InferenceError> {
+        caller.reserve(tokens).inspect_err(|_| {
             self.inference.record_refusal(caller.caller.kind, EmbeddingRefusal::TokensPerSecond);
-        })
+        })?;
+        let embedded = work.await;
+        caller.settle(tokens, embedded.as_ref().map_or(0, |embedded| embedded.tokens));
+        embedded
     }
 
     /// Returns the terms of a request that begins now.
@@ -93,10 +99,9 @@ impl EmbeddingService {
         match inputs {
             OpenAiInputs::Texts(EmbedInputs(texts)) => self.embed(caller, model, texts, parameters).await,
             OpenAiInputs::Ids(ids) => {
-                self.admit(caller)?;
-                let embedded = self.inference.embed_ids(model, ids, parameters, self.terms(caller)).await?;
-                caller.spend(embedded.tokens);
-                Ok(embedded)
+                let tokens = ids.iter().map(Vec::len).sum();
+                let work = self.inference.embed_ids(model, ids, parameters, self.terms(caller));
+                self.within_quota(caller, tokens, work).await
             }
         }
     }
@@ -112,10 +117,9 @@ impl EmbeddingService {
         inputs: Vec<Input>,
         parameters: &EmbedParameters,
     ) -> Result<Embedded, InferenceError> {
-        self.admit(caller)?;
-        let embedded = self.inference.run_inputs(model, inputs, parameters, self.terms(caller)).await?;
-        caller.spend(embedded.tokens);
-        Ok(embedded)
+        let tokens = engine::estimated_tokens(&model.model, &inputs);
+        let work = self.inference.run_inputs(model, inputs, parameters, self.terms(caller));
+        self.within_quota(caller, tokens, work).await
     }
 
     /// Tokenizes each of `texts` with its prompt, and converts the tokens with `show`.
