@@ -240,6 +240,7 @@ impl ServiceTable for EmbeddingSettings {
                 r.key("tei_env", "Reads text-embeddings-inference's variables for keys that are not set");
             let reads_variables = tei_env.flag(false);
             let mut read = settings(r);
+            callers::check_keys(r, &read.api_keys, &read.keys);
             if reads_variables {
                 tei::apply(&mut read, r, environment);
             }

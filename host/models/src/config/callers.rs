@@ -1,5 +1,7 @@
 //! `[embedding.keys]` and `[embedding.shares]`: who calls, and what each gets while others wait.
 
+use std::collections::{HashMap, hash_map::Entry};
+
 use bulkhead_config::{reader::Reader, secret::Secret};
 use bulkhead_inference::engine::Shares;
 
@@ -52,6 +54,22 @@ pub(super) fn read_keys(r: &mut Reader) -> Vec<EmbeddingKey> {
         key.map(|key| EmbeddingKey { name: name.to_owned(), key, tokens_per_second, weight })
     });
     keys.into_iter().filter_map(|(_, key)| key).collect()
+}
+
+/// Checks that each key is that of one caller.
+pub(super) fn check_keys(r: &mut Reader, api_keys: &[Secret], keys: &[EmbeddingKey]) {
+    let unnamed = api_keys.iter().map(|key| (key.expose(), "embedding.api_keys".to_owned()));
+    let mut owners: HashMap<&str, String> = unnamed.collect();
+    for EmbeddingKey { name, key, .. } in keys {
+        match owners.entry(key.expose()) {
+            Entry::Occupied(owner) => {
+                r.problem(&format!("keys.{name}.key"), format!("must not be the key of {}", owner.get()));
+            }
+            Entry::Vacant(place) => {
+                place.insert(format!("embedding.keys.{name}"));
+            }
+        }
+    }
 }
 
 /// Reads the shares.

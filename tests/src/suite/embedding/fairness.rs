@@ -91,6 +91,27 @@ async fn callers_beside_keys_need_permission() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn callers_without_meaning_end_the_start() {
+    let shop = "[embedding.keys.shop]\nkey = \"sesame\"\n";
+    for (config, part) in [
+        (
+            format!("[embedding]\napi_keys = [\"sesame\"]\n{shop}"),
+            "must not be the key of embedding.api_keys",
+        ),
+        (
+            format!("{shop}[embedding.keys.town]\nkey = \"sesame\"\n"),
+            "must not be the key of embedding.keys.shop",
+        ),
+        ("[embedding.shares]\nslots = 50\nanonymous = 50\n".to_owned(), "may be 95 together"),
+    ] {
+        let Err(error) = TestHost::builder().config(&config).try_start().await else {
+            panic!("starts with {config}")
+        };
+        assert!(error.contains(part) && !error.contains("sesame"), "{error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn key_beyond_its_quota_is_429() {
     let key = "[embedding.keys.shop]\nkey = \"secret\"\ntokens_per_second = 1\n";
     let service = Service::start(key).await;
