@@ -12,7 +12,7 @@ use serde::{
     de::{self, DeserializeOwned, SeqAccess, Visitor},
 };
 
-pub use self::input_list::{InputList, naming_half_pair, read_inputs};
+pub use self::input_list::{InputList, naming_half_pair, naming_half_pair_of, read_inputs};
 pub use self::openai_inputs::OpenAiInputs;
 use super::{EmbeddingState, error::EmbeddingApiError};
 

@@ -3,20 +3,25 @@
 use axum::{extract::Path, response::Response};
 use bulkhead_inference::{engine::Input, model::TruncationSide};
 use bulkhead_models::EmbedParameters;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use super::{
     error::EmbeddingApiError,
     floats,
     model_run::ModelRun,
-    request::{InputList, JsonObject, TruncationDirection},
+    request::{InputList, JsonObject, TruncationDirection, naming_half_pair_of},
 };
 
 /// The sentences of a request.
 #[derive(Debug, Deserialize)]
 struct SimilarityInputs {
+    #[serde(deserialize_with = "source_sentence")]
     source_sentence: String,
     sentences: InputList<String>,
+}
+
+fn source_sentence<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    String::deserialize(deserializer).map_err(|error| naming_half_pair_of("source_sentence", error))
 }
 
 /// How they are embedded.
@@ -67,20 +72,41 @@ pub async fn similarity(
     Ok(work.answer(model, &embedded, text))
 }
 
-/// Returns the cosines of the first of vectors of length 1 with the others. A vector of zeros is like no other.
+/// Returns the cosines of the first of vectors of length 1 with the others, which rounding takes nowhere beyond 1. A vector
+/// of zeros is like no other.
 fn cosines(vectors: &[f32], dims: usize) -> Vec<f32> {
     let mut rows = vectors.chunks_exact(dims.max(1));
     let source = rows.next().unwrap_or_default();
-    rows.map(|row| row.iter().zip(source).map(|(one, other)| one * other).sum()).collect()
+    let cosine = |row: &[f32]| row.iter().zip(source).map(|(one, other)| one * other).sum::<f32>();
+    rows.map(|row| cosine(row).clamp(-1.0, 1.0)).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::cosines;
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
 
     #[test]
     fn cosines_are_with_the_first() {
         assert_eq!(cosines(&[1.0, 0.0, 1.0, 0.0, 0.0, 1.0, -1.0, 0.0], 2), [1.0, 0.0, -1.0]);
         assert!(cosines(&[1.0, 0.0], 2).is_empty());
+    }
+
+    #[test]
+    fn rounded_lengths_stay_within_one() {
+        let (longer, shorter) = (1.000_000_5, -1.000_000_5);
+        assert_eq!(cosines(&[longer, 0.0, longer, 0.0, shorter, 0.0], 2), [1.0, -1.0]);
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_is_named() {
+        for (inputs, name) in [
+            (r#"{"source_sentence":"\ud800","sentences":["a"]}"#, "source_sentence"),
+            (r#"{"source_sentence":"a","sentences":["a","\ud800"]}"#, "input 1"),
+        ] {
+            let error = serde_json::from_str::<SimilarityInputs>(inputs).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("{name} has half of a surrogate pair")), "{error}");
+        }
     }
 }

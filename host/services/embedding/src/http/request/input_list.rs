@@ -48,9 +48,14 @@ pub fn read_inputs<'de, T: Deserialize<'de>, A: SeqAccess<'de>>(mut entries: A) 
 
 /// Replaces the error of input `index` that has half of a surrogate pair, which no parser can point to.
 pub fn naming_half_pair<E: de::Error>(index: usize, error: E) -> E {
+    naming_half_pair_of(format_args!("input {index}"), error)
+}
+
+/// Replaces the error of a member `name` that has half of a surrogate pair.
+pub fn naming_half_pair_of<E: de::Error>(name: impl fmt::Display, error: E) -> E {
     match error.to_string().contains("hex escape") {
-        true => E::custom(format!(
-            "input {index} has half of a surrogate pair (\\ud800 to \\udfff); send whole characters"
+        true => E::custom(format_args!(
+            "{name} has half of a surrogate pair (\\ud800 to \\udfff); send whole characters"
         )),
         false => error,
     }

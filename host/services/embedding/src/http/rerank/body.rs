@@ -1,12 +1,13 @@
 //! The body of `/rerank`.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
-use crate::http::request::{InputList, TruncationDirection};
+use crate::http::request::{InputList, TruncationDirection, naming_half_pair_of};
 
 /// The body of `/rerank` in any form. Unknown members are ignored.
 #[derive(Debug, Deserialize)]
 pub struct RerankBody {
+    #[serde(deserialize_with = "query")]
     query: String,
     /// The texts of text-embeddings-inference.
     #[serde(default)]
@@ -28,6 +29,10 @@ pub struct RerankBody {
     top_n: Option<u64>,
     #[serde(default)]
     return_documents: Option<bool>,
+}
+
+fn query<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    String::deserialize(deserializer).map_err(|error| naming_half_pair_of("query", error))
 }
 
 /// A document: its text, or an object with it.
@@ -139,6 +144,7 @@ mod tests {
         for (text, part) in [
             (r#"{"texts":["a"]}"#, "missing field `query`"),
             (r#"{"query":"","texts":["a"]}"#, "query is an empty string"),
+            (r#"{"query":"\udc00","texts":["a"]}"#, "query has half of a surrogate pair"),
             (r#"{"query":"q"}"#, "must have texts, or documents"),
             (r#"{"query":"q","texts":[],"documents":[]}"#, "not both"),
             (r#"{"query":"q","documents":[{"title":"a"}]}"#, "a document must be a string or an object"),
