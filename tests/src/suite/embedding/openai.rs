@@ -123,6 +123,8 @@ async fn token_ids_are_taken_where_configured() {
     let prompted = json!({ "input": [4], "model": "second", "prompt_name": "query" });
     let message = service.post("/v1/embeddings", &prompted).await.assert_error(400, "invalid_request");
     assert!(message.contains("prompt_name goes with texts"), "{message}");
+    let plain = json!({ "input": [4], "model": "second", "prompt_name": "" });
+    assert_eq!(service.post("/v1/embeddings", &plain).await.status, 200);
     // The retired forms of text-embeddings-inference are no texts.
     for inputs in [json!([4, 5]), json!([[4], [5]])] {
         service.post("/embed", &json!({ "inputs": inputs })).await.assert_error(400, "invalid_request");

@@ -79,7 +79,7 @@ fn check_body(state: &EmbeddingState, body: &OpenAiBody) -> Result<VectorEncodin
                 "input: {TOKEN_ARRAY}; embedding.token_ids = true takes the ids of the model's own vocabulary"
             )));
         }
-        OpenAiInputs::Ids(_) if body.prompt_name.is_some() => {
+        OpenAiInputs::Ids(_) if body.prompt_name.as_deref().is_some_and(|name| !name.is_empty()) => {
             let reason = "prompt_name goes with texts; put the prompt's ids before token ids";
             return Err(EmbeddingApiError::invalid(reason));
         }

@@ -172,6 +172,7 @@ fn embedding_schemas() -> Value {
             "message": { "type": "string" },
             "error_type": { "enum": ["Validation", "Overloaded", "Unhealthy", "Backend"] },
             "errors": { "type": "array", "items": object(json!({ "message": { "type": "string" } }), &["message"]) },
+            "code": { "type": "string", "description": "With embedding.error_form = \"sentence\" the code" },
         }), &["error", "message", "error_type", "errors"]),
         "OpenAiError": object(json!({ "error": object(json!({
             "message": { "type": "string" },
