@@ -88,7 +88,7 @@ impl Input {
         match self {
             Self::Text(text) => model.estimated_tokens(text.len()),
             Self::Pair(first, second) => model.estimated_tokens(first.len() + second.len()),
-            Self::Ids(ids) => ids.len(),
+            Self::Ids(ids) => ids.len().min(model.description().max_input_length),
         }
     }
 }
