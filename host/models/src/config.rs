@@ -23,6 +23,8 @@ pub const MODELS: [&str; 2] = [DEFAULT_MODEL, "minishlab/potion-base-8M"];
 const MODEL_OWNER: &str = "minishlab";
 /// What clients send at once unless they are made to split: LangChain 1,000 texts, OpenAI's limit is 2,048.
 const MAX_BATCH_SIZE: usize = 2048;
+/// The most texts that any configuration lets a request have.
+pub const MOST_INPUTS: usize = 1_000_000;
 /// Bytes for the largest batch of whole documents; held in memory.
 pub const BODY_BYTES: usize = 32 << 20;
 /// The default of the replaced server.
@@ -196,7 +198,7 @@ impl ServiceTable for EmbeddingSettings {
                 .integer(1..=10_000_000, QUEUE_TEXTS),
             max_batch_size: r
                 .key("max_batch_size", "Most texts of a request")
-                .integer(1..=1_000_000, MAX_BATCH_SIZE),
+                .integer(1..=MOST_INPUTS as i64, MAX_BATCH_SIZE),
             max_input_length: r
                 .key("max_input_length", "Most tokens of a text")
                 .default_text("the model's own")

@@ -33,14 +33,40 @@ enum PredictInputs {
 }
 
 /// One member of a list of inputs.
-#[derive(Debug, Deserialize)]
-#[serde(
-    untagged,
-    expecting = "inputs must be a string, a pair of strings, or a list of lists of one or two strings"
-)]
 enum PredictInput {
     Text(String),
     Texts(Vec<String>),
+}
+
+impl<'de> Deserialize<'de> for PredictInput {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InputVisitor;
+
+        impl<'de> Visitor<'de> for InputVisitor {
+            type Value = PredictInput;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string or a list of one or two strings")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<PredictInput, E> {
+                Ok(PredictInput::Text(text.to_owned()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<PredictInput, A::Error> {
+                let mut texts = Vec::new();
+                while let Some(text) = entries.next_element::<String>()? {
+                    texts.push(text);
+                    if texts.len() > 2 {
+                        return Err(de::Error::custom("an input is one text or a pair, not more texts"));
+                    }
+                }
+                Ok(PredictInput::Texts(texts))
+            }
+        }
+
+        deserializer.deserialize_any(InputVisitor)
+    }
 }
 
 impl<'de> Deserialize<'de> for PredictInputs {
@@ -197,7 +223,8 @@ mod tests {
             (r#"{"inputs":["a","b","c"]}"#, "not 3 texts; a batch is a list of lists"),
             (r#"{"inputs":[]}"#, "not 0 texts"),
             (r#"{"inputs":[["a"],[]]}"#, "not 0 texts"),
-            (r#"{"inputs":[1]}"#, "inputs must be a string, a pair of strings"),
+            (r#"{"inputs":[1]}"#, "expected a string or a list of one or two strings"),
+            (r#"{"inputs":[["a"],["a","b","c"]]}"#, "one text or a pair, not more texts"),
             (r#"{"inputs":["a",["b"]]}"#, "not both"),
             (r#"{"inputs":null}"#, "expected a string, a pair of strings"),
             (r#"{"inputs":["a","\ud800"]}"#, "input 1 has half of a surrogate pair"),

@@ -7,7 +7,7 @@ use serde::{
     de::{self, SeqAccess, Visitor},
 };
 
-use super::{EmbedInputs, naming_half_pair};
+use super::{EmbedInputs, input_list::push_input, naming_half_pair};
 
 /// The inputs of a body in the shape of OpenAI.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,9 +108,9 @@ impl<'de> Deserialize<'de> for OpenAiInputs {
                 loop {
                     let entry = entries.next_element::<Entry>();
                     match entry.map_err(|error| naming_half_pair(texts.len(), error))? {
-                        Some(Entry::Text(text)) => texts.push(text),
+                        Some(Entry::Text(text)) => push_input::<_, A::Error>(&mut texts, text)?,
                         Some(Entry::Id(id)) => one.push(id),
-                        Some(Entry::Ids(ids)) => several.push(ids),
+                        Some(Entry::Ids(ids)) => push_input::<_, A::Error>(&mut several, ids)?,
                         None => break,
                     }
                 }
@@ -131,6 +131,8 @@ impl<'de> Deserialize<'de> for OpenAiInputs {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use bulkhead_models::config::MOST_INPUTS;
+
     use super::*;
 
     #[test]
@@ -146,6 +148,11 @@ mod tests {
             ("[[4],[],[5,6]]", OpenAiInputs::Ids(vec![vec![4], vec![], vec![5, 6]])),
         ] {
             assert_eq!(serde_json::from_str::<OpenAiInputs>(json).unwrap(), inputs, "{json}");
+        }
+        for list in ["\"\",", "[],"] {
+            let endless = format!("[{}", list.repeat(MOST_INPUTS + 1));
+            let error = serde_json::from_str::<OpenAiInputs>(&endless).unwrap_err().to_string();
+            assert!(error.starts_with("more than 1000000 inputs"), "{error}");
         }
         for json in ["[4,\"a\"]", "[[4],5]", "[-1]", "[1.5]", "[4294967296]", "[[[4]]]", "[null]", "7", "{}"]
         {

@@ -1,6 +1,11 @@
 //! The body of `/rerank`.
 
-use serde::{Deserialize, Deserializer};
+use std::fmt;
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{self, MapAccess, Visitor, value::MapAccessDeserializer},
+};
 
 use crate::http::request::{InputList, TruncationDirection, naming_half_pair_of};
 
@@ -35,12 +40,40 @@ fn query<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error>
     String::deserialize(deserializer).map_err(|error| naming_half_pair_of("query", error))
 }
 
-/// A document: its text, or an object with it.
-#[derive(Debug, Deserialize)]
-#[serde(untagged, expecting = "a document must be a string or an object with the member `text`")]
-enum RerankDocument {
-    Text(String),
-    Record { text: String },
+/// A document, of which the text counts: a string, or an object with it.
+#[derive(Debug)]
+struct RerankDocument(String);
+
+impl<'de> Deserialize<'de> for RerankDocument {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// Other members are skipped as they are read.
+        #[derive(Deserialize)]
+        struct DocumentRecord {
+            text: String,
+        }
+
+        struct DocumentVisitor;
+
+        impl<'de> Visitor<'de> for DocumentVisitor {
+            type Value = RerankDocument;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string or an object with the member `text`")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<RerankDocument, E> {
+                Ok(RerankDocument(text.to_owned()))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<RerankDocument, A::Error> {
+                let DocumentRecord { text } =
+                    DocumentRecord::deserialize(MapAccessDeserializer::new(members))?;
+                Ok(RerankDocument(text))
+            }
+        }
+
+        deserializer.deserialize_any(DocumentVisitor)
+    }
 }
 
 /// The form of a request and its response.
@@ -93,10 +126,7 @@ impl RerankBody {
                     Some(0) => return Err("top_n must be at least 1"),
                     Some(most) => usize::try_from(most).unwrap_or(usize::MAX),
                 };
-                let text = |document| match document {
-                    RerankDocument::Text(text) | RerankDocument::Record { text } => text,
-                };
-                let texts = documents.into_iter().map(text).collect();
+                let texts = documents.into_iter().map(|RerankDocument(text)| text).collect();
                 (texts, RerankForm::Documents { model: self.model, top_n }, self.return_documents)
             }
             (None, None) => return Err("the body must have texts, or documents as Cohere's and Jina's has"),
@@ -147,7 +177,8 @@ mod tests {
             (r#"{"query":"\udc00","texts":["a"]}"#, "query has half of a surrogate pair"),
             (r#"{"query":"q"}"#, "must have texts, or documents"),
             (r#"{"query":"q","texts":[],"documents":[]}"#, "not both"),
-            (r#"{"query":"q","documents":[{"title":"a"}]}"#, "a document must be a string or an object"),
+            (r#"{"query":"q","documents":[{"title":"a"}]}"#, "missing field `text`"),
+            (r#"{"query":"q","documents":[1]}"#, "expected a string or an object with the member `text`"),
             (r#"{"query":"q","documents":["a"],"top_n":0}"#, "top_n must be at least 1"),
             (r#"{"query":"q","texts":[1]}"#, "expected a string"),
             (r#"{"query":"q","texts":["a","\ud800"]}"#, "input 1 has half of a surrogate pair"),
