@@ -7,6 +7,7 @@ use std::{fmt, sync::Arc};
 
 use axum::extract::{FromRequest, Request};
 use bulkhead_http::{body, json};
+use bulkhead_models::InferenceError;
 use serde::{
     Deserialize, Deserializer,
     de::{self, DeserializeOwned, SeqAccess, Visitor},
@@ -19,6 +20,9 @@ use super::{EmbeddingState, error::EmbeddingApiError};
 /// The error text for clients that send token ids.
 pub const TOKEN_ARRAY: &str = "token arrays are not supported, send text; \
     LangChain's OpenAIEmbeddings does with check_embedding_ctx_length=False";
+
+/// The bytes of a body up to which an async worker parses it: a larger one would keep it from other requests.
+const QUICK_BODY: usize = 256 << 10;
 
 /// The texts of a request: one, or several.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,13 +169,17 @@ pub struct TokenizeBody {
 /// A JSON object as a request body.
 pub struct JsonObject<T>(pub T);
 
-impl<T: DeserializeOwned> FromRequest<Arc<EmbeddingState>> for JsonObject<T> {
+impl<T: DeserializeOwned + Send + 'static> FromRequest<Arc<EmbeddingState>> for JsonObject<T> {
     type Rejection = EmbeddingApiError;
 
     async fn from_request(request: Request, state: &Arc<EmbeddingState>) -> Result<Self, EmbeddingApiError> {
         let (parts, body) = request.into_parts();
         let bytes = body::read_json(&parts.headers, body, state.body_limits).await?;
-        parse(&bytes).map(Self)
+        if bytes.len() <= QUICK_BODY {
+            return parse(&bytes).map(Self);
+        }
+        let parsed = tokio::task::spawn_blocking(move || parse::<T>(&bytes)).await;
+        parsed.map_err(|_| InferenceError::Internal)?.map(Self)
     }
 }
 
