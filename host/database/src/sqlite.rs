@@ -1,11 +1,15 @@
 //! SQLite files as a start finds them after a power cut. A damaged file is set aside, so that a new one can be made.
 
+mod log;
+#[cfg(test)]
+mod tests;
+
 use std::{
     ffi::OsStr,
     fs::{self, File},
-    io::{self, Read as _},
+    io,
     path::{Path, PathBuf},
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 use bulkhead_os::{
@@ -17,14 +21,14 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqliteConnection},
 };
 
+use self::log::{LogState, inspect_log};
+
 /// What follows the name of a database in the name of its write-ahead log.
 const LOG: &str = "-wal";
 /// What follows it in the name of the log's index.
 const INDEX: &str = "-shm";
-/// Bytes of the header of a log.
-const LOG_HEADER: usize = 32;
-/// How the header begins. Its fourth byte names the byte order of checksums, 0x82 or 0x83.
-const LOG_MAGIC: [u8; 3] = [0x37, 0x7f, 0x06];
+/// After this time a log is inspected again that a running host may have been writing. It takes microseconds for a frame.
+const LOG_PAUSE: Duration = Duration::from_millis(100);
 /// SQLite's codes of a damaged file: SQLITE_CORRUPT and SQLITE_NOTADB.
 const DAMAGED: [i32; 2] = [11, 26];
 /// SQLite's codes of a disk that takes nothing: SQLITE_READONLY, SQLITE_IOERR and SQLITE_FULL.
@@ -32,7 +36,7 @@ const DISK: [i32; 3] = [8, 10, 13];
 
 /// Sets the file of `options` aside, with its companions, if it is damaged, logs why, and records it in `damaged_files`.
 /// Returns until when the rows were written that are lost, by the clock of that time, also where an earlier start was
-/// interrupted before it had made a new file.
+/// interrupted before it had made a new file. Of a log that is torn, a copy is kept, and what is before the tear counts.
 ///
 /// A file whose host was not stopped is read as a whole; that takes a second for some hundred megabytes.
 ///
@@ -57,14 +61,16 @@ pub async fn set_damaged_aside(
         }
         return Ok(lost_until(path));
     }
-    let is_log_damaged = has_log && !begins_as_log(&log)?;
-    if is_log_damaged {
-        set_aside(&[LOG, INDEX], "its write-ahead log is damaged")?;
+    let log_state = if has_log { settled_state(&log).await? } else { LogState::Whole };
+    match log_state {
+        LogState::Whole => {}
+        LogState::Headless => set_aside(&[LOG, INDEX], "its write-ahead log is damaged")?,
+        LogState::Torn => keep_torn(path, damaged_files)?,
     }
     let reason = match inspect(options, has_log).await {
         // An earlier start was interrupted, or the disk was full, before it had made the tables.
         Ok(Contents::Empty) => return Ok(lost_until(path)),
-        Ok(Contents::Tables) => return Ok(lost_until(path).filter(|_| is_log_damaged)),
+        Ok(Contents::Tables) => return Ok(lost_until(path).filter(|_| log_state != LogState::Whole)),
         Ok(Contents::Damaged(reason)) => reason,
         Err(error) if has_code(&error, &DAMAGED) => error.to_string(),
         Err(error) => return Err(error),
@@ -119,15 +125,32 @@ fn beside(path: &Path, suffix: impl AsRef<OsStr>) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Returns whether a log has the header of one. Another host with this file may have removed or emptied it meanwhile.
-fn begins_as_log(log: &Path) -> io::Result<bool> {
-    let mut header = Vec::new();
-    let file = match File::open(log) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
-        file => file?,
-    };
-    file.take(LOG_HEADER as u64).read_to_end(&mut header)?;
-    Ok(header.is_empty() || header.len() == LOG_HEADER && header.starts_with(&LOG_MAGIC))
+/// Inspects a log. One that changes has a host that runs, which has inspected it at its start.
+async fn settled_state(log: &Path) -> io::Result<LogState> {
+    let changed = || fs::metadata(log).and_then(|log| log.modified()).ok();
+    let before = changed();
+    let state = inspect_log(log)?;
+    if state == LogState::Whole {
+        return Ok(state);
+    }
+    tokio::time::sleep(LOG_PAUSE).await;
+    let state = inspect_log(log)?;
+    Ok(if changed() == before { state } else { LogState::Whole })
+}
+
+/// Keeps a copy of the torn log of a database: SQLite goes on with what is before the tear, and deletes the rest.
+fn keep_torn(path: &Path, damaged_files: &DamagedFiles) -> io::Result<()> {
+    let (log, aside) = (beside(path, LOG), beside(&damaged_path(path), LOG));
+    let written = fs::metadata(&log)?.modified()?;
+    fs::copy(&log, &aside)?;
+    File::open(&aside)?.set_modified(written)?;
+    damaged_files.record(path, &aside);
+    tracing::error!(
+        file = %path.display(),
+        aside = %aside.display(),
+        "the write-ahead log of the database is damaged; what followed the damage is lost"
+    );
+    Ok(())
 }
 
 /// What a file holds.
@@ -184,156 +207,4 @@ fn set_aside(path: &Path, suffixes: &[&str], reason: &str, damaged_files: &Damag
         "the database is damaged and set aside; what it held is lost"
     );
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use std::{
-        collections::BTreeMap,
-        time::{Duration, UNIX_EPOCH},
-    };
-
-    use sqlx::sqlite::SqliteJournalMode;
-    use tempfile::TempDir;
-
-    use super::*;
-
-    fn options(folder: &TempDir) -> SqliteConnectOptions {
-        SqliteConnectOptions::new()
-            .filename(folder.path().join("a.sqlite"))
-            .journal_mode(SqliteJournalMode::Wal)
-            .create_if_missing(true)
-    }
-
-    fn file(folder: &TempDir, suffix: &str) -> PathBuf {
-        beside(&folder.path().join("a.sqlite"), suffix)
-    }
-
-    /// Leaves a file as a killed host does: with a thousand rows, of which the log deletes a hundred.
-    async fn killed(folder: &TempDir) {
-        let origin = TempDir::new().unwrap();
-        let mut connection = options(&origin).connect().await.unwrap();
-        let rows = "CREATE TABLE row (text TEXT);
-            INSERT INTO row WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
-                SELECT hex(randomblob(100)) FROM n;";
-        sqlx::raw_sql(rows).execute(&mut connection).await.unwrap();
-        sqlx::raw_sql("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut connection).await.unwrap();
-        sqlx::raw_sql("DELETE FROM row WHERE rowid <= 100").execute(&mut connection).await.unwrap();
-        for suffix in ["", LOG] {
-            fs::copy(file(&origin, suffix), file(folder, suffix)).unwrap();
-        }
-        connection.close().await.unwrap();
-    }
-
-    /// Sets the file aside if it is damaged.
-    async fn inspected(folder: &TempDir) -> Result<Option<SystemTime>, sqlx::Error> {
-        set_damaged_aside(&options(folder), &DamagedFiles::default()).await
-    }
-
-    async fn count(folder: &TempDir) -> i64 {
-        let mut connection = options(folder).connect().await.unwrap();
-        sqlx::query_scalar("SELECT count(*) FROM row").fetch_one(&mut connection).await.unwrap()
-    }
-
-    fn cut(path: &Path, to: u64) {
-        File::options().write(true).open(path).unwrap().set_len(to).unwrap();
-    }
-
-    #[tokio::test]
-    async fn intact_or_missing_file_stays() {
-        let folder = TempDir::new().unwrap();
-        assert_eq!(inspected(&folder).await.unwrap(), None);
-        killed(&folder).await;
-        assert_eq!(inspected(&folder).await.unwrap(), None);
-        assert_eq!(count(&folder).await, 900);
-        assert!(!file(&folder, ".damaged").exists());
-    }
-
-    #[tokio::test]
-    async fn cut_or_garbled_file_is_set_aside() {
-        for damage in ["cut", "halved", "empty", "gone", "zeros", "text"] {
-            let folder = TempDir::new().unwrap();
-            killed(&folder).await;
-            let path = file(&folder, "");
-            let length = fs::metadata(&path).unwrap().len();
-            match damage {
-                "cut" => cut(&path, length - 4096),
-                "halved" => cut(&path, length / 2),
-                "empty" => cut(&path, 0),
-                "gone" => fs::remove_file(&path).unwrap(),
-                "zeros" => fs::write(&path, vec![0; usize::try_from(length).unwrap()]).unwrap(),
-                _ => fs::write(&path, "no database").unwrap(),
-            }
-            let recorded = DamagedFiles::default();
-            assert!(set_damaged_aside(&options(&folder), &recorded).await.unwrap().is_some(), "{damage}");
-            assert!(!path.exists() && !file(&folder, LOG).exists(), "{damage}");
-            let aside = file(&folder, if damage == "gone" { ".damaged-wal" } else { ".damaged" });
-            assert!(aside.exists(), "{damage}");
-            assert_eq!(recorded.all(), BTreeMap::from([(path, aside)]), "{damage}");
-        }
-    }
-
-    #[tokio::test]
-    async fn garbled_log_is_set_aside_alone() {
-        for garbled in [&b"short"[..], &[0; 5000]] {
-            let folder = TempDir::new().unwrap();
-            killed(&folder).await;
-            fs::write(file(&folder, LOG), garbled).unwrap();
-            assert!(inspected(&folder).await.unwrap().is_some());
-            assert_eq!(count(&folder).await, 1000, "what was in the log is lost");
-            assert_eq!(fs::read(file(&folder, ".damaged-wal")).unwrap(), garbled);
-        }
-    }
-
-    #[tokio::test]
-    async fn interrupted_start_reports_the_loss() {
-        let folder = TempDir::new().unwrap();
-        fs::write(file(&folder, ".damaged"), "no database").unwrap();
-        files::create(&file(&folder, "")).unwrap();
-        for _ in 0..2 {
-            assert!(inspected(&folder).await.unwrap().is_some());
-            // A file that has a header and no tables.
-            options(&folder).connect().await.unwrap().close().await.unwrap();
-        }
-        killed(&folder).await;
-        assert_eq!(inspected(&folder).await.unwrap(), None, "there is a new file");
-    }
-
-    #[tokio::test]
-    async fn loss_has_time_of_damaged_file() {
-        let folder = TempDir::new().unwrap();
-        killed(&folder).await;
-        let path = file(&folder, "");
-        cut(&path, fs::metadata(&path).unwrap().len() - 4096);
-        // The clock is behind it.
-        let later = UNIX_EPOCH + Duration::from_secs(2_100_000_000);
-        for suffix in ["", LOG] {
-            File::open(file(&folder, suffix)).unwrap().set_modified(later).unwrap();
-        }
-        for _ in 0..2 {
-            assert_eq!(inspected(&folder).await.unwrap(), Some(later));
-        }
-    }
-
-    #[tokio::test]
-    async fn folder_is_no_disk_fault() {
-        let folder = TempDir::new().unwrap();
-        let path = file(&folder, "");
-        fs::create_dir(&path).unwrap();
-        let error = inspected(&folder).await.unwrap_err();
-        assert!(!is_disk_fault(&error, &path) && !has_code(&error, &DAMAGED), "{error}");
-        let read_only = sqlx::Error::Io(io::ErrorKind::ReadOnlyFilesystem.into());
-        assert!(is_disk_fault(&read_only, &path) && !is_disk_fault(&sqlx::Error::PoolClosed, &path));
-    }
-
-    #[tokio::test]
-    async fn sqlite_is_built_with_our_flags() {
-        let mut connection = SqliteConnectOptions::new().connect().await.unwrap();
-        let query = "SELECT sqlite_compileoption_used('DEFAULT_MEMSTATUS=0'),
-            sqlite_compileoption_used('ENABLE_MEMORY_MANAGEMENT')";
-        let used: (i64, i64) = sqlx::query_as(query).fetch_one(&mut connection).await.unwrap();
-        assert_eq!(used, (1, 0), "see .cargo/config.toml");
-    }
 }
