@@ -133,8 +133,10 @@ fn read(path: &Path) -> Result<Option<MasterKey>, SecretFileError> {
         return Err(SecretFileError::Exposed(path.to_owned()));
     }
     let text = text.trim();
-    // A power cut may leave zeros in place of what was written, which everybody could guess.
-    if text.len() < GENERATED_BYTES || text.chars().any(char::is_control) {
+    // A power cut may leave zeros in place of what was written, which everybody could guess, or a part of a generated secret,
+    // which would be another one.
+    let is_cut = text.len() < 2 * GENERATED_BYTES && text.bytes().all(|digit| digit.is_ascii_hexdigit());
+    if is_cut || text.len() < GENERATED_BYTES || text.chars().any(char::is_control) {
         return Err(SecretFileError::Unusable(path.to_owned()));
     }
     Ok(Some(MasterKey::new(text)))

@@ -138,7 +138,8 @@ fn damaged_secret_is_set_aside() {
     let (path, set_aside) = (folder.path().join("host.key"), DamagedFiles::default());
     let mut last = MasterKey::load_or_generate(&path, &set_aside).unwrap();
     let zeros = [0_u8; 2 * GENERATED_BYTES];
-    for damaged in [&b""[..], b"too short\n", &zeros, &[0xff_u8; 2 * GENERATED_BYTES]] {
+    let cut = [b'a'; 2 * GENERATED_BYTES - 1];
+    for damaged in [&b""[..], b"too short\n", &cut, &zeros, &[0xff_u8; 2 * GENERATED_BYTES]] {
         fs::write(&path, damaged).unwrap();
         let error = MasterKey::load(&path).unwrap_err();
         assert!(matches!(error, SecretFileError::Unusable(_)), "{error}");
