@@ -3,12 +3,15 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
+
 use crate::answer_types::AnswerTypes;
 use crate::extractive::Lead;
 use crate::grounding::has_several_amounts;
 use crate::passage::Passage;
 use crate::quotable::is_ended;
 use crate::statement::Grounded;
+use crate::terms::words;
 use crate::yes_no;
 
 /// Bias and weights of a logistic function of margin and relevance, as `tests/data/knowledge/fit_publishing.py` fits them.
@@ -58,7 +61,7 @@ pub enum Doubt {
     Disagreement,
     /// A quotation that answers another question is as near as the nearest one.
     Tie,
-    /// The nearest quotation lacks the amount, time, place or papers that are asked for.
+    /// The nearest quotation lacks the amount, time, place or papers that are asked for, or only repeats the question.
     Lacking,
     /// The answer has several amounts or figures of a list, of which the reader must choose.
     Several,
@@ -85,7 +88,9 @@ pub fn doubts(
         let is_relevant = page.zip(relevant).is_some_and(|(own, relevant)| own.has_question_of(relevant));
         is_relevant && cited.iter().all(|cited| *cited == document(lead.passage))
     };
-    let is_lacking = |lead: &Lead| !AnswerTypes::of(question).is_all_in(&lead.text);
+    let is_lacking = |lead: &Lead| {
+        !AnswerTypes::of(question).is_all_in(&lead.text) || says_nothing_new(&lead.text, question)
+    };
     let is_whole = || match lead {
         Some(lead) => {
             yes_no::is_answered_by(&lead.text)
@@ -102,6 +107,12 @@ pub fn doubts(
         (yes_no::is_asked(question) && !(publish_yes_no && is_whole()), Doubt::YesNo),
     ];
     found.into_iter().filter_map(|(is_so, doubt)| is_so.then_some(doubt)).collect()
+}
+
+/// Returns whether `text` has no words but those of `question`, as a row "13 Euro" has none if the question names that sum.
+fn says_nothing_new(text: &str, question: &str) -> bool {
+    let known: BTreeSet<String> = words(question).collect();
+    words(text).all(|word| known.contains(&word))
 }
 
 /// Returns whether the sentences have several amounts, or several fragments with figures, as rows of a table.

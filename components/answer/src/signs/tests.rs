@@ -44,6 +44,15 @@ fn agreeing_signs_leave_no_doubt() {
 }
 
 #[test]
+fn repeated_question_is_no_answer() {
+    let found = |question: &str| {
+        doubts(question, &[sentence("12 Euro", 0)], &harbour(), Some(&lead("12 Euro", 0.03)), false)
+    };
+    assert_eq!(found("Wer bekommt die 12 Euro?"), [Doubt::Lacking]);
+    assert_eq!(found("Was kostet ein Liegeplatz?"), []);
+}
+
+#[test]
 fn several_documents_are_doubtful() {
     let said = [sentence("Ein Liegeplatz kostet wenig.", 0), sentence("Ein Zelt kostet 9 Euro.", 1)];
     let near = lead("Ein Liegeplatz kostet 12 Euro.", 0.03);
@@ -97,7 +106,7 @@ fn yes_or_no_needs_permission_and_sentence() {
     let forbidden = "Im Hafen darf niemand baden.";
     assert_eq!(found(forbidden, false), [Doubt::YesNo]);
     assert_eq!(found(forbidden, true), []);
-    assert_eq!(found("Baden im Hafen", true), [Doubt::YesNo]);
+    assert_eq!(found("Baden im Hafen", true), [Doubt::Lacking, Doubt::YesNo]);
     assert_eq!(found("Der Hafen hat sieben Stege.", true), [Doubt::YesNo]);
 }
 
