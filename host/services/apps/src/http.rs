@@ -16,7 +16,10 @@ use axum::{
     Extension, Router,
     body::Body,
     extract::{Request, State},
-    http::{Method, StatusCode, header::AUTHORIZATION},
+    http::{
+        Method, StatusCode,
+        header::{AUTHORIZATION, EXPECT},
+    },
     response::{IntoResponse, Response},
 };
 use bulkhead_config::slots::SlotId;
@@ -132,6 +135,7 @@ async fn answer(app: &App, mut request: Request) -> Result<Response, AppError> {
     let client = request.extensions().get::<Client>().cloned().ok_or(AppError::BAD_TARGET)?;
     let settings: &AppSettings = &app.settings;
     let is_head = request.method() == Method::HEAD;
+    let expects_continue = request.headers().contains_key(EXPECT);
     let key = settings.sticky.as_ref().and_then(|sticky| sticky.key(request.headers(), &client));
     let (parts, body) = request.into_parts();
     let is_copied = copy::is_wanted(&app.slot, &parts.method, &body);
@@ -148,6 +152,10 @@ async fn answer(app: &App, mut request: Request) -> Result<Response, AppError> {
     let (sender, responded) = oneshot::channel();
     let call = prepared_call(app, key, request, sender, Arc::clone(&progress), passing);
     let (received, call) = begun(call, responded, &progress).await?;
+    if expects_continue {
+        // The connection sends 100 Continue for a body that is being read when it runs next, and not after a response.
+        tokio::task::yield_now().await;
+    }
     match received {
         Ok(response) => passed_on(app, response, call, passing).await,
         Err(NotPassedOn::Refused(body)) => {
