@@ -14,6 +14,7 @@ use bulkhead_config::{Config, edit::EditedFile};
 use bulkhead_os::{data_folder, files};
 use bulkhead_rollout::signature::{FileSignature, SignedReader};
 use bulkhead_runtime::slots::{self, read_component};
+use rustix::process::geteuid;
 
 use super::{
     SIGNATURE,
@@ -56,6 +57,7 @@ pub(super) fn import(
     signed.reader(BufReader::new(&file)).and_then(SignedReader::finish).map_err(refused)?;
     file.rewind().with_context(unreadable)?;
     let mut reader = signed.reader(BufReader::new(&file)).map_err(refused)?;
+    check_owner(&config.data_dir, geteuid().as_raw())?;
     data_folder::check(&config.data_dir)?;
     files::make_data_folder(&config.data_dir)?;
     let places = Places::new(&config.data_dir, folders)?;
@@ -66,6 +68,18 @@ pub(super) fn import(
     places.check(&manifest, config).with_context(|| format!("{} is refused", bundle.display()))?;
     let configuration = places.install(&manifest)?;
     Ok(Imported { manifest, configuration })
+}
+
+/// Checks that a folder, if it exists, belongs to this user: the host could not read what another one imports, root included.
+fn check_owner(folder: &Path, user: u32) -> anyhow::Result<()> {
+    match fs::metadata(folder).map(|folder| folder.uid()) {
+        Ok(owner) if owner != user => bail!(
+            "{} belongs to user {owner}, and this command runs as user {user}; import as the owner, such as with `setpriv \
+             --reuid={owner} --clear-groups`",
+            folder.display()
+        ),
+        _ => Ok(()),
+    }
 }
 
 /// Unpacks a bundle beside the places of its parts, and compares it with its manifest.
@@ -248,6 +262,16 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+
+    #[test]
+    fn folder_of_another_user_is_refused() {
+        let data = tempfile::tempdir().unwrap();
+        let user = geteuid().as_raw();
+        check_owner(data.path(), user).unwrap();
+        check_owner(&data.path().join("missing"), user + 1).unwrap();
+        let refused = check_owner(data.path(), user + 1).unwrap_err().to_string();
+        assert!(refused.contains(&format!("belongs to user {user}")), "{refused}");
+    }
 
     #[test]
     fn bundle_larger_than_disk_is_refused() {
