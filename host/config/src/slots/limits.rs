@@ -76,15 +76,16 @@ impl Limits {
     }
 
     pub(super) fn read(r: &mut Reader, default: &Self) -> Self {
-        let max_concurrent = default.concurrent_within(r.memory);
+        let memory_bytes = r
+            .key(
+                "memory_bytes",
+                "All linear memories, tables and host resources (tensors, errors) of a call together",
+            )
+            .unit("bytes")
+            .integer(MEMORY_PAGE..=4 << 30, default.memory_bytes);
+        let max_concurrent = Self { memory_bytes, ..default.clone() }.concurrent_within(r.memory);
         Self {
-            memory_bytes: r
-                .key(
-                    "memory_bytes",
-                    "All linear memories, tables and host resources (tensors, errors) of a call together",
-                )
-                .unit("bytes")
-                .integer(MEMORY_PAGE..=4 << 30, default.memory_bytes),
+            memory_bytes,
             table_elements: r
                 .key("table_elements", "Elements of all tables of a call together")
                 .integer(0..=10_000_000, default.table_elements),

@@ -78,6 +78,8 @@ mod tests {
             assert!(text.contains(part), "{part}: {text}");
         }
         assert!(lowered_by(1 << 20, "").contains("keep no memory"));
+        let text = lowered_by(384 << 20, "[slots.shop]\nmemory_bytes = 134217728\n");
+        assert!(text.contains("slots.shop.max_concurrent is 3 instead of 16"), "{text}");
     }
 
     #[test]
