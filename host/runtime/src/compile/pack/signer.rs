@@ -13,6 +13,8 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 const ALGORITHM: &[u8] = b"Ed";
 /// The key derivation of a secret key without a password.
 const NO_PASSWORD: [u8; 2] = [0, 0];
+/// That of one with a password, scrypt.
+const PASSWORD: [u8; 2] = *b"Sc";
 /// Algorithm of the checksum, and salt and limits of the key derivation, bytes.
 const DERIVATION_BYTES: usize = 2 + 32 + 8 + 8;
 /// Checksum of the key, bytes.
@@ -56,10 +58,12 @@ impl PackSigner {
         let bytes = BASE64_STANDARD.decode(line.trim()).map_err(|_| malformed())?;
         let rest = bytes.strip_prefix(ALGORITHM).ok_or_else(malformed)?;
         let (derivation, rest) = rest.split_first_chunk::<2>().ok_or_else(malformed)?;
-        if *derivation != NO_PASSWORD {
-            return Err(PackSignerError::Password(path.to_owned()));
+        match *derivation {
+            NO_PASSWORD => Self::of_fields(rest).ok_or_else(malformed),
+            PASSWORD => Err(PackSignerError::Password(path.to_owned())),
+            // Such as a public key.
+            _ => Err(malformed()),
         }
-        Self::of_fields(rest).ok_or_else(malformed)
     }
 
     /// Reads what follows the key derivation.
@@ -141,8 +145,9 @@ pub(super) mod tests {
         let sound = secret([1; 32], NO_PASSWORD);
         let mut other = sound.clone();
         other[70] ^= 1;
-        assert!(matches!(read(&secret([1; 32], *b"Sc")), Err(PackSignerError::Password(_))));
-        let cases: [&[u8]; 5] = [&other, &sound[..sound.len() - 1], &sound[1..], b"Ed", b""];
+        assert!(matches!(read(&secret([1; 32], PASSWORD)), Err(PackSignerError::Password(_))));
+        let public = [ALGORITHM, b"packsign", &[7; 32]].concat();
+        let cases: [&[u8]; 6] = [&other, &public, &sound[..sound.len() - 1], &sound[1..], b"Ed", b""];
         for wrong in cases {
             assert!(matches!(read(wrong), Err(PackSignerError::Malformed(_))), "{} bytes", wrong.len());
         }
