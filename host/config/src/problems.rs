@@ -31,6 +31,9 @@ impl fmt::Display for Origin {
     }
 }
 
+/// How the problem of a key begins that no host of these services has.
+pub(crate) const UNKNOWN_KEY: &str = "unknown key";
+
 /// A problem to fix, or a warning.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
@@ -46,6 +49,11 @@ impl Problem {
     /// Makes a problem of one key.
     pub fn new(origin: Origin, key: impl Into<String>, text: impl Into<String>) -> Self {
         Self { origin, key: key.into(), text: text.into() }
+    }
+
+    /// Returns whether no host of these services has the key, whatever its value is.
+    pub fn is_unknown_key(&self) -> bool {
+        self.text.starts_with(UNKNOWN_KEY)
     }
 }
 

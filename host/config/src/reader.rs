@@ -14,7 +14,7 @@ use std::{collections::BTreeMap, mem};
 pub use key::KeyReader;
 
 use super::{
-    problems::{Origin, Problem},
+    problems::{Origin, Problem, UNKNOWN_KEY},
     secret::Secret,
 };
 use tree::{Node, Table, Value};
@@ -295,9 +295,9 @@ impl Reader {
                 self.scope.known.iter().map(|known| (strsim::damerau_levenshtein(known, &name), known));
             let hint = match near.min() {
                 Some((distance, known)) if distance <= 1 + name.len() / 3 => {
-                    format!("unknown key; did you mean {known}")
+                    format!("{UNKNOWN_KEY}; did you mean {known}")
                 }
-                _ => format!("unknown key; known here: {}", self.scope.known.join(", ")),
+                _ => format!("{UNKNOWN_KEY}; known here: {}", self.scope.known.join(", ")),
             };
             self.remember(&name, node.origin);
             self.problem(&name, hint);

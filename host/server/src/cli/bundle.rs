@@ -93,7 +93,8 @@ impl Command {
                     );
                 }
                 let folders = install::folders(distribution.services, &config)?;
-                let imported = import::import(&config, folders, &file, &signature, &keys)?;
+                let imported =
+                    import::import(&config, &distribution.spec(), folders, &file, &signature, &keys)?;
                 let components = output::counted(imported.manifest.components.len(), "component");
                 let file = imported.configuration.display();
                 output::line(format_args!("{components} and the configuration are in {file}"))?;

@@ -10,7 +10,7 @@ use std::{
 };
 
 use anyhow::{Context as _, anyhow, bail, ensure};
-use bulkhead_config::{Config, edit::EditedFile};
+use bulkhead_config::{Config, ConfigFile, HostSpec, Sources, edit::EditedFile, load};
 use bulkhead_os::{data_folder, files};
 use bulkhead_rollout::signature::{FileSignature, SignedReader};
 use bulkhead_runtime::slots::{self, read_component};
@@ -45,6 +45,7 @@ pub(super) fn signature(bundle: &Path) -> anyhow::Result<String> {
 /// written before its signature is verified.
 pub(super) fn import(
     config: &Config,
+    spec: &HostSpec,
     folders: Folders,
     bundle: &Path,
     signature: &str,
@@ -65,7 +66,7 @@ pub(super) fn import(
     // Someone may have changed it meanwhile. That says more than what is wrong with bytes that are not signed.
     reader.finish().map_err(refused)?;
     let manifest = unpacked?;
-    places.check(&manifest, config).with_context(|| format!("{} is refused", bundle.display()))?;
+    places.check(&manifest, config, spec).with_context(|| format!("{} is refused", bundle.display()))?;
     let configuration = places.install(&manifest)?;
     Ok(Imported { manifest, configuration })
 }
@@ -190,13 +191,25 @@ impl Places {
     }
 
     /// Checks what a start of a host would refuse.
-    fn check(&self, manifest: &Manifest, config: &Config) -> anyhow::Result<()> {
+    fn check(&self, manifest: &Manifest, config: &Config, spec: &HostSpec) -> anyhow::Result<()> {
         for (key, file) in &manifest.components {
             let path = self.unpacked(file).context("a component is of no known kind")?;
             let wasm = read_component(&path, config.sandbox.component_bytes)?;
             slots::outline(&wasm).map_err(|reason| anyhow!("{file}, the component of {key}: {reason}"))?;
         }
-        self.configuration(manifest).map(drop)
+        let file = ConfigFile { name: CONFIGURATION.to_owned(), text: self.configuration(manifest)? };
+        let Err(problems) = load(Sources { file: Some(file), ..Sources::default() }, spec) else {
+            return Ok(());
+        };
+        // Everything else may be right with the secrets, files and variables that the host is started with. Of a table without
+        // its secret, the other keys may not be read.
+        let table = |key: &str| key.rsplit_once('.').map(|(table, _)| table.to_owned());
+        let lacks_secret = |key: &str| manifest.secrets.iter().any(|secret| table(secret) == table(key));
+        let mut unknown = problems.iter().filter(|problem| problem.is_unknown_key());
+        match unknown.find(|problem| !lacks_secret(&problem.key)) {
+            Some(problem) => bail!("{problem}; use a binary that has it"),
+            None => Ok(()),
+        }
     }
 
     /// Returns the text of the configuration, which names the components where they will be.
@@ -271,6 +284,23 @@ mod tests {
         check_owner(&data.path().join("missing"), user + 1).unwrap();
         let refused = check_owner(data.path(), user + 1).unwrap_err().to_string();
         assert!(refused.contains(&format!("belongs to user {user}")), "{refused}");
+    }
+
+    #[test]
+    fn key_that_no_host_has_is_refused() {
+        let (data, spec) = (tempfile::tempdir().unwrap(), HostSpec::default());
+        let places = Places::new(data.path(), Vec::new()).unwrap();
+        let config = load(Sources { root: true, ..Sources::default() }, &spec).unwrap().config;
+        let file = data.path().join(UNPACKED).join(CONFIGURATION);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        let check = |text: &str| {
+            fs::write(&file, text).unwrap();
+            places.check(&Manifest::default(), &config, &spec)
+        };
+        check("[server]\nlisten = '127.0.0.1:1'\n").unwrap();
+        check("[registries.town]\nhost = 'town.example'\npassword = 'file:/absent'\n").unwrap();
+        let refused = check("[server]\nlisten = '127.0.0.1:1'\nno_such_key = 1\n").unwrap_err().to_string();
+        assert!(refused.contains("server.no_such_key: unknown key"), "{refused}");
     }
 
     #[test]
