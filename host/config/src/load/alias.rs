@@ -105,6 +105,20 @@ fn add_secret(tree: &mut Table, alias: &SecretAlias, origin: Origin, text: &str)
     tree::set(tree, &path, Node { origin, value: Value::List(secrets) });
 }
 
+/// Parses a whole number as Spring reads it from text: decimal digits, or hexadecimal ones after `0x`, `0X` or `#`.
+pub fn whole_number(text: &str) -> Option<i64> {
+    let text = text.trim();
+    let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
+    let hexadecimal = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
+    match hexadecimal.or_else(|| digits.strip_prefix('#')) {
+        Some(digits) if digits.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+            i64::from_str_radix(&format!("{sign}{digits}"), 16).ok()
+        }
+        Some(_) => None,
+        None => text.parse().ok(),
+    }
+}
+
 /// Changes one part, `host` or `port`, of the shared listener's current address.
 pub(super) fn set_listen_part(tree: &mut Table, origin: Origin, part: &str, text: &str) -> Option<Problem> {
     let written = match tree::get(tree, &["server", "listen"]).map(|node| &node.value) {
@@ -114,7 +128,10 @@ pub(super) fn set_listen_part(tree: &mut Table, origin: Origin, part: &str, text
     let mut listen: SocketAddr = written.unwrap_or(server::LISTEN);
     let changed = match part {
         "host" => text.trim().parse().map(|host| listen.set_ip(host)).map_err(|_| "an IP address"),
-        _ => text.trim().parse().map(|port| listen.set_port(port)).map_err(|_| "a port from 0 to 65535"),
+        _ => whole_number(text)
+            .and_then(|port| u16::try_from(port).ok())
+            .map(|port| listen.set_port(port))
+            .ok_or("a port from 0 to 65535"),
     };
     match changed {
         Ok(()) => tree::set_text(tree, "server.listen", origin, listen.to_string()),

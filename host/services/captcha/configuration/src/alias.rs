@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use bulkhead_config::{
     Origin, Problem,
-    alias::{AliasLayer, Aliases},
+    alias::{AliasLayer, Aliases, whole_number},
     tree::{self, Node, Table, Value},
 };
 
@@ -128,7 +128,9 @@ fn set_property(tree: &mut Table, path: &[String], origin: Origin, text: &str) {
         let compat = [captcha, sites, site, "compat"].map(str::to_owned);
         tree::set(tree, &compat, Node { origin: origin.clone(), value: Value::Boolean(true) });
     }
-    tree::set(tree, path, Node { origin, value: Value::Text(text.to_owned()) });
+    let number = if spring::is_secret(path) { None } else { whole_number(text) };
+    let text = number.map_or_else(|| text.to_owned(), |number| number.to_string());
+    tree::set(tree, path, Node { origin, value: Value::Text(text) });
 }
 
 fn apply_datasource(layer: &mut AliasLayer<'_>, datasource: Datasource) {

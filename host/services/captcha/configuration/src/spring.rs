@@ -78,6 +78,11 @@ pub(super) fn keys_of_variable(name: &str) -> Vec<Vec<String>> {
     (1..rest.len()).filter_map(key).collect()
 }
 
+/// Checks whether a key holds a secret, whose text counts as it is written.
+pub(super) fn is_secret(path: &[String]) -> bool {
+    path.last().is_some_and(|last| last == "secret" || last == "hmac_key")
+}
+
 /// Checks for one of Spring's words for false.
 pub(super) fn is_false(text: &str) -> bool {
     ["false", "off", "no", "0"].iter().any(|word| text.trim().eq_ignore_ascii_case(word))

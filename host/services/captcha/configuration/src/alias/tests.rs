@@ -57,6 +57,32 @@ fn java_variables_configure_the_service() {
 }
 
 #[test]
+fn variables_may_hold_hexadecimal_numbers() {
+    let environment = [
+        ("CAPTCHA_HMACKEY", "0x10"),
+        ("CAPTCHA_CAPTCHATIMEOUTSECONDS", " 0X12c "),
+        ("CAPTCHA_SITES_TEST_SECRET", "#20"),
+        ("CAPTCHA_SITES_TEST_DIFFICULTYMAP_0_MINVISITS", "#1"),
+        ("CAPTCHA_SITES_TEST_DIFFICULTYMAP_0_COST", "0x10"),
+        ("MANAGEMENT_SERVER_PORT", "0x2328"),
+        ("SERVER_PORT", "0x1F90"),
+    ];
+    let config = loaded("", &environment).config;
+    let captcha: &Captcha = config.table().unwrap();
+    assert_eq!(captcha.captcha_timeout.as_secs(), 300);
+    assert_eq!(captcha.sites["test"].difficulty_map, [LadderStep { min_visits: 1, cost: 16 }]);
+    let secrets = (captcha.hmac_key.as_ref().unwrap().expose(), captcha.sites["test"].secrets[0].expose());
+    assert_eq!(secrets, ("0x10", "#20"), "a secret is text");
+    assert_eq!(config.server.listen.port(), 8080);
+    let management: &Management = config.table().unwrap();
+    assert_eq!(management.listen.unwrap().port(), 9000);
+    for port in ["0x", "0xg", "0x10000", "-1"] {
+        let problems = refused("", &[("SERVER_PORT", port)]).to_string();
+        assert!(problems.contains("must be a port from 0 to 65535"), "{port}: {problems}");
+    }
+}
+
+#[test]
 fn java_tls_gives_a_warning() {
     let warnings = |environment: &[(&str, &str)]| loaded("", environment).warnings;
     let key_store = ("SERVER_SSL_KEY_STORE", "/k.p12");

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bulkhead_config::{
     Origin,
+    alias::whole_number,
     import::Imported,
     server,
     tree::{self, Node, Table, Value},
@@ -83,11 +84,11 @@ impl ApplicationConversion {
     }
 
     fn key(&mut self, path: &[String], property: &Property) {
-        let secret = path.last().is_some_and(|last| last == "secret" || last == "hmac_key");
+        let secret = spring::is_secret(path);
         if secret {
             self.note_secret(property);
         }
-        let value = match number(&property.text) {
+        let value = match whole_number(&property.text) {
             Some(number) if !secret => Value::Integer(number),
             _ => Value::String(property.text.clone()),
         };
@@ -212,7 +213,7 @@ impl ApplicationConversion {
         }
         let host = self.address.take().unwrap_or_else(|| server::LISTEN.ip().to_string());
         let port = self.port.take().unwrap_or_else(|| server::LISTEN.port().to_string());
-        let port = number(&port).map_or(port, |number| number.to_string());
+        let port = whole_number(&port).map_or(port, |number| number.to_string());
         let host = if host.contains(':') { format!("[{host}]") } else { host };
         self.set("server.listen", Value::String(format!("{host}:{port}")));
     }
@@ -267,20 +268,6 @@ impl ApplicationConversion {
                 self.set(&path.join("."), Value::List(ids));
             }
         }
-    }
-}
-
-/// Parses a whole number as Spring reads it from text.
-fn number(text: &str) -> Option<i64> {
-    let text = text.trim();
-    let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
-    let hexadecimal = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
-    match hexadecimal.or_else(|| digits.strip_prefix('#')) {
-        Some(digits) if digits.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
-            i64::from_str_radix(&format!("{sign}{digits}"), 16).ok()
-        }
-        Some(_) => None,
-        None => text.parse().ok(),
     }
 }
 
