@@ -123,7 +123,7 @@ async fn remote_ip_is_read_for_bindings() {
     let bound = "[captcha.sites.bound]\nsecret = \"bound-secret\"\nalgorithm = \"SHA-256\"\nbinding = \"exact\"\n\
                  difficulty_map = [{ min_visits = 1, cost = 1 }]\n";
     let captcha = Captcha(TestHost::builder().config(CONFIG).config(bound).start().await);
-    for remote_ip in ["None", "unresolved", "undefined", "127.0.0.1:http"] {
+    for remote_ip in ["None", "unresolved", "undefined", "127.0.0.1:http", "\0"] {
         let body = captcha.solved_by_widget("web").await;
         let question = [
             ("secret", "web-secret-new"),
@@ -137,9 +137,21 @@ async fn remote_ip_is_read_for_bindings() {
     };
     let body = captcha.solved_by_widget("bound").await;
     let payload = body["payload"].as_str().unwrap();
-    assert_eq!(question(payload, "None").await, errors("bad-request"));
+    let with_key = async |remote_ip: &str| {
+        let question = [
+            ("secret", "bound-secret"),
+            ("response", payload),
+            ("remoteip", remote_ip),
+            ("idempotency_key", "k"),
+        ];
+        ask(&captcha, &question).await
+    };
+    for remote_ip in ["None", "\0"] {
+        assert_eq!(question(payload, remote_ip).await, errors("bad-request"));
+        assert_eq!(with_key(remote_ip).await, errors("bad-request"));
+    }
     assert_eq!(question(payload, "192.0.2.9").await["error-codes"], json!(["invalid-input-response"]));
-    assert_eq!(question(payload, "127.0.0.1").await["success"], true, "none of the others has spent it");
+    assert_eq!(with_key("127.0.0.1").await["success"], true, "none of the others has spent it or is kept");
     let body = captcha.solved_by_widget("bound").await;
     let (_, answer) = captcha.call("/widget/verify?siteKey=bound", &body).await;
     let token = answer["payload"].as_str().unwrap();

@@ -66,15 +66,18 @@ impl<'a> CaptchaMembers<'a> {
 
     /// Returns a string that may be absent or null.
     pub fn optional(&self, name: &'static str) -> Result<Option<String>, CaptchaApiError> {
-        let Some(value) = self.0.get(name) else {
-            return Ok(None);
-        };
-        let text: Option<String> = serde_json::from_str(value.get())
-            .map_err(|_| invalid(name, "must be a string of valid characters"))?;
-        match text {
+        match self.text(name)? {
             Some(text) if text.contains('\0') => Err(invalid(name, "must not contain NUL")),
             other => Ok(other),
         }
+    }
+
+    /// Returns a string that may be absent or null, and may contain NUL.
+    pub fn text(&self, name: &'static str) -> Result<Option<String>, CaptchaApiError> {
+        let Some(value) = self.0.get(name) else {
+            return Ok(None);
+        };
+        serde_json::from_str(value.get()).map_err(|_| invalid(name, "must be a string of valid characters"))
     }
 
     /// Returns the text of an object that must be present.

@@ -95,6 +95,9 @@ impl<S: Sync> FromRequestParts<S> for ClientAddress {
     }
 }
 
+/// The parameter that is ignored when it is not an address, so that it may contain NUL.
+pub const REMOTE_IP: &str = "remoteip";
+
 /// URL-encoded parameters by name. Duplicate names are errors.
 #[derive(Debug, PartialEq, Eq)]
 pub struct UrlParameters(BTreeMap<String, String>);
@@ -114,11 +117,11 @@ impl UrlParameters {
 
     /// Adds a parameter.
     pub fn add(&mut self, name: impl Into<String>, value: impl Into<String>) -> Result<(), CaptchaApiError> {
-        let value = value.into();
-        if value.contains('\0') {
+        let (name, value): (String, String) = (name.into(), value.into());
+        if name != REMOTE_IP && value.contains('\0') {
             return Err(CaptchaApiError::bad_request("invalid-field", "parameters must not contain NUL"));
         }
-        if self.0.insert(name.into(), value).is_some() {
+        if self.0.insert(name, value).is_some() {
             return Err(CaptchaApiError::bad_request("invalid-field", "a parameter must not come twice"));
         }
         Ok(())

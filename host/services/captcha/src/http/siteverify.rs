@@ -133,9 +133,27 @@ async fn answer(
     };
     let cell = state.answers.get_or_insert(&request.secret, key, &request.response, Instant::now());
     let state = Arc::clone(state);
-    let found =
-        async move { cell.get_or_try_init(|| judge(&state, &request, &sites, address)).await.cloned() };
+    let found = async move {
+        let judged = cell.get_or_try_init(|| judge_to_keep(&state, &request, &sites, address)).await;
+        match judged {
+            Ok(kept) => Ok(kept.clone()),
+            Err(other) => other,
+        }
+    };
     tokio::spawn(found.in_current_span()).await.map_err(|_| CaptchaApiError::internal())?
+}
+
+/// Returns an answer to keep, or as an error what is not kept: a request that was not understood may be asked again.
+async fn judge_to_keep(
+    state: &CaptchaState,
+    request: &SiteverifyRequest,
+    sites: &[Arc<ServedSite>],
+    address: IpAddr,
+) -> Result<SiteverifyAnswer, Result<SiteverifyAnswer, CaptchaApiError>> {
+    match judge(state, request, sites, address).await {
+        Ok(answer) if !answer.error_codes.contains(&ErrorCode::BadRequest) => Ok(answer),
+        other => Err(other),
+    }
 }
 
 /// Judges a response for the sites with the secret.

@@ -11,13 +11,13 @@ use super::{
         error::CaptchaApiError,
         members::CaptchaMembers,
         multipart,
-        request::{AnyText, BodyFormat, UrlParameters},
+        request::{AnyText, BodyFormat, REMOTE_IP, UrlParameters},
     },
     ErrorCode,
 };
 
 /// The fields that are read.
-const NAMES: [&str; 5] = ["secret", "response", "remoteip", "sitekey", "idempotency_key"];
+const NAMES: [&str; 5] = ["secret", "response", REMOTE_IP, "sitekey", "idempotency_key"];
 /// Longest idempotency key, characters: a UUID and more.
 const IDEMPOTENCY_KEY_CHARS: usize = 64;
 
@@ -62,7 +62,7 @@ impl SiteverifyRequest {
             (Some(secret), Some(response)) => Ok(Self {
                 secret: nfc(&secret),
                 response,
-                remote_ip: field("remoteip").map_or(RemoteIp::Absent, |text| {
+                remote_ip: field(REMOTE_IP).map_or(RemoteIp::Absent, |text| {
                     remote_address(text.trim()).map_or(RemoteIp::Unreadable, RemoteIp::Address)
                 }),
                 site_key: field("sitekey").map(|key| nfc(&key)),
@@ -106,7 +106,7 @@ fn fields(request: &AnyText) -> Result<UrlParameters, CaptchaApiError> {
         BodyFormat::Json => {
             let members = CaptchaMembers::of_body(text)?;
             for name in NAMES {
-                if let Some(value) = members.optional(name)? {
+                if let Some(value) = members.text(name)? {
                     fields.add(name, value)?;
                 }
             }
@@ -198,9 +198,13 @@ mod tests {
             "[2001:db8::1",
             "[2001:db8::1]:",
             "localhost:80",
+            "%00",
+            "192.0.2.1%00",
         ] {
             assert_eq!(remote_ip(text), RemoteIp::Unreadable, "{text}");
         }
+        let json = r#"{"secret":"s","response":"x","remoteip":"\u0000"}"#;
+        assert_eq!(parse("", BodyFormat::Json, json).unwrap().remote_ip, RemoteIp::Unreadable);
     }
 
     #[test]
@@ -219,6 +223,8 @@ mod tests {
             ("", BodyFormat::Json, r#"{"secret":"s","response":null}"#, vec![MissingInputResponse]),
             ("", BodyFormat::Json, r#"{"secret":1,"response":"x"}"#, vec![BadRequest]),
             ("response=x", BodyFormat::Json, r#"{"secret":"s","response":"x"}"#, vec![BadRequest]),
+            ("", BodyFormat::Json, r#"{"secret":"s\u0000","response":"x"}"#, vec![BadRequest]),
+            ("", BodyFormat::Form, "secret=s&response=%00", vec![BadRequest]),
             ("", BodyFormat::Json, "secret=s", vec![BadRequest]),
             ("", BodyFormat::Multipart(BOUNDARY.into()), "secret=s&response=x", vec![BadRequest]),
         ] {
