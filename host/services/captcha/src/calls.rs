@@ -226,8 +226,8 @@ impl CaptchaService {
         self.metrics.request(Some(&site.key), valid);
         let expected_pace = site.expected_pace();
         let solve = time.map(|ms| Solve { ms, cost, expected_pace });
-        // Clients on the deny list do not count towards a site's load.
-        if judged.rejected != Some(RejectionReason::DeniedClient) {
+        // Clients on the deny list do not count towards a site's load, nor do replays: they say nothing about difficulty.
+        if !matches!(judged.rejected, Some(RejectionReason::DeniedClient | RejectionReason::Replayed)) {
             self.ledger.record_verified(&site.key, address, valid, solve);
         }
         let labels = labels(site, cost, allow_listed);

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{CLIENT, Service, altcha, refused};
 
@@ -30,14 +30,15 @@ fn stranger(number: u32) -> String {
 
 impl Service {
     /// Solves a challenge at the busy site for the client at `address`, which says that it took this long for each unit
-    /// of cost, or this long in all.
-    async fn solve_in(&self, address: &str, time: impl Fn(f64) -> f64) {
+    /// of cost, or this long in all. Returns the body that it was handed in with.
+    async fn solve_in(&self, address: &str, time: impl Fn(f64) -> f64) -> Value {
         let mut payload = self.solved("busy", address).await;
         let cost = payload["challenge"]["parameters"]["cost"].as_f64().unwrap();
         payload["solution"]["time"] = json!(time(cost));
         let mut body = super::with_payload(super::envelope("busy", address), &payload);
         body["clientAddress"] = json!(address);
         assert_eq!(self.post("/verify", &body).await.1, super::valid());
+        body
     }
 
     /// Hands in a challenge of the busy site unsolved, for the client at `address`.
@@ -128,6 +129,19 @@ async fn failures_of_one_client_move_little() {
     let service = Service::start(CONFIG).await;
     for _ in 0..40 {
         service.fail(CLIENT).await;
+    }
+    let cost = service.cost("busy", &stranger(100)).await;
+    assert!((10..=20).contains(&cost), "all failing would be four times as much: {cost}");
+    service.stop().await;
+}
+
+/// A back end sends a payload again after a lost answer, a visitor after a second click.
+#[tokio::test]
+async fn replays_move_nothing() {
+    let service = Service::start(CONFIG).await;
+    for number in 0..8 {
+        let body = service.solve_in(&stranger(number), |cost| 50.0 * cost).await;
+        assert_eq!(service.post("/verify", &body).await.1, refused("replayed"));
     }
     let cost = service.cost("busy", &stranger(100)).await;
     assert!((10..=20).contains(&cost), "all failing would be four times as much: {cost}");
