@@ -243,6 +243,7 @@ fn router(mut sources: AdminSources, hosts: Arc<AllowedHosts>, refusals: Option<
         .layer(CatchPanicLayer::custom(error::answer_panic))
         .layer(map_response(hyphenated))
         .layer(map_response(layers::forbid_sniffing))
+        .layer(from_fn(layers::identify))
 }
 
 /// Rewrites the error codes of the host's own errors in the spelling of `/v1`.

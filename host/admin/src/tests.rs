@@ -94,14 +94,17 @@ fn unknown_requests_are_refused_in_json() {
 #[test]
 fn requests_without_one_host_are_refused() {
     let admin = start(sources(&[]));
-    for fields in ["host: y\r\n", "host: a b\r\n"] {
+    for fields in ["host: y\r\n", "host: a b\r\n", "host:\r\n"] {
         let mut socket = TcpStream::connect(admin.local_addr()).unwrap();
         let doubled = if fields.contains('y') { "host: x\r\n" } else { "" };
         write!(socket, "GET /health/live HTTP/1.1\r\n{doubled}{fields}connection: close\r\n\r\n").unwrap();
         let mut answer = String::new();
         socket.read_to_string(&mut answer).unwrap();
         assert!(answer.starts_with("HTTP/1.1 400 ") && answer.contains(r#""error":"bad-host""#), "{answer}");
+        assert!(answer.contains("\r\nx-request-id: "), "{answer}");
     }
+    let mine = ask(admin.local_addr(), "GET /health/live HTTP/1.1\r\nx-request-id: mine-1");
+    assert!(mine.starts_with("HTTP/1.1 200 ") && mine.contains("\r\nx-request-id: mine-1\r\n"), "{mine}");
 }
 
 #[test]

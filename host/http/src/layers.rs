@@ -15,12 +15,15 @@ use std::sync::Arc;
 
 use axum::{
     Router,
+    extract::Request,
     http::{HeaderValue, header::X_CONTENT_TYPE_OPTIONS},
+    middleware::Next,
     response::Response,
 };
 use bulkhead_config::server::Server;
+use tracing::Instrument as _;
 
-use crate::error;
+use crate::{error, request_id};
 use access_log::RequestObserver;
 use forwarded::Proxies;
 use outermost::{OutermostLayer, Passage};
@@ -70,6 +73,14 @@ pub fn with_layers(router: Router, layers: Layers) -> Router {
 /// Makes browsers use the declared content type.
 pub async fn forbid_sniffing(mut response: Response) -> Response {
     response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+/// Gives the request an id and adds it to the answer (middleware of a listener without [`with_layers`]).
+pub async fn identify(mut request: Request, next: Next) -> Response {
+    let (id, span) = request_id::begin(&mut request);
+    let mut response = next.run(request).instrument(span).await;
+    id.add_to(&mut response);
     response
 }
 
