@@ -32,7 +32,7 @@ impl<'a> CaptchaMembers<'a> {
 
     /// Parses an object that is a member of a parsed one, whose depth bounds its own.
     pub fn parse_member(text: &'a str, what: &'static str) -> Result<Self, CaptchaApiError> {
-        Self::read(text).map_err(|error| parse_error(&error, what))
+        Self::read(text).map_err(|error| parse_error(&error, text, what))
     }
 
     fn read(text: &'a str) -> serde_json::Result<Self> {
@@ -46,7 +46,7 @@ impl<'a> CaptchaMembers<'a> {
         const WHAT: &str = "the body";
         let members = Self::parse(text, WHAT)?;
         for (_, value) in members.0.iter().filter(|(name, _)| *name != PAYLOAD) {
-            reject_duplicate_keys(value).map_err(|error| parse_error(&error, WHAT))?;
+            reject_duplicate_keys(value).map_err(|error| parse_error(&error, text, WHAT))?;
         }
         Ok(members)
     }
@@ -113,10 +113,13 @@ fn is_blank(text: &str) -> bool {
     text.chars().all(|c| c <= ' ')
 }
 
-/// Returns the error for an object that cannot be parsed.
-fn parse_error(error: &serde_json::Error, what: &'static str) -> CaptchaApiError {
+/// Returns the error for a text that cannot be parsed as an object.
+fn parse_error(error: &serde_json::Error, text: &str, what: &'static str) -> CaptchaApiError {
     if error.is_data() {
-        let rule = "must be a JSON object in which no member comes twice";
+        let rule = match text.trim_start().starts_with('{') {
+            true => "must not have a member twice in one object",
+            false => "must be a JSON object",
+        };
         return CaptchaApiError::bad_request("invalid-object", format!("{what} {rule}"));
     }
     let (line, column) = (error.line(), error.column());
@@ -189,6 +192,12 @@ mod tests {
     fn non_objects_and_duplicate_keys_are_refused() {
         for text in ["[]", "1", "\"x\"", "null", r#"{"a":1,"a":1}"#, r#"{"\u0061":1,"b":2,"a":1}"#] {
             assert_eq!(code(text), "invalid-object", "{text:?}");
+        }
+        let message = |text: &str| CaptchaMembers::of_body(text).unwrap_err().message;
+        let deep = format!("{}{}", "[".repeat(1000), "]".repeat(1000));
+        assert_eq!(message(&deep), "the body must be a JSON object");
+        for text in [r#" {"a":1,"a":1}"#, r#"{"a":[{"b":1,"b":1}]}"#] {
+            assert_eq!(message(text), "the body must not have a member twice in one object", "{text}");
         }
     }
 
