@@ -142,6 +142,17 @@ async fn a_demonstration_leaves_nothing_half_done() {
     std::fs::write(&file, mariadb.url()).unwrap();
     let refused = demo(&file).await.unwrap_err();
     assert!(refused.contains("cannot fill the database"), "{refused}");
+    assert!(!refused.contains("error returned from database"), "{refused}");
     assert!(!refused.contains(mariadb.password()), "{refused}");
     assert_eq!(mariadb.sql("SHOW TABLES"), "");
+}
+
+/// Displayed, the driver's error has a line of the server's source code.
+#[tokio::test(flavor = "multi_thread")]
+async fn demonstration_reports_database_reason() {
+    let (folder, postgres) = (TempDir::new().unwrap(), Postgres::start());
+    let file = folder.path().join("url");
+    std::fs::write(&file, format!("{}_not", postgres.url())).unwrap();
+    let refused = demo(&file).await.unwrap_err();
+    assert!(refused.contains(r#"database "postgres_not" does not exist; check the URL"#), "{refused}");
 }

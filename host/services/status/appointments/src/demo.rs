@@ -17,7 +17,7 @@ use self::{
     city::City,
     writer::{Target, Writer},
 };
-use super::{Clock, DatabaseLocation};
+use super::{Clock, DatabaseLocation, error::reason};
 
 /// The tables.
 pub(super) const SCHEMA: &str = include_str!("demo/schema/sqlite.sql");
@@ -60,11 +60,17 @@ pub enum DemoError {
     )]
     Occupied(String),
     /// There is no connection.
-    #[error("cannot connect to the database: {0}; check the URL")]
+    #[error("cannot connect to the database: {}; check the URL", reason(.0))]
     Connect(sqlx::Error),
     /// The database's error.
-    #[error("cannot fill the database: {0}; the user must be allowed to create tables")]
-    Fill(#[from] sqlx::Error),
+    #[error("cannot fill the database: {}; the user must be allowed to create tables", reason(.0))]
+    Fill(sqlx::Error),
+}
+
+impl From<sqlx::Error> for DemoError {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Fill(error)
+    }
 }
 
 impl Demo {
@@ -150,5 +156,29 @@ impl Demo {
         City::new(self).build(&mut writer).await?;
         writer.flush().await?;
         target.run("COMMIT").await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::*;
+
+    #[test]
+    fn errors_have_no_words_of_the_driver() {
+        let refused = || sqlx::Error::Io(io::Error::other("refused"));
+        let without = "cannot connect to the database: no MariaDB; check the URL";
+        for (error, text) in [
+            (DemoError::Connect(refused()), "cannot connect to the database: refused; check the URL"),
+            (DemoError::Connect(sqlx::Error::Configuration("no MariaDB".into())), without),
+            (
+                DemoError::from(refused()),
+                "cannot fill the database: refused; the user must be allowed to create tables",
+            ),
+        ] {
+            assert_eq!(error.to_string(), text);
+            assert!(error.source().is_none(), "a command would print {text} twice");
+        }
     }
 }

@@ -33,9 +33,20 @@ impl CollectError {
     }
 }
 
+/// Returns the reason that the database or the system gives, without the driver's words around it.
+pub(super) fn reason(error: &sqlx::Error) -> String {
+    match error {
+        // Displayed, PostgreSQL's would have a line of the server's source code.
+        sqlx::Error::Database(refused) => refused.message().to_owned(),
+        sqlx::Error::Configuration(reason) | sqlx::Error::Tls(reason) => reason.to_string(),
+        sqlx::Error::Io(reason) => reason.to_string(),
+        other => other.to_string(),
+    }
+}
+
 impl From<&sqlx::Error> for CollectError {
     fn from(error: &sqlx::Error) -> Self {
-        let text = error.to_string();
+        let text = reason(error);
         match error {
             sqlx::Error::Database(refused) => {
                 // MariaDB's SQLSTATE; PostgreSQL's; SQLite has texts only.
