@@ -126,6 +126,19 @@ async fn sentences_are_compared() {
     assert!(alike[1].as_f64().unwrap() < 0.99, "{alike}");
     let by_default = service.post("/similarity", &json!({ "inputs": inputs })).await;
     assert_eq!(by_default.status, 200, "{}", by_default.text);
+    let long = "hello ".repeat(1000);
+    for (source, sentence, part) in [
+        ("", "hello", "source_sentence is an empty string"),
+        ("hello", "", "input 1 is an empty string"),
+        (long.as_str(), "hello", "source_sentence: it has"),
+        ("hello", long.as_str(), "input 1: it has"),
+    ] {
+        let inputs = json!({ "source_sentence": source, "sentences": ["hello", sentence] });
+        let body = json!({ "inputs": inputs, "parameters": { "truncate": false } });
+        let refused = service.post("/tei/xlm-roberta/similarity", &body).await;
+        let message = refused.assert_error(400, "invalid_request");
+        assert!(message.contains(part), "{message}");
+    }
     service.stop().await;
 }
 

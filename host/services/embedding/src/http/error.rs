@@ -95,6 +95,16 @@ impl EmbeddingApiError {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "service_unavailable", message)
     }
 
+    /// Returns the error with `name` in place of `input {index}` at its beginning.
+    pub(super) fn naming_input(self, index: usize, name: &str) -> Self {
+        let rest = self.message.strip_prefix(&format!("invalid request: input {index}"));
+        let rest = rest.filter(|rest| rest.starts_with([' ', ':']));
+        match rest.map(|rest| format!("invalid request: {name}{rest}")) {
+            Some(message) => Self { message: message.into(), ..self },
+            None => self,
+        }
+    }
+
     fn retry_after(self, seconds: u32) -> Self {
         Self { retry_after: Some(seconds), ..self }
     }

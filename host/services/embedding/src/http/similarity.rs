@@ -65,18 +65,21 @@ pub async fn similarity(
         normalize: Some(true),
         ..EmbedParameters::default()
     };
-    let inputs = [source_sentence].into_iter().chain(sentences).map(Input::Text).collect();
-    let (work, embedded) = run.run(model, inputs, parameters).await?;
+    // The source comes last, so that the indices of errors and headers are those of the sentences.
+    let count = sentences.len();
+    let inputs = sentences.into_iter().chain([source_sentence]).map(Input::Text).collect();
+    let embedded = run.run(model, inputs, parameters).await;
+    let (work, embedded) = embedded.map_err(|error| error.naming_input(count, "source_sentence"))?;
     let mut text = floats::buffer(embedded.vectors.len() / embedded.dims.max(1));
     floats::write_json(&cosines(&embedded.vectors, embedded.dims), &mut text);
     Ok(work.answer(model, &embedded, text))
 }
 
-/// Returns the cosines of the first of vectors of length 1 with the others, which rounding takes nowhere beyond 1. A vector
+/// Returns the cosines of the last of vectors of length 1 with the others, which rounding takes nowhere beyond 1. A vector
 /// of zeros is like no other.
 fn cosines(vectors: &[f32], dims: usize) -> Vec<f32> {
     let mut rows = vectors.chunks_exact(dims.max(1));
-    let source = rows.next().unwrap_or_default();
+    let source = rows.next_back().unwrap_or_default();
     let cosine = |row: &[f32]| row.iter().zip(source).map(|(one, other)| one * other).sum::<f32>();
     rows.map(|row| cosine(row).clamp(-1.0, 1.0)).collect()
 }
@@ -88,15 +91,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cosines_are_with_the_first() {
-        assert_eq!(cosines(&[1.0, 0.0, 1.0, 0.0, 0.0, 1.0, -1.0, 0.0], 2), [1.0, 0.0, -1.0]);
+    fn cosines_are_with_the_last() {
+        assert_eq!(cosines(&[1.0, 0.0, 0.0, 1.0, -1.0, 0.0, 1.0, 0.0], 2), [1.0, 0.0, -1.0]);
         assert!(cosines(&[1.0, 0.0], 2).is_empty());
     }
 
     #[test]
     fn rounded_lengths_stay_within_one() {
         let (longer, shorter) = (1.000_000_5, -1.000_000_5);
-        assert_eq!(cosines(&[longer, 0.0, longer, 0.0, shorter, 0.0], 2), [1.0, -1.0]);
+        assert_eq!(cosines(&[longer, 0.0, shorter, 0.0, longer, 0.0], 2), [1.0, -1.0]);
     }
 
     #[test]
