@@ -130,13 +130,16 @@ impl EmbeddingState {
     /// Returns the model that a body names.
     fn model_named(&self, id: &str) -> Result<&ServedModel, EmbeddingApiError> {
         let inference = &self.service.inference;
-        let repack = || catalog::repack_of(id).and_then(|known| inference.by_id(known.id));
         if self.model_names == NamedModels::Any && inference.by_id(id).is_none() {
             return self.default_model();
         }
-        inference
-            .by_id(id)
-            .ok_or_else(|| EmbeddingApiError::unknown_model(id, repack().map(|model| &*model.id)))
+        inference.by_id(id).ok_or_else(|| EmbeddingApiError::unknown_model(id, self.repack_of(id)))
+    }
+
+    /// Returns the id of a loaded re-pack of the model `id`.
+    fn repack_of(&self, id: &str) -> Option<&str> {
+        let known = catalog::repack_of(id)?;
+        self.service.inference.by_id(known.id).map(|model| model.id.as_str())
     }
 
     /// Returns whether vectors of `model` are scaled to length 1 where a call asks for `asked`; `None` leaves it to the model.

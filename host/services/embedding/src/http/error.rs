@@ -54,15 +54,7 @@ impl EmbeddingApiError {
 
     /// 400: a body names a model that is not loaded. `repack` is the id of a loaded re-pack of it.
     pub(crate) fn unknown_model(id: &str, repack: Option<&str>) -> Self {
-        let id = quoted(id);
-        let remedy = match repack {
-            Some(repack) => format!(
-                "its 4-bit re-pack `{repack}` is: name that, or accept it under this id with embedding.aliases = \
-                 [\"{repack}={id}\"]"
-            ),
-            None => "GET /v1/models lists them".to_owned(),
-        };
-        let message = format!("model not found: no model with id `{id}` is loaded; {remedy}");
+        let message = format!("model not found: {}", not_loaded(id, repack));
         let error = Self::new(StatusCode::BAD_REQUEST, "model_not_found", message);
         Self { parameter: Some("model"), ..error }
     }
@@ -79,9 +71,9 @@ impl EmbeddingApiError {
         Self::new(StatusCode::NOT_FOUND, "not_found", message)
     }
 
-    /// 404: no model has this id.
-    pub(crate) fn no_such_model(id: &str) -> Self {
-        Self::new(StatusCode::NOT_FOUND, "not_found", format!("no model with id `{}` is loaded", quoted(id)))
+    /// 404: no model has this id. `repack` is the id of a loaded re-pack of it.
+    pub(crate) fn no_such_model(id: &str, repack: Option<&str>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", not_loaded(id, repack))
     }
 
     /// 429: clients have not yet read the responses that they asked for.
@@ -132,6 +124,19 @@ impl EmbeddingApiError {
             "code": self.code,
         } })
     }
+}
+
+/// Returns that no model with this id is loaded, and what a client can name instead.
+fn not_loaded(id: &str, repack: Option<&str>) -> String {
+    let id = quoted(id);
+    let remedy = match repack {
+        Some(repack) => format!(
+            "its 4-bit re-pack `{repack}` is: name that, or accept it under this id with embedding.aliases = \
+             [\"{repack}={id}\"]"
+        ),
+        None => "GET /v1/models lists them".to_owned(),
+    };
+    format!("no model with id `{id}` is loaded; {remedy}")
 }
 
 /// Returns what text-embeddings-inference calls an error of this status.

@@ -134,7 +134,8 @@ pub async fn model(
     State(state): State<Arc<EmbeddingState>>,
     Path(id): Path<String>,
 ) -> Result<Json<Value>, EmbeddingApiError> {
-    let model = state.service.inference.by_id(&id).ok_or_else(|| EmbeddingApiError::no_such_model(&id))?;
+    let model = state.service.inference.by_id(&id);
+    let model = model.ok_or_else(|| EmbeddingApiError::no_such_model(&id, state.repack_of(&id)))?;
     Ok(Json(record(&state, model)))
 }
 
