@@ -64,6 +64,12 @@ async fn public_metrics_are_of_the_service_alone() {
     service.stop().await;
 }
 
+/// Whether a header says what a request took, or what became of its texts.
+fn is_of_work(name: &str) -> bool {
+    ["x-compute-", "x-truncated-", "x-zero-"].iter().any(|start| name.starts_with(start))
+        || (name.starts_with("x-") && name.ends_with("-time"))
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn description_names_every_path() {
     let config = "default_model = \"xlm-roberta\"\napi_keys = [\"one\"]\n";
@@ -91,6 +97,11 @@ async fn description_names_every_path() {
             let request = service.host.client().request(method.clone(), service.host.url(&concrete));
             let answer = service.send(request.bearer_auth("one").json(&body)).await;
             assert_eq!(answer.status, 200, "{method} {concrete} {}", answer.text);
+            let described = &document["paths"][path][&method.as_str().to_lowercase()];
+            let described = &described["responses"]["200"]["headers"];
+            for name in answer.headers.keys().map(|name| name.as_str()).filter(|name| is_of_work(name)) {
+                assert!(described[name].is_object(), "{method} {path} {name}");
+            }
         }
     }
     let page = service.get("/docs").await;

@@ -8,7 +8,7 @@ use axum::{Json, extract::State};
 use bulkhead_http::openapi::{self, answers, object, public, reference};
 use serde_json::{Map, Value, json};
 
-use super::EmbeddingState;
+use super::{EmbeddingState, work};
 
 /// Answers the document.
 pub async fn document(State(state): State<Arc<EmbeddingState>>) -> Json<Value> {
@@ -99,8 +99,7 @@ fn posting(summary: &str, body: &str, answer: &str, named: bool, errors: &[&str]
     let segment = parameter("model_id", "A model's alias, else the last segment of its id");
     let mut responses = answers(answer, errors);
     if let Some(ok) = responses.get_mut("200").and_then(Value::as_object_mut) {
-        let cut = json!({ "description": "How many texts were cut", "schema": { "type": "integer" } });
-        ok.insert("headers".to_owned(), json!({ "x-truncated-inputs": cut }));
+        ok.insert("headers".to_owned(), headers(answer));
     }
     json!({
         "summary": summary,
@@ -108,6 +107,31 @@ fn posting(summary: &str, body: &str, answer: &str, named: bool, errors: &[&str]
         "requestBody": openapi::body(body),
         "responses": responses,
     })
+}
+
+/// Returns the headers of an answer of this schema.
+fn headers(answer: &str) -> Value {
+    let has_vectors = ["Vectors", "Embeddings", "Similarities"].contains(&answer);
+    let headers = work::HEADERS.into_iter().filter(|name| match name.as_str() {
+        "x-zero-vectors" => has_vectors,
+        // `/tokenize` runs no model.
+        _ => answer != "Tokens",
+    });
+    let described = headers.map(|name| {
+        let (about, kind) = match name.as_str() {
+            "x-truncated-inputs" => ("How many texts were cut; absent when none was", "integer"),
+            "x-zero-vectors" => (
+                "How many vectors are zero, and the first texts that have them; absent when none is",
+                "string",
+            ),
+            "x-compute-type" => ("What the model ran on", "string"),
+            "x-compute-characters" => ("Characters of the texts", "integer"),
+            "x-compute-tokens" => ("Tokens of the texts", "integer"),
+            _ => ("Milliseconds", "integer"),
+        };
+        (name.as_str().to_owned(), json!({ "description": about, "schema": { "type": kind } }))
+    });
+    Value::Object(described.collect())
 }
 
 /// Gives an operation's errors the shape of OpenAI.
@@ -162,6 +186,16 @@ fn embedding_schemas() -> Value {
         { "type": "string", "minLength": 1 },
         { "type": "array", "minItems": 1, "items": { "type": "string", "minLength": 1 } },
     ] });
+    let ids = json!({ "type": "array", "minItems": 1, "items": { "type": "integer", "minimum": 0 } });
+    let texts_or_ids = json!({
+        "oneOf": [
+            { "type": "string", "minLength": 1 },
+            { "type": "array", "minItems": 1, "items": { "type": "string", "minLength": 1 } },
+            ids,
+            { "type": "array", "minItems": 1, "items": ids },
+        ],
+        "description": "Texts, or with embedding.token_ids token ids of the model's own vocabulary",
+    });
     let nullable = |kind: &str| json!({ "type": [kind, "null"] });
     let prompt = json!({ "type": ["string", "null"], "description": "A prompt of the model, see /info" });
     let dimensions =
@@ -200,7 +234,7 @@ fn embedding_schemas() -> Value {
             "stop": nullable("integer"),
         }), &["id", "text", "special", "start", "stop"]) } },
         "EmbeddingsRequest": object(json!({
-            "input": texts,
+            "input": texts_or_ids,
             "model": nullable("string"),
             "encoding_format": { "type": ["string", "null"], "enum": ["float", "base64", null] },
             "dimensions": dimensions,
@@ -279,6 +313,27 @@ mod tests {
     #[test]
     fn references_resolve() {
         assert_eq!(openapi::dangling(&describe("", true)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn token_ids_are_described_as_input() {
+        let document = describe("", false);
+        let input = &document["components"]["schemas"]["EmbeddingsRequest"]["properties"]["input"]["oneOf"];
+        assert_eq!(input[2]["items"]["type"], "integer");
+        assert_eq!(input[3]["items"], input[2]);
+    }
+
+    #[test]
+    fn headers_are_those_of_the_route() {
+        let paths = paths();
+        let names = |path: &str| {
+            let headers = paths[path]["post"]["responses"]["200"]["headers"].as_object().unwrap();
+            headers.keys().cloned().collect::<Vec<_>>()
+        };
+        assert_eq!(names("/embed").len(), work::HEADERS.len());
+        assert!(!names("/rerank").iter().any(|name| name == "x-zero-vectors"));
+        assert!(names("/rerank").iter().any(|name| name == "x-compute-tokens"));
+        assert!(names("/tokenize").is_empty());
     }
 
     #[test]
