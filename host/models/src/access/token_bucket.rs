@@ -9,7 +9,7 @@ use std::{
 /// A bucket that holds one second's tokens.
 #[derive(Debug)]
 pub struct TokenBucket {
-    per_second: f64,
+    per_second: u32,
     state: Mutex<BucketState>,
 }
 
@@ -22,8 +22,13 @@ struct BucketState {
 impl TokenBucket {
     /// Creates a full bucket.
     pub fn new(per_second: u32) -> Self {
-        let per_second = f64::from(per_second);
-        Self { per_second, state: Mutex::new(BucketState { left: per_second, refilled_at: Instant::now() }) }
+        let state = BucketState { left: f64::from(per_second), refilled_at: Instant::now() };
+        Self { per_second, state: Mutex::new(state) }
+    }
+
+    /// Returns the tokens that it gains in a second.
+    pub const fn per_second(&self) -> u32 {
+        self.per_second
     }
 
     /// Takes about so many tokens for a call that begins, if any are left.
@@ -36,21 +41,22 @@ impl TokenBucket {
 
     fn reserve_at(&self, now: Instant, tokens: usize) -> Result<(), u32> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let gained = now.saturating_duration_since(state.refilled_at).as_secs_f64() * self.per_second;
-        state.left = (state.left + gained).min(self.per_second);
+        let per_second = f64::from(self.per_second);
+        let gained = now.saturating_duration_since(state.refilled_at).as_secs_f64() * per_second;
+        state.left = (state.left + gained).min(per_second);
         state.refilled_at = now;
         if state.left > 0.0 {
             state.left -= tokens as f64;
             return Ok(());
         }
         // The float cast saturates; the wait is a second at least.
-        Err(((-state.left / self.per_second).ceil() as u32).max(1))
+        Err(((-state.left / per_second).ceil() as u32).max(1))
     }
 
     /// Takes the tokens that an ended call has used in place of those that were reserved for it.
     pub fn settle(&self, reserved: usize, used: usize) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.left = (state.left + reserved as f64 - used as f64).min(self.per_second);
+        state.left = (state.left + reserved as f64 - used as f64).min(f64::from(self.per_second));
     }
 }
 

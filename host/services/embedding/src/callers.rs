@@ -48,13 +48,13 @@ pub struct RequestCaller {
 impl Callers {
     /// Returns the callers of a configuration.
     pub fn new(settings: &EmbeddingSettings) -> Self {
-        let known = Arc::new(KnownCallers::new(settings));
+        let known = Arc::new(KnownCallers::new(settings, &[]));
         Self { known: Arc::new(RwLock::new(known)), addresses: RandomState::new() }
     }
 
-    /// Replaces the callers by those of another configuration.
+    /// Replaces the callers by those of another configuration. A caller whose name and rate stay keeps what it has used.
     pub fn replace(&self, settings: &EmbeddingSettings) {
-        let known = Arc::new(KnownCallers::new(settings));
+        let known = Arc::new(KnownCallers::new(settings, &self.known().holders));
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = known;
     }
 
@@ -93,21 +93,28 @@ impl Callers {
 }
 
 impl KnownCallers {
-    fn new(settings: &EmbeddingSettings) -> Self {
+    fn new(settings: &EmbeddingSettings, before: &[KeyHolder]) -> Self {
         let unnamed = settings.api_keys.iter().map(|key| KeyHolder {
             key: ApiKeys::new([key.expose()]),
             caller: RequestCaller { caller: key_caller("", key.expose(), 1), quota: None },
         });
-        let holders: Vec<KeyHolder> = unnamed.chain(settings.keys.iter().map(KeyHolder::named)).collect();
+        let named = settings.keys.iter().map(|key| KeyHolder::named(key, before));
+        let holders: Vec<KeyHolder> = unnamed.chain(named).collect();
         let is_open = settings.shares.is_open(holders.is_empty());
         Self { holders, is_open }
     }
 }
 
 impl KeyHolder {
-    fn named(key: &EmbeddingKey) -> Self {
+    /// Returns the holder of a key with a name. It has the token bucket of the holder `before` with the same name and rate.
+    fn named(key: &EmbeddingKey, before: &[Self]) -> Self {
         let caller = key_caller("name", &key.name, key.weight);
-        let quota = key.tokens_per_second.map(|tokens| Arc::new(TokenBucket::new(tokens)));
+        let mut same = before.iter().filter(|holder| holder.caller.caller.id == caller.id);
+        let known = same.find_map(|holder| holder.caller.quota.as_ref());
+        let quota = key.tokens_per_second.map(|tokens| match known {
+            Some(bucket) if bucket.per_second() == tokens => Arc::clone(bucket),
+            _ => Arc::new(TokenBucket::new(tokens)),
+        });
         Self { key: ApiKeys::new([key.key.expose()]), caller: RequestCaller { caller, quota } }
     }
 }
@@ -146,19 +153,21 @@ mod tests {
 
     use super::*;
 
+    fn key(name: &str, tokens_per_second: u32) -> EmbeddingKey {
+        EmbeddingKey {
+            name: name.to_owned(),
+            key: Secret::new(format!("key-of-{name}")),
+            tokens_per_second: Some(tokens_per_second),
+            weight: 3,
+        }
+    }
+
     fn callers(api_keys: &[&str], names: &[&str], anonymous: Option<u8>) -> Callers {
         let unnamed = api_keys.iter().map(|key| KeyHolder {
             key: ApiKeys::new([*key]),
             caller: RequestCaller { caller: key_caller("", key, 1), quota: None },
         });
-        let named = names.iter().map(|name| {
-            KeyHolder::named(&EmbeddingKey {
-                name: (*name).to_owned(),
-                key: Secret::new(format!("key-of-{name}")),
-                tokens_per_second: Some(100),
-                weight: 3,
-            })
-        });
+        let named = names.iter().map(|name| KeyHolder::named(&key(name, 100), &[]));
         let holders: Vec<KeyHolder> = unnamed.chain(named).collect();
         let is_open = EmbeddingShares { slots: 25, anonymous }.is_open(holders.is_empty());
         Callers {
@@ -187,6 +196,20 @@ mod tests {
         assert!(again.reserve(1).is_err(), "the quota is the key's");
         shop.settle(500, 0);
         assert_eq!(again.reserve(1), Ok(()));
+    }
+
+    #[test]
+    fn reload_keeps_debts_of_unchanged_keys() {
+        let before = [KeyHolder::named(&key("shop", 100), &[])];
+        assert_eq!(before[0].caller.reserve(500), Ok(()));
+        let reserve = |key: &EmbeddingKey| KeyHolder::named(key, &before).caller.reserve(1);
+        let renewed = EmbeddingKey { key: Secret::new("another".to_owned()), weight: 1, ..key("shop", 100) };
+        for same in [&key("shop", 100), &renewed] {
+            assert!(reserve(same).is_err());
+        }
+        for other in [&key("shop", 200), &key("search", 100)] {
+            assert_eq!(reserve(other), Ok(()));
+        }
     }
 
     #[test]
