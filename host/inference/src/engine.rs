@@ -159,6 +159,12 @@ pub enum Failure {
         /// Why.
         error: TextError,
     },
+    /// The texts have more terms together than the caller takes.
+    #[error("the texts have more than {most} terms")]
+    Terms {
+        /// The most.
+        most: usize,
+    },
     /// Inference failed; the text is for the log.
     #[error("inference failed: {0}")]
     Internal(String),

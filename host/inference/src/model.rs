@@ -94,6 +94,8 @@ pub struct EmbedOptions {
     pub token_vectors: bool,
     /// What is made of a text.
     pub output: ModelOutput,
+    /// Refuse a request whose texts have more terms together.
+    pub most_terms: Option<usize>,
 }
 
 /// A loaded model, shared by all who embed with it.

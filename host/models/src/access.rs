@@ -269,7 +269,9 @@ impl SlotModelAccess {
             Ok(embedded) => self.metrics.record_usage(&model.id, &InferenceUsage::of(embedded)),
             Err(error) => self.metrics.record_rejection(match error {
                 InferenceError::Quota { .. } => InferenceRejection::TokensPerSecond,
-                InferenceError::Invalid(_) | InferenceError::TooLarge { .. } => InferenceRejection::Invalid,
+                InferenceError::Invalid(_)
+                | InferenceError::TooLarge { .. }
+                | InferenceError::TooManyTerms { .. } => InferenceRejection::Invalid,
                 InferenceError::Overloaded { .. }
                 | InferenceError::Deadline { .. }
                 | InferenceError::Stopped

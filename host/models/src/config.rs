@@ -27,6 +27,10 @@ const MAX_BATCH_SIZE: usize = 2048;
 pub const MOST_INPUTS: usize = 1_000_000;
 /// Bytes for the largest batch of whole documents; held in memory.
 pub const BODY_BYTES: usize = 32 << 20;
+/// Vectors of some 8,000 tokens of 384 numbers, as numbers and as JSON.
+const TOKEN_OUTPUT_BYTES: usize = 64 << 20;
+/// Several times as many as SPLADE models give a long text.
+const TERMS_PER_TEXT: usize = 2048;
 /// The default of the replaced server.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// Enough for the largest request on a slow machine.
@@ -125,6 +129,10 @@ pub struct EmbeddingSettings {
     pub work_time: Duration,
     /// Largest request body, bytes.
     pub body_bytes: usize,
+    /// Bytes of all answers with tokens, their vectors or terms that are made or not read yet.
+    pub token_output_bytes: usize,
+    /// Most terms of a text in an answer, on average.
+    pub terms_per_text: usize,
 }
 
 impl ServiceTable for EmbeddingSettings {
@@ -236,6 +244,16 @@ impl ServiceTable for EmbeddingSettings {
                 .key("body_bytes", "Largest request body")
                 .unit("bytes")
                 .integer(1024..=1 << 30, BODY_BYTES),
+            token_output_bytes: r
+                .key(
+                    "token_output_bytes",
+                    "Memory of all answers with tokens, their vectors or terms until they are read",
+                )
+                .unit("bytes")
+                .integer(1 << 20..=1 << 30, TOKEN_OUTPUT_BYTES),
+            terms_per_text: r
+                .key("terms_per_text", "Most terms of a text in an answer of `/embed_sparse`, on average")
+                .integer(1..=1_000_000, TERMS_PER_TEXT),
         };
         reader.table(Self::NAME, |r| {
             let tei_env =

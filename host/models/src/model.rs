@@ -44,6 +44,8 @@ pub struct EmbedParameters {
     pub token_vectors: bool,
     /// What is made of a text.
     pub output: ModelOutput,
+    /// Most terms of all texts together.
+    pub most_terms: Option<usize>,
 }
 
 /// Why there are no vectors.
@@ -69,6 +71,15 @@ pub enum InferenceError {
         tokens: usize,
         /// The time.
         seconds: u64,
+    },
+    /// An answer would have too many terms.
+    #[error(
+        "the texts have more than {most} terms, the most that embedding.terms_per_text and embedding.token_output_bytes \
+         let their answer have; send fewer or shorter texts"
+    )]
+    TooManyTerms {
+        /// The most terms of an answer to so many texts.
+        most: usize,
     },
     /// The slot has used its tokens of this second.
     #[error("the tokens of this second are used up; ask again in {retry_after} s")]
@@ -186,6 +197,7 @@ impl ServedModel {
             dimensions,
             token_vectors: parameters.token_vectors,
             output: parameters.output,
+            most_terms: parameters.most_terms,
         })
     }
 
@@ -218,6 +230,7 @@ impl From<Failure> for InferenceError {
             Failure::Deadline => Self::Deadline { retry_after: retry_after(Duration::ZERO) },
             Failure::Stopped => Self::Stopped,
             Failure::Text { index, error } => Self::Invalid(format!("input {index}: {error}")),
+            Failure::Terms { most } => Self::TooManyTerms { most },
             Failure::Internal(reason) => {
                 tracing::error!(reason, "inference failed");
                 Self::Internal

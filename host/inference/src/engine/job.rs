@@ -42,6 +42,8 @@ struct Progress {
     admitted: u64,
     /// Texts without a vector yet.
     remaining: usize,
+    /// Terms of the texts so far.
+    terms: usize,
     /// All texts before this one have been tokenized.
     tokenized: usize,
     /// Pieces that were tokenized before an earlier piece: first text, and the text after the last.
@@ -72,6 +74,7 @@ impl Job {
             embedded,
             admitted: 0,
             remaining: texts,
+            terms: 0,
             tokenized: 0,
             ahead: BTreeMap::new(),
             refused: None,
@@ -163,6 +166,11 @@ impl Job {
             *place = times;
         }
         if let Some(found) = token_vectors {
+            progress.terms += found.terms.len();
+            if let Some(most) = self.request.options.most_terms.filter(|most| progress.terms > *most) {
+                drop(progress);
+                return self.fail(Failure::Terms { most });
+            }
             let texts = self.request.texts.len();
             progress.embedded.token_vectors.resize_with(texts, TokenVectors::default);
             if let Some(place) = progress.embedded.token_vectors.get_mut(index) {

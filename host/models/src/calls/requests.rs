@@ -1,6 +1,6 @@
 //! Embeds texts for callers: checks, waiting, and why a request is refused.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use bulkhead_inference::{
     engine::{self, CallerKind, Embedded, Failure, Input, Request},
@@ -118,6 +118,26 @@ impl Inference {
         })
     }
 
+    /// Counts the tokens that all of `texts` have as they are embedded: with prompt and special tokens, cut to the limit. They
+    /// wait as those of [`Self::each`] do.
+    ///
+    /// # Errors
+    /// See [`InferenceError`].
+    pub async fn count_tokens(
+        &self,
+        model: &ServedModel,
+        texts: Vec<String>,
+        parameters: &EmbedParameters,
+        terms: CallTerms,
+    ) -> Result<usize, InferenceError> {
+        self.check_texts(&texts)?;
+        let options = model.options(parameters)?;
+        let model = Arc::clone(&model.model);
+        let count = move |text: &str| model.tokenize(text, &options).map(|tokenized| tokenized.ids.len());
+        let counts: Vec<usize> = self.each(texts, terms, count).await?;
+        Ok(counts.into_iter().sum())
+    }
+
     /// Counts a call that was refused before it reached the engine.
     pub fn record_refusal(&self, kind: CallerKind, why: EmbeddingRefusal) {
         self.metrics.record_refusal(kind, why);
@@ -174,7 +194,9 @@ const fn refusal(error: &InferenceError) -> Option<EmbeddingRefusal> {
     match error {
         InferenceError::Overloaded { .. } => Some(EmbeddingRefusal::Queue),
         InferenceError::Deadline { .. } => Some(EmbeddingRefusal::Deadline),
-        InferenceError::TooLarge { .. } => Some(EmbeddingRefusal::TooLarge),
+        InferenceError::TooLarge { .. } | InferenceError::TooManyTerms { .. } => {
+            Some(EmbeddingRefusal::TooLarge)
+        }
         InferenceError::Quota { .. } => Some(EmbeddingRefusal::TokensPerSecond),
         InferenceError::Invalid(_) | InferenceError::Stopped | InferenceError::Internal => None,
     }

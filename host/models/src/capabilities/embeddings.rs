@@ -48,7 +48,9 @@ impl From<InferenceError> for Error {
             InferenceError::Overloaded { retry_after } | InferenceError::Quota { retry_after } => {
                 Self::Busy(retry_after)
             }
-            error @ InferenceError::TooLarge { .. } => Self::Invalid(error.to_string()),
+            error @ (InferenceError::TooLarge { .. } | InferenceError::TooManyTerms { .. }) => {
+                Self::Invalid(error.to_string())
+            }
             error
             @ (InferenceError::Deadline { .. } | InferenceError::Stopped | InferenceError::Internal) => {
                 Self::Failed(error.to_string())

@@ -167,7 +167,9 @@ impl From<ModelAccessError> for NnError {
 impl From<InferenceError> for NnError {
     fn from(error: InferenceError) -> Self {
         let code = match error {
-            InferenceError::Invalid(_) | InferenceError::TooLarge { .. } => ErrorCode::InvalidArgument,
+            InferenceError::Invalid(_)
+            | InferenceError::TooLarge { .. }
+            | InferenceError::TooManyTerms { .. } => ErrorCode::InvalidArgument,
             InferenceError::Deadline { .. } => ErrorCode::Timeout,
             InferenceError::Overloaded { .. }
             | InferenceError::Quota { .. }

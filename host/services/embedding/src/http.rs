@@ -17,6 +17,7 @@ mod request;
 mod rerank;
 mod similarity;
 mod tei;
+mod token_memory;
 mod token_outputs;
 mod work;
 
@@ -37,10 +38,9 @@ use bulkhead_models::{
 };
 use bulkhead_sources::catalog;
 use bulkhead_telemetry::Metrics;
-use tokio::sync::Semaphore;
 
 pub(crate) use self::request::{EmbedInputs, OpenAiInputs};
-use self::{error::EmbeddingApiError, observe::EmbeddingAsked};
+use self::{error::EmbeddingApiError, observe::EmbeddingAsked, token_memory::TokenMemory};
 use crate::{
     EmbeddingService,
     callers::Callers,
@@ -77,8 +77,10 @@ pub struct EmbeddingState {
     pub request_metrics: Arc<EmbeddingMetrics>,
     /// The same under the names of text-embeddings-inference.
     pub tei_metrics: Arc<TeiMetrics>,
-    /// A permit for each byte that unread responses of `/tokenize` may hold.
-    pub tokenized: Arc<Semaphore>,
+    /// The memory of answers with tokens, their vectors or terms.
+    pub token_memory: TokenMemory,
+    /// Most terms of a text in an answer, on average.
+    pub terms_per_text: usize,
 }
 
 impl EmbeddingState {
@@ -110,7 +112,8 @@ impl EmbeddingState {
             metrics,
             request_metrics,
             tei_metrics,
-            tokenized: Arc::new(Semaphore::new(tei::TOKENIZED_BYTES)),
+            token_memory: TokenMemory::new(settings.token_output_bytes),
+            terms_per_text: settings.terms_per_text,
         }
     }
 

@@ -122,6 +122,20 @@ impl EmbeddingService {
         self.within_quota(caller, tokens, work).await
     }
 
+    /// Counts the tokens that `model` makes of `texts`.
+    ///
+    /// # Errors
+    /// See [`InferenceError`].
+    pub async fn count_tokens(
+        &self,
+        caller: &RequestCaller,
+        model: &ServedModel,
+        texts: Vec<String>,
+        parameters: &EmbedParameters,
+    ) -> Result<usize, InferenceError> {
+        self.inference.count_tokens(model, texts, parameters, self.terms(caller)).await
+    }
+
     /// Tokenizes each of `texts` with its prompt, and converts the tokens with `show`.
     ///
     /// # Errors

@@ -157,9 +157,28 @@ async fn tokens_have_vectors_and_texts_terms() {
     assert_eq!(terms[0]["index"], 1, "the reference has 0 for term 0");
     near(&terms[0]["value"], 1.498_488_8);
     let long = json!({ "inputs": "hello ".repeat(3000) });
-    let message =
-        service.post("/tei/xlm-roberta/embed_all", &long).await.assert_error(400, "invalid_request");
-    assert!(message.contains("at most 16384"), "{message}");
+    let cut = service.post("/tei/xlm-roberta/embed_all", &long).await;
+    assert_eq!((cut.status, cut.header("x-truncated-inputs")), (200, Some("1")));
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn memory_of_token_answers_is_limited() {
+    let service = Service::of_all_kinds("token_output_bytes = 1048576\nterms_per_text = 3\n").await;
+    let many = json!({ "inputs": vec!["hello"; 2048] });
+    let one = json!({ "inputs": "Hello world" });
+    for (path, body, part) in [
+        ("/tei/xlm-roberta/embed_all", &many, "6144 vectors of 48 numbers"),
+        ("/tei/xlm-roberta/embed_all", &many, "such texts with 6"),
+        ("/embed_sparse", &one, "more than 3 terms"),
+        ("/embed_sparse", &many, "more than 6144 terms"),
+    ] {
+        let message = service.post(path, body).await.assert_error(413, "payload_too_large");
+        assert!(message.contains(part), "{path}: {message}");
+        // What is refused or has been read holds no memory.
+        let small = service.post("/tei/xlm-roberta/embed_all", &one).await;
+        assert_eq!(small.status, 200, "{}", small.text);
+    }
     service.stop().await;
 }
 

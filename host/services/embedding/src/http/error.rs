@@ -76,9 +76,14 @@ impl EmbeddingApiError {
         Self::new(StatusCode::NOT_FOUND, "not_found", not_loaded(id, repack))
     }
 
+    /// 413: the answer would be too large.
+    pub(super) fn too_large(message: String) -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", message)
+    }
+
     /// 429: clients have not yet read the responses that they asked for.
     pub fn unread() -> Self {
-        let message = "too many answers with tokens are not read yet; ask again";
+        let message = "too many answers with tokens are being made or not read yet; ask again";
         Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", message).retry_after(RETRY_AFTER_SECONDS)
     }
 
@@ -211,7 +216,7 @@ impl From<InferenceError> for EmbeddingApiError {
                 );
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", message).retry_after(retry_after)
             }
-            InferenceError::TooLarge { .. } => {
+            InferenceError::TooLarge { .. } | InferenceError::TooManyTerms { .. } => {
                 Self::new(StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", error.to_string())
             }
             InferenceError::Stopped => {

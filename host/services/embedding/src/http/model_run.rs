@@ -86,6 +86,20 @@ impl ModelRun {
         }
     }
 
+    /// Counts the tokens that `model` makes of texts, cut as [`Self::run`] cuts them.
+    ///
+    /// # Errors
+    /// When they cannot be tokenized, or not in time.
+    pub async fn count_tokens(
+        &self,
+        model: &ServedModel,
+        texts: Vec<String>,
+        parameters: &mut EmbedParameters,
+    ) -> Result<usize, EmbeddingApiError> {
+        parameters.truncate.get_or_insert(self.state.auto_truncate);
+        Ok(self.state.service.count_tokens(&self.caller, model, texts, parameters).await?)
+    }
+
     /// Runs `model` on texts and pairs of texts. Where the call does not say whether texts are cut, the configuration does.
     ///
     /// # Errors

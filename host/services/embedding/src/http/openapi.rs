@@ -159,7 +159,7 @@ fn responses() -> Value {
         ("408", "The body did not arrive in time", "Error"),
         (
             "413",
-            "The body is too large, or an idle host could not embed it in its time: payload_too_large",
+            "The body or its answer is too large, or an idle host could not embed it in its time: payload_too_large",
             "Error",
         ),
         ("415", "The body is not declared as JSON", "Error"),

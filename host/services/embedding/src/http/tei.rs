@@ -1,10 +1,10 @@
 //! The endpoints of text-embeddings-inference: for the default model at the root, for each model under `/tei/{model_id}`.
 
-use std::{convert::Infallible, sync::Arc};
+use std::sync::Arc;
 
 use axum::{
     Extension, Json,
-    body::{Body, Bytes},
+    body::Body,
     extract::{Path, RawQuery, State},
     http::{HeaderValue, header},
     response::{IntoResponse, Response},
@@ -17,7 +17,6 @@ use bulkhead_models::{EmbedParameters, InferenceError, ServedModel};
 use futures_util::stream;
 use serde::Serialize;
 use serde_json::{Value, json};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{
     EmbeddingState,
@@ -26,12 +25,10 @@ use super::{
     model_type::model_type,
     observe::ModelLabel,
     request::{EmbedBody, JsonObject, TokenizeBody, TruncationDirection, reject_model_parameter},
+    token_memory,
     work::{self, Work},
 };
 use crate::callers::RequestCaller;
-
-/// The maximum bytes of all responses of `/tokenize` that clients have not yet read.
-pub const TOKENIZED_BYTES: usize = 64 << 20;
 
 /// Answers `POST /embed` and `POST /`.
 pub async fn embed(
@@ -176,38 +173,9 @@ async fn tokens(
         (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
         (header::CONTENT_LENGTH, HeaderValue::from(rows.iter().map(|row| row.len() + 1).sum::<usize>() + 1)),
     ];
-    let body = Body::from_stream(stream::iter(token_list(rows, &state.tokenized)?));
+    let permit = state.token_memory.reserve(rows.iter().map(Vec::capacity).sum())?;
+    let body = Body::from_stream(stream::iter(token_memory::json_list(rows, permit)));
     Ok((ModelLabel::of(model), headers, body).into_response())
-}
-
-/// The JSON of a text's tokens, while it is sent. The permit is released once the client has read all rows of the response,
-/// or has left.
-struct TokenRow {
-    json: Vec<u8>,
-    _permit: Arc<OwnedSemaphorePermit>,
-}
-
-impl AsRef<[u8]> for TokenRow {
-    fn as_ref(&self) -> &[u8] {
-        &self.json
-    }
-}
-
-/// Returns the parts of a JSON list: the separator and the tokens of each text, and the end. They hold as many permits of
-/// `free` as they have bytes; a larger response needs all permits.
-pub(super) fn token_list(
-    rows: Vec<Vec<u8>>,
-    free: &Arc<Semaphore>,
-) -> Result<impl Iterator<Item = Result<Bytes, Infallible>> + use<>, EmbeddingApiError> {
-    let bytes = rows.iter().map(Vec::capacity).sum::<usize>().min(TOKENIZED_BYTES);
-    let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-    let permit = Arc::clone(free).try_acquire_many_owned(bytes).map_err(|_| EmbeddingApiError::unread())?;
-    let permit = Arc::new(permit);
-    let parts = rows.into_iter().enumerate().flat_map(move |(index, json)| {
-        let separator: &[u8] = if index == 0 { b"[" } else { b"," };
-        [Bytes::from_static(separator), Bytes::from_owner(TokenRow { json, _permit: Arc::clone(&permit) })]
-    });
-    Ok(parts.chain([Bytes::from_static(b"]")]).map(Ok))
 }
 
 /// A token in the response; `start` and `stop` count characters of the text.
@@ -250,34 +218,5 @@ impl CharacterCursor<'_> {
         }
         self.bytes = bytes;
         Some(self.characters)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use super::*;
-
-    fn body(rows: Vec<Vec<u8>>, free: &Arc<Semaphore>) -> Result<Body, EmbeddingApiError> {
-        token_list(rows, free).map(|parts| Body::from_stream(stream::iter(parts)))
-    }
-
-    #[tokio::test]
-    async fn unread_responses_hold_permits() {
-        let free = Arc::new(Semaphore::new(TOKENIZED_BYTES));
-        let half = || vec![vec![b'1'; TOKENIZED_BYTES / 4]; 2];
-        let (first, second) = (body(half(), &free).unwrap(), body(half(), &free).unwrap());
-        assert_eq!(body(vec![b"1".to_vec()], &free).unwrap_err(), EmbeddingApiError::unread());
-        drop(first);
-        assert_eq!(free.available_permits(), TOKENIZED_BYTES / 2);
-        let read = axum::body::to_bytes(second, usize::MAX).await.unwrap();
-        assert_eq!(read.len(), TOKENIZED_BYTES / 2 + 3);
-        assert_eq!(free.available_permits(), TOKENIZED_BYTES);
-        let small = body(vec![b"[1]".to_vec(), b"[]".to_vec()], &free).unwrap();
-        let large = || vec![vec![b'1'; TOKENIZED_BYTES + 1]];
-        assert!(body(large(), &free).is_err());
-        assert_eq!(axum::body::to_bytes(small, usize::MAX).await.unwrap(), "[[1],[]]");
-        assert!(body(large(), &free).is_ok(), "a response that is too large needs all permits");
     }
 }

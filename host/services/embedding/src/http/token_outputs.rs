@@ -7,13 +7,15 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bulkhead_inference::{
+    decimals::NUMBER_BYTES,
     engine::Input,
     late_interaction::TokenVectors,
-    model::{ModelOutput, ModelTask, TruncationSide},
+    model::{ModelOutput, ModelTask, Term, TruncationSide},
 };
 use bulkhead_models::{EmbedParameters, InferenceError, ServedModel};
 use futures_util::stream;
 use serde::Serialize;
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
     error::EmbeddingApiError,
@@ -21,11 +23,15 @@ use super::{
     model_run::ModelRun,
     observe::{EmbeddingWork, ModelLabel},
     request::{EmbedBody, JsonObject, TruncationDirection},
-    tei::token_list,
+    token_memory::json_list,
 };
 
-/// The maximum bytes of the texts of a `/embed_all` request: each may be a token, whose vector takes thousands of bytes.
-const EMBED_ALL_BYTES: usize = 16 << 10;
+/// Bytes of a number of a token's vector: as it is made, and as JSON.
+const VECTOR_NUMBER_BYTES: usize = size_of::<f32>() + NUMBER_BYTES;
+/// Bytes of a text in an answer besides its tokens' vectors.
+const TEXT_BYTES: usize = 2048;
+/// Bytes of a term: as it is made, and as JSON in a buffer that has grown to the double.
+const TERM_BYTES: usize = size_of::<Term>() + 88;
 /// What an operator can do where no model weighs terms.
 const WANTED: &str = "weighs terms; name one with the module SpladePooling";
 
@@ -42,14 +48,24 @@ pub async fn embed_all(
     path: Option<Path<String>>,
     JsonObject(body): JsonObject<EmbedBody>,
 ) -> Result<Response, EmbeddingApiError> {
-    let bytes: usize = body.inputs.0.iter().map(String::len).sum();
-    if bytes > EMBED_ALL_BYTES {
-        return Err(EmbeddingApiError::invalid(format_args!(
-            "the inputs have {bytes} bytes, at most {EMBED_ALL_BYTES} are embedded token by token at once"
+    let model = run.embedder(path.as_ref().map(|Path(segment)| segment.as_str()))?;
+    let (texts, mut parameters) = parts(body, ModelOutput::AllTokens);
+    let tokens = run.count_tokens(model, texts.clone(), &mut parameters).await?;
+    let (width, count) = (model.model.width(), texts.len());
+    let numbers = tokens.saturating_mul(width);
+    let bytes = numbers.saturating_mul(VECTOR_NUMBER_BYTES).saturating_add(count.saturating_mul(TEXT_BYTES));
+    let memory = &run.state().token_memory;
+    if bytes > memory.bytes() {
+        let fitting = |number: usize| number.saturating_mul(memory.bytes()) / bytes;
+        return Err(EmbeddingApiError::too_large(format!(
+            "the answer would have {tokens} vectors of {width} numbers, more than embedding.token_output_bytes lets it \
+             have; send at most {} such texts with {} tokens",
+            fitting(count),
+            fitting(tokens)
         )));
     }
-    let model = run.embedder(path.as_ref().map(|Path(segment)| segment.as_str()))?;
-    answer(&run, model, body, ModelOutput::AllTokens, vectors_json).await
+    let reserved = memory.reserve(bytes)?;
+    answer(&run, model, (texts, parameters), reserved, vectors_json).await
 }
 
 /// Answers `POST /embed_sparse` and `POST /tei/{model_id}/embed_sparse`.
@@ -60,17 +76,18 @@ pub async fn embed_sparse(
 ) -> Result<Response, EmbeddingApiError> {
     let weighs = |model: &ServedModel| model.model.task() == ModelTask::Terms;
     let model = run.model(path.as_ref().map(|Path(segment)| segment.as_str()), weighs, WANTED)?;
-    answer(&run, model, body, ModelOutput::Terms, terms_json).await
+    let (texts, mut parameters) = parts(body, ModelOutput::Terms);
+    run.state().service.inference.check_texts(&texts)?;
+    // How many terms a text has is known only afterwards, so that the engine counts them.
+    let (memory, per_text) = (&run.state().token_memory, run.state().terms_per_text);
+    let most = texts.len().saturating_mul(per_text).min(memory.bytes() / TERM_BYTES);
+    parameters.most_terms = Some(most);
+    let reserved = memory.reserve(most * TERM_BYTES)?;
+    answer(&run, model, (texts, parameters), reserved, terms_json).await
 }
 
-/// Runs the model and streams a row of JSON for each text, as many bytes at once as clients may leave unread.
-async fn answer(
-    run: &ModelRun,
-    model: &ServedModel,
-    body: EmbedBody,
-    output: ModelOutput,
-    write: fn(&TokenVectors) -> Vec<u8>,
-) -> Result<Response, EmbeddingApiError> {
+/// Returns the texts of a body and how a model runs on them.
+fn parts(body: EmbedBody, output: ModelOutput) -> (Vec<String>, EmbedParameters) {
     let parameters = EmbedParameters {
         prompt_name: body.prompt_name,
         truncate: body.truncate,
@@ -81,7 +98,18 @@ async fn answer(
         output,
         ..EmbedParameters::default()
     };
-    let inputs = body.inputs.0.into_iter().map(Input::Text).collect();
+    (body.inputs.0, parameters)
+}
+
+/// Runs the model and streams a row of JSON for each text out of the reserved memory.
+async fn answer(
+    run: &ModelRun,
+    model: &ServedModel,
+    (texts, parameters): (Vec<String>, EmbedParameters),
+    reserved: OwnedSemaphorePermit,
+    write: fn(&TokenVectors) -> Vec<u8>,
+) -> Result<Response, EmbeddingApiError> {
+    let inputs = texts.into_iter().map(Input::Text).collect();
     let (work, mut embedded) = run.run(model, inputs, parameters).await?;
     let token_vectors = std::mem::take(&mut embedded.token_vectors);
     // Writing millions of numbers would block an async worker.
@@ -90,7 +118,7 @@ async fn answer(
     let mut headers = work.finish(&embedded);
     let length = rows.iter().map(|row| row.len() + 1).sum::<usize>() + 1;
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
-    let body = Body::from_stream(stream::iter(token_list(rows, &run.state().tokenized)?));
+    let body = Body::from_stream(stream::iter(json_list(rows, reserved)));
     Ok((ModelLabel::of(model), EmbeddingWork::of(&embedded), headers, body).into_response())
 }
 
@@ -117,8 +145,6 @@ fn terms_json(text: &TokenVectors) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use bulkhead_inference::model::Term;
-
     use super::*;
 
     #[test]
