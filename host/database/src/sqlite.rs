@@ -31,6 +31,11 @@ const INDEX: &str = "-shm";
 const LOG_PAUSE: Duration = Duration::from_millis(100);
 /// SQLite's codes of a damaged file: SQLITE_CORRUPT and SQLITE_NOTADB.
 const DAMAGED: [i32; 2] = [11, 26];
+/// SQLite's code of a file that another process has locked: SQLITE_BUSY.
+const BUSY: [i32; 1] = [5];
+/// After this time a busy file is connected to again, and so often at most.
+const BUSY_PAUSE: Duration = Duration::from_millis(50);
+const BUSY_ATTEMPTS: u32 = 100;
 /// SQLite's codes of a disk that takes nothing: SQLITE_READONLY, SQLITE_IOERR and SQLITE_FULL.
 const DISK: [i32; 3] = [8, 10, 13];
 
@@ -114,6 +119,21 @@ pub fn is_disk_fault(error: &sqlx::Error, path: &Path) -> bool {
 }
 
 /// Returns whether SQLite gave one of these codes, extended or not.
+/// Connects to a file. One whose journal another process is changing, as at its first start, is busy at once whatever the
+/// time-out of `options`; this waits five seconds for it.
+///
+/// # Errors
+/// Those of SQLite.
+pub async fn connect(options: &SqliteConnectOptions) -> Result<SqliteConnection, sqlx::Error> {
+    for _ in 0..BUSY_ATTEMPTS {
+        match options.connect().await {
+            Err(error) if has_code(&error, &BUSY) => tokio::time::sleep(BUSY_PAUSE).await,
+            connected => return connected,
+        }
+    }
+    options.connect().await
+}
+
 fn has_code(error: &sqlx::Error, codes: &[i32]) -> bool {
     let code = error.as_database_error().and_then(|error| error.code()?.parse::<i32>().ok());
     code.is_some_and(|code| codes.contains(&(code & 0xff)))
@@ -165,7 +185,7 @@ enum Contents {
 
 /// Inspects a file, and all of its pages where it is not known that they were written.
 async fn inspect(options: &SqliteConnectOptions, all: bool) -> Result<Contents, sqlx::Error> {
-    let mut connection = options.connect().await?;
+    let mut connection = connect(options).await?;
     let found = contents(&mut connection, all).await;
     // What is wrong with it is known.
     let _ = connection.close().await;

@@ -206,3 +206,17 @@ async fn sqlite_is_built_with_our_flags() {
     let used: (i64, i64) = sqlx::query_as(query).fetch_one(&mut connection).await.unwrap();
     assert_eq!(used, (1, 0), "see .cargo/config.toml");
 }
+
+#[tokio::test]
+async fn busy_file_is_connected_to_later() {
+    let folder = TempDir::new().unwrap();
+    let rollback = options(&folder).journal_mode(SqliteJournalMode::Delete);
+    let mut first = rollback.connect().await.unwrap();
+    sqlx::raw_sql("CREATE TABLE row (text TEXT); BEGIN EXCLUSIVE").execute(&mut first).await.unwrap();
+    let log = options(&folder).busy_timeout(Duration::ZERO);
+    assert!(has_code(&log.connect().await.unwrap_err(), &BUSY));
+    let mut connecting = std::pin::pin!(connect(&log));
+    assert!(tokio::time::timeout(BUSY_PAUSE, &mut connecting).await.is_err());
+    sqlx::raw_sql("ROLLBACK").execute(&mut first).await.unwrap();
+    connecting.await.unwrap();
+}

@@ -14,7 +14,7 @@ use super::pool::{Connections, PoolStats, acquire_timeout};
 use super::records::{self, COUNT_CEILING, Claim, Id, Rows, SKEW, Swept, Visit, VisitRows, Visits, Window};
 use super::schema::{SQLITE_SWEEP, Table};
 use super::sweep::{self, Expire, SCAN};
-use bulkhead_database::sqlite::{is_disk_fault, set_damaged_aside};
+use bulkhead_database::sqlite::{connect, is_disk_fault, set_damaged_aside};
 use bulkhead_os::files;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection};
@@ -92,7 +92,7 @@ impl Sqlite {
             .disable_statement_logging();
         let lost_until = set_damaged_aside(&options, &self.limits.damaged_files).await?;
         files::create(&self.path)?;
-        let mut connection = options.connect().await?;
+        let mut connection = connect(&options).await?;
         // The result of a verification, which is spent too, is issued until the challenge has expired.
         let life = SKEW.saturating_add(challenge_life.saturating_mul(2));
         let lost_to = lost_until.map(|written| {
