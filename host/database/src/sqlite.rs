@@ -9,7 +9,7 @@ use std::{
     fs::{self, File},
     io,
     path::{Path, PathBuf},
-    time::{Duration, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 
 use bulkhead_os::{
@@ -33,9 +33,10 @@ const LOG_PAUSE: Duration = Duration::from_millis(100);
 const DAMAGED: [i32; 2] = [11, 26];
 /// SQLite's code of a file that another process has locked: SQLITE_BUSY.
 const BUSY: [i32; 1] = [5];
-/// After this time a busy file is connected to again, and so often at most.
+/// After this time a busy file is connected to again.
 const BUSY_PAUSE: Duration = Duration::from_millis(50);
-const BUSY_ATTEMPTS: u32 = 100;
+/// Longest time in which that is done.
+const BUSY_WAIT: Duration = Duration::from_secs(5);
 /// SQLite's codes of a disk that takes nothing: SQLITE_READONLY, SQLITE_IOERR and SQLITE_FULL.
 const DISK: [i32; 3] = [8, 10, 13];
 
@@ -118,22 +119,24 @@ pub fn is_disk_fault(error: &sqlx::Error, path: &Path) -> bool {
     is_named || path.parent().and_then(files::disk_fault).is_some()
 }
 
-/// Returns whether SQLite gave one of these codes, extended or not.
 /// Connects to a file. One whose journal another process is changing, as at its first start, is busy at once whatever the
-/// time-out of `options`; this waits five seconds for it.
+/// time-out of `options`; this tries again for five seconds.
 ///
 /// # Errors
 /// Those of SQLite.
 pub async fn connect(options: &SqliteConnectOptions) -> Result<SqliteConnection, sqlx::Error> {
-    for _ in 0..BUSY_ATTEMPTS {
+    let begun = Instant::now();
+    loop {
         match options.connect().await {
-            Err(error) if has_code(&error, &BUSY) => tokio::time::sleep(BUSY_PAUSE).await,
+            Err(error) if has_code(&error, &BUSY) && begun.elapsed() < BUSY_WAIT => {
+                tokio::time::sleep(BUSY_PAUSE).await;
+            }
             connected => return connected,
         }
     }
-    options.connect().await
 }
 
+/// Returns whether SQLite gave one of these codes, extended or not.
 fn has_code(error: &sqlx::Error, codes: &[i32]) -> bool {
     let code = error.as_database_error().and_then(|error| error.code()?.parse::<i32>().ok());
     code.is_some_and(|code| codes.contains(&(code & 0xff)))
