@@ -166,10 +166,9 @@ pub(crate) fn digests(table: &Table, files: &[&str]) -> BTreeMap<String, [u8; 32
             match &node.value {
                 Value::Table(inner) => open.push((path, inner)),
                 value => {
-                    let text = as_text(value);
-                    let named = Some(&text).filter(|_| files.contains(&path.as_str()));
-                    let held = named.and_then(|file| files::read_settings(Path::new(file)).ok());
-                    let digest = Sha256::new().chain_update(text).chain_update(held.unwrap_or_default());
+                    let named = scalar(value).filter(|_| files.contains(&path.as_str()));
+                    let held = named.and_then(|file| files::read_settings(Path::new(&file)).ok());
+                    let digest = hashed(value).chain_update(held.unwrap_or_default());
                     found.insert(path, digest.finalize().into());
                 }
             }
@@ -183,21 +182,31 @@ fn file_content(text: &str) -> Option<String> {
     files::read_text(&secret::named_file(text).ok().flatten()?).ok()
 }
 
-/// Returns a value as text, whichever layer wrote it.
-fn as_text(value: &Value) -> String {
+/// Returns the text of a scalar, whichever layer wrote it; `None` for lists and tables.
+fn scalar(value: &Value) -> Option<String> {
     match value {
-        Value::Text(text) | Value::String(text) => file_content(text).unwrap_or_else(|| text.clone()),
-        Value::Integer(number) => number.to_string(),
-        Value::Boolean(flag) => flag.to_string(),
-        Value::Other(kind) => (*kind).to_owned(),
-        Value::List(items) => {
-            items.iter().map(|item| format!("{:?}", as_text(&item.value))).collect::<Vec<_>>().join(",")
-        }
-        Value::Table(inner) => {
-            let members = inner.iter().map(|(key, node)| format!("{key:?}={:?}", as_text(&node.value)));
-            members.collect::<Vec<_>>().join(",")
-        }
+        Value::Text(text) | Value::String(text) => Some(file_content(text).unwrap_or_else(|| text.clone())),
+        Value::Integer(number) => Some(number.to_string()),
+        Value::Boolean(flag) => Some(flag.to_string()),
+        Value::Other(kind) => Some((*kind).to_owned()),
+        Value::List(_) | Value::Table(_) => None,
     }
+}
+
+/// Hashes a value: the text of a scalar, or the digests of members, whose size does not grow with how deep they are nested.
+fn hashed(value: &Value) -> Sha256 {
+    let mut hash = Sha256::new();
+    match value {
+        Value::List(items) => items.iter().for_each(|item| hash.update(hashed(&item.value).finalize())),
+        Value::Table(inner) => {
+            for (key, node) in inner {
+                hash.update(Sha256::digest(key));
+                hash.update(hashed(&node.value).finalize());
+            }
+        }
+        value => hash.update(scalar(value).unwrap_or_default()),
+    }
+    hash
 }
 
 #[cfg(test)]
@@ -231,6 +240,18 @@ mod tests {
         let (one, other) = (digests(&one, &[]), digests(&other, &[]));
         assert_ne!(one.get("log.level"), other.get("log.level"));
         assert_eq!(other.len(), 3);
+    }
+
+    #[test]
+    fn digest_of_deeply_nested_lists_is_cheap() {
+        let nested = |text: &str| {
+            let list = |inner, _| Value::List(vec![node(inner)]);
+            (0..100).fold(Value::String(text.into()), list)
+        };
+        let digest = |value: Value| digests(&Table::from([("key".to_owned(), node(value))]), &[]);
+        assert_eq!(digest(nested("\"a\"")), digest(nested("\"a\"")));
+        assert_ne!(digest(nested("\"a\"")), digest(nested("\"b\"")));
+        assert_ne!(digest(nested("a")), digest(Value::List(vec![node(nested("a"))])));
     }
 
     #[test]
