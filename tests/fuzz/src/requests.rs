@@ -318,7 +318,8 @@ pub fn gql(data: &[u8]) -> Taken {
 /// Configuration files: the host's and the triage component's, and those of replaced services.
 pub fn configuration(data: &[u8]) -> Taken {
     let text = String::from_utf8_lossy(data);
-    let lines = text.lines().count() + 1;
+    // In YAML a carriage return ends a line, too, and the end of the text is on a line of its own.
+    let lines = text.split(['\n', '\r']).count() + 1;
     let flag = |path: &str, value: &str| Flag {
         name: "--test".to_owned(),
         path: path.to_owned(),
