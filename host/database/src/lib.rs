@@ -11,7 +11,7 @@ use std::{
 };
 
 use futures_util::future::BoxFuture;
-use sqlx::{ConnectOptions, Connection, Database};
+use sqlx::{Connection, Database};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
@@ -104,7 +104,7 @@ impl<DB: Database> Pool<DB> {
         // After one connection did not answer, the other idle ones are not trusted.
         lock(&self.state).idle.clear();
         let made = timeout(ACQUIRE_TIMEOUT, async {
-            let mut connection = self.options.connect().await?;
+            let mut connection = sqlite::connect(&self.options).await?;
             (self.setup)(&mut connection).await?;
             Ok(connection)
         });
@@ -137,5 +137,39 @@ impl<DB: Database> Pool<DB> {
             // The server also notices a lost connection.
             let _ = timeout(PING, connection.close()).await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::pin::pin;
+
+    use sqlx::{
+        ConnectOptions as _, Sqlite,
+        sqlite::{SqliteConnectOptions, SqliteJournalMode},
+    };
+    use tempfile::TempDir;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn busy_file_is_leased_later() {
+        let folder = TempDir::new().unwrap();
+        let options = SqliteConnectOptions::new()
+            .filename(folder.path().join("a.sqlite"))
+            .create_if_missing(true)
+            .busy_timeout(Duration::ZERO);
+        let rollback = options.clone().journal_mode(SqliteJournalMode::Delete);
+        let mut first = rollback.connect().await.unwrap();
+        sqlx::raw_sql("CREATE TABLE row (text TEXT); BEGIN EXCLUSIVE").execute(&mut first).await.unwrap();
+        let log = options.journal_mode(SqliteJournalMode::Wal);
+        assert!(log.connect().await.is_err(), "it is busy");
+        let pool = Pool::<Sqlite>::new(log, Box::new(|_| Box::pin(async { Ok(()) })));
+        let mut leasing = pin!(pool.lease());
+        assert!(timeout(Duration::from_millis(50), &mut leasing).await.is_err());
+        sqlx::raw_sql("ROLLBACK").execute(&mut first).await.unwrap();
+        leasing.await.unwrap().release();
     }
 }

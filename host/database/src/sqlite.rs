@@ -17,8 +17,8 @@ use bulkhead_os::{
     files,
 };
 use sqlx::{
-    ConnectOptions as _, Connection as _,
-    sqlite::{SqliteConnectOptions, SqliteConnection},
+    ConnectOptions, Connection as _,
+    sqlite::{SqliteConnectOptions, SqliteConnection, SqliteError},
 };
 
 use self::log::{LogState, inspect_log};
@@ -119,12 +119,16 @@ pub fn is_disk_fault(error: &sqlx::Error, path: &Path) -> bool {
     is_named || path.parent().and_then(files::disk_fault).is_some()
 }
 
-/// Connects to a file. One whose journal another process is changing, as at its first start, is busy at once whatever the
-/// time-out of `options`; this tries again for five seconds.
+/// Connects to a database. A SQLite file whose journal another process is changing, as at its first start, is busy at once
+/// whatever the time-out of `options`; this tries again for five seconds.
 ///
 /// # Errors
-/// Those of SQLite.
-pub async fn connect(options: &SqliteConnectOptions) -> Result<SqliteConnection, sqlx::Error> {
+/// Those of the database.
+pub async fn connect<O>(options: &O) -> Result<O::Connection, sqlx::Error>
+where
+    O: ConnectOptions,
+    O::Connection: Sized,
+{
     let begun = Instant::now();
     loop {
         match options.connect().await {
@@ -138,7 +142,9 @@ pub async fn connect(options: &SqliteConnectOptions) -> Result<SqliteConnection,
 
 /// Returns whether SQLite gave one of these codes, extended or not.
 fn has_code(error: &sqlx::Error, codes: &[i32]) -> bool {
-    let code = error.as_database_error().and_then(|error| error.code()?.parse::<i32>().ok());
+    // A number of another database means something else.
+    let error = error.as_database_error().filter(|error| error.try_downcast_ref::<SqliteError>().is_some());
+    let code = error.and_then(|error| error.code()?.parse::<i32>().ok());
     code.is_some_and(|code| codes.contains(&(code & 0xff)))
 }
 
