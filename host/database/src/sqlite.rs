@@ -58,7 +58,7 @@ pub async fn set_damaged_aside(
     // Of two hosts that start at once, the second does not set aside what the first one has made.
     let _lock = lock(path).await;
     let log = beside(path, LOG);
-    let has_log = fs::metadata(&log).is_ok_and(|log| log.len() > 0);
+    let has_log = has_log(path);
     let written = last_written(path);
     if fs::metadata(path).map_or(0, |file| file.len()) == 0 {
         if has_log {
@@ -87,6 +87,11 @@ pub async fn set_damaged_aside(
     }
     set_aside(&["", LOG, INDEX], &reason)?;
     Ok(lost_until(path).max(written))
+}
+
+/// Returns whether a database has a write-ahead log that is not empty: a host has it open, or was not stopped.
+pub fn has_log(path: &Path) -> bool {
+    fs::metadata(beside(path, LOG)).is_ok_and(|log| log.len() > 0)
 }
 
 /// Locks the folder of a file, where it has one that can be locked.

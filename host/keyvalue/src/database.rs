@@ -28,6 +28,10 @@ const PAGE: usize = 256;
 /// Values that one transaction deletes because they have expired.
 const EXPIRED: i64 = 1000;
 
+/// Writes to a row that belongs to no store.
+const WRITE: &str = "INSERT INTO bulkhead_keyvalue_store (store, keys, bytes, last_id) VALUES ('', 0, 0, 1)
+    ON CONFLICT (store) DO UPDATE SET last_id = bulkhead_keyvalue_store.last_id + 1";
+
 /// The keys of a page with their numbers.
 type NumberedKeys = Vec<(i64, Vec<u8>)>;
 
@@ -146,6 +150,30 @@ impl Database {
         match self {
             Self::Sqlite(stores) => in_time(stores.transact(store, settings, change)).await,
             Self::Postgres(stores) => in_time(stores.transact(store, settings, change)).await,
+        }
+    }
+
+    /// Checks that the database accepts a write.
+    pub(crate) async fn probe(&self) -> Result<(), StoreFailure> {
+        match self {
+            Self::Sqlite(stores) => in_time(stores.probe()).await,
+            Self::Postgres(stores) => in_time(stores.probe()).await,
+        }
+    }
+
+    /// Returns whether the database was reached when it was opened. A server is connected to on first use.
+    pub(crate) fn is_reached(&self) -> bool {
+        match self {
+            Self::Sqlite(stores) => stores.is_open(),
+            Self::Postgres(_) => false,
+        }
+    }
+
+    /// Returns why the disk of a file takes nothing, if it does not.
+    pub(crate) fn disk_fault(&self) -> Option<&'static str> {
+        match self {
+            Self::Sqlite(stores) => stores.disk_fault(),
+            Self::Postgres(_) => None,
         }
     }
 

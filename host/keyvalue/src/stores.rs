@@ -168,6 +168,33 @@ impl KeyValue {
         Ok(deleted)
     }
 
+    /// Returns whether the database was reached when the stores were opened.
+    pub fn is_reached(&self) -> bool {
+        self.database.is_reached()
+    }
+
+    /// Returns why the disk of the database takes nothing, if it does not: it is read-only or full.
+    pub fn disk_fault(&self) -> Option<&'static str> {
+        self.database.disk_fault()
+    }
+
+    /// Checks that the database answers.
+    ///
+    /// # Errors
+    /// Why it does not, for the log.
+    pub async fn ping(&self) -> Result<(), String> {
+        // No store has an empty name.
+        self.database.exists("", "").await.map(drop).map_err(|failure| failure.to_string())
+    }
+
+    /// Checks that the database accepts a write.
+    ///
+    /// # Errors
+    /// Why it does not, for the log.
+    pub async fn probe(&self) -> Result<(), String> {
+        self.database.probe().await.map_err(|failure| failure.to_string())
+    }
+
     /// Closes the database's idle connections, and opens no more.
     pub async fn close(&self) {
         self.sweeper.abort();

@@ -236,6 +236,20 @@ async fn operations_are_counted_by_outcome() {
 }
 
 #[tokio::test]
+async fn probe_writes_to_no_store() {
+    let (_folder, stores) = opened().await;
+    assert!(stores.is_reached() && stores.disk_fault().is_none());
+    for _ in 0..2 {
+        stores.ping().await.unwrap();
+        stores.probe().await.unwrap();
+    }
+    assert_eq!(stores.page("links", None).await.unwrap(), KeyPage { keys: Vec::new(), cursor: None });
+    stores.close().await;
+    stores.ping().await.unwrap_err();
+    stores.probe().await.unwrap_err();
+}
+
+#[tokio::test]
 async fn closed_or_damaged_file_shows_no_details() {
     let (folder, stores) = opened().await;
     stores.close().await;

@@ -49,7 +49,8 @@ pub trait WatchedDatabase: fmt::Debug + Send + Sync + 'static {
     /// database is a server.
     fn disk_fault(&self) -> Option<&'static str>;
 
-    /// Describes how calls are answered during an outage, and the setting that allows it; `None` when they fail.
+    /// Describes how calls are answered during an outage, and the setting that allows it; `None` when the host cannot serve
+    /// without the database.
     fn outage_mode(&self) -> Option<&'static str>;
 }
 
@@ -118,19 +119,22 @@ impl MonitoredDatabase {
         !self.answers.load(Ordering::Relaxed) && last.is_none_or(|last| last.elapsed() > GRACE_PERIOD)
     }
 
-    /// Adds an outage and a clock difference to `report`.
+    /// Adds an outage, a fault of the disk and a clock difference to `report`.
     fn report(&self, report: &mut ReadyReport) {
         const LOST: &str = "the database does not answer or cannot be written";
         let name = self.name;
-        if self.is_lost() {
-            match (self.watched.outage_mode(), self.watched.disk_fault()) {
-                (Some(outage_mode), _) => report.degrade(name, format!("{LOST}; {outage_mode}")),
-                // No other host has this file, and what does not need it is served.
-                (None, Some(fault)) => {
-                    report.degrade(name, format!("{LOST}: its disk {fault}; calls that need it fail"));
-                }
-                (None, None) => report.fail(name, format!("{LOST}; see the log")),
+        match (self.is_lost(), self.watched.outage_mode(), self.watched.disk_fault()) {
+            (true, Some(outage_mode), _) => report.degrade(name, format!("{LOST}; {outage_mode}")),
+            // No other host has this file, and what does not need it is served.
+            (true, None, Some(fault)) => {
+                report.degrade(name, format!("{LOST}: its disk {fault}; calls that need it fail"));
             }
+            (true, None, None) => report.fail(name, format!("{LOST}; see the log")),
+            // What fits into its files is still written.
+            (false, _, Some(fault)) => {
+                report.degrade(name, format!("its disk {fault}; calls that write to it may fail"));
+            }
+            (false, _, None) => {}
         }
         if let Some(fault) = self.watched.clock_fault() {
             report.degrade(format!("{name} clock"), fault);
@@ -289,12 +293,56 @@ mod tests {
 
     use super::*;
 
+    /// A database that answers, on a full disk.
+    #[derive(Debug)]
+    struct Full;
+
+    impl WatchedDatabase for Full {
+        fn has_been_reached(&self) -> bool {
+            true
+        }
+
+        fn ping(&self) -> BoxFuture<'_, Result<(), String>> {
+            Box::pin(async { Ok(()) })
+        }
+
+        fn probe(&self) -> BoxFuture<'_, Result<(), String>> {
+            self.ping()
+        }
+
+        fn clock_fault(&self) -> Option<String> {
+            None
+        }
+
+        fn disk_fault(&self) -> Option<&'static str> {
+            Some("is full")
+        }
+
+        fn outage_mode(&self) -> Option<&'static str> {
+            None
+        }
+    }
+
+    fn health(damaged: DamagedFiles) -> HostHealth {
+        let store = Arc::new(LocalStore::new("/nowhere/data/slots".into()));
+        let deployments = Arc::new(DeploymentRegistry::new(store, None));
+        HostHealth::new(Lifecycle::new(), deployments, "/nowhere/data".into(), damaged)
+    }
+
+    #[tokio::test]
+    async fn database_on_full_disk_is_named() {
+        let health = health(DamagedFiles::default());
+        health.watch("ledger", Box::new(Full));
+        let degraded = health.report().degraded;
+        let reasons: Vec<_> =
+            degraded.iter().map(|failed| (failed.check.as_str(), failed.reason.as_str())).collect();
+        assert_eq!(reasons, [("ledger", "its disk is full; calls that write to it may fail")]);
+    }
+
     #[test]
     fn damaged_files_are_named_at_once() {
-        let store = Arc::new(LocalStore::new("/nowhere/data/slots".into()));
-        let (deployments, damaged) =
-            (Arc::new(DeploymentRegistry::new(store, None)), DamagedFiles::default());
-        let health = HostHealth::new(Lifecycle::new(), deployments, "/nowhere/data".into(), damaged.clone());
+        let damaged = DamagedFiles::default();
+        let health = health(damaged.clone());
         assert!(health.report().degraded.is_empty());
         for file in ["/nowhere/data/secrets/host.key", "/elsewhere/captcha.sqlite"] {
             damaged.record(Path::new(file), Path::new(&format!("{file}.damaged")));

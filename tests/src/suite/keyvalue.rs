@@ -85,8 +85,11 @@ async fn stopped_server_is_an_outage_until_back() {
     let mut postgres = Postgres::start();
     let stores = open(&postgres).await;
     stores.write("links", &set("a", "1")).await.unwrap();
+    stores.probe().await.unwrap();
     postgres.stop();
     assert_eq!(stores.write("links", &set("a", "2")).await, Err(KeyValueError::Unavailable));
+    stores.ping().await.unwrap_err();
+    stores.probe().await.unwrap_err();
     postgres.restart();
     let until = Instant::now() + Duration::from_secs(30);
     while stores.write("links", &set("a", "3")).await.is_err() {
@@ -94,4 +97,5 @@ async fn stopped_server_is_an_outage_until_back() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     assert_eq!(get(&stores, "links", "a").await.as_deref(), Some(&b"3"[..]));
+    stores.probe().await.unwrap();
 }

@@ -54,7 +54,7 @@ async fn verdict(host: &Bulkhead, payload: &Value) -> Value {
 }
 
 /// The checks that are degraded on a host that is ready.
-async fn degraded(host: &Bulkhead) -> Vec<String> {
+pub async fn degraded(host: &Bulkhead) -> Vec<String> {
     let ready = host.json(&host.admin_url("/health/ready")).await;
     let checks = ready["degraded"].as_array().into_iter().flatten();
     checks.map(|check| check["check"].as_str().unwrap().to_owned()).collect()

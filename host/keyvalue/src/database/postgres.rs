@@ -8,7 +8,7 @@ use sqlx::{
     postgres::{PgConnectOptions, PgConnection},
 };
 
-use super::{ANSWER_BYTES, EXPIRED, NumberedKeys, PAGE, count, end};
+use super::{ANSWER_BYTES, EXPIRED, NumberedKeys, PAGE, WRITE, count, end};
 use crate::{
     change::{Change, Rows, Usage, expire},
     config::StoreSettings,
@@ -145,6 +145,13 @@ impl PostgresStores {
             lease.release();
         }
         answer
+    }
+
+    pub(super) async fn probe(&self) -> Result<(), StoreFailure> {
+        let mut lease = self.pool.lease().await?;
+        sqlx::query(WRITE).execute(&mut lease.connection).await?;
+        lease.release();
+        Ok(())
     }
 
     pub(super) async fn close(&self) {

@@ -1,16 +1,21 @@
 //! Stores in a file of SQLite.
 
-use std::{path::Path, time::Duration};
+use std::{
+    fs::File,
+    io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
-use bulkhead_database::{Pool, sqlite::set_damaged_aside};
+use bulkhead_database::{Lease, Pool, sqlite};
 use bulkhead_os::{clock::HostClock, damaged_files::DamagedFiles, files};
 use sqlx::{
-    ConnectOptions as _, Connection as _,
+    ConnectOptions as _, Connection as _, Sqlite,
     sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous},
 };
 use tokio::sync::Mutex;
 
-use super::{ANSWER_BYTES, EXPIRED, NumberedKeys, PAGE, count, end};
+use super::{ANSWER_BYTES, EXPIRED, NumberedKeys, PAGE, WRITE, count, end};
 use crate::{
     change::{Change, Rows, Usage, expire},
     config::StoreSettings,
@@ -41,7 +46,10 @@ const TABLES: &str = "
 
 /// Stores in a file of SQLite. Times are Unix milliseconds of the host's clock.
 pub(crate) struct SqliteStores {
-    pool: Pool<sqlx::Sqlite>,
+    pool: Pool<Sqlite>,
+    path: PathBuf,
+    /// Whether the file was opened at the start.
+    is_open: bool,
     clock: HostClock,
     /// Writers take turns here, and not in SQLite, where they would wait in no order.
     writers: Mutex<()>,
@@ -54,7 +62,7 @@ async fn prepare(connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
 
 impl SqliteStores {
     /// Opens or creates the file, readable by its owner only when created. A damaged one is set aside and recorded. Where the
-    /// disk takes nothing, calls fail until it does.
+    /// disk takes nothing, writes fail until it does.
     pub(super) async fn open(
         path: &Path,
         clock: HostClock,
@@ -68,18 +76,45 @@ impl SqliteStores {
             .disable_statement_logging();
         let pool = Pool::new(options.clone(), Box::new(|connection| Box::pin(prepare(connection))));
         let opened = async {
-            set_damaged_aside(&options, damaged_files).await?;
+            sqlite::set_damaged_aside(&options, damaged_files).await?;
             files::create(path).map_err(sqlx::Error::Io)?;
             pool.lease().await?.release();
             Ok::<_, StoreFailure>(())
         };
-        match opened.await {
+        let is_open = match opened.await {
             Err(failure) if failure.is_of_disk(path) => {
                 tracing::error!(file = %path.display(), %failure, "the stores cannot be opened; calls try again");
+                false
             }
-            opened => opened?,
+            opened => opened.map(|()| true)?,
+        };
+        Ok(Self { pool, path: path.to_owned(), is_open, clock, writers: Mutex::new(()) })
+    }
+
+    pub(super) const fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Returns why the file's disk takes nothing, if it does not.
+    pub(super) fn disk_fault(&self) -> Option<&'static str> {
+        files::disk_fault(self.path.parent()?)
+    }
+
+    /// Returns a connection for reading. SQLite cannot make a log beside a file on a read-only disk: one that has no log is read
+    /// as one that does not change.
+    async fn reader(&self) -> Result<Lease<Sqlite>, StoreFailure> {
+        let refused = match self.pool.lease().await {
+            Ok(lease) => return Ok(lease),
+            Err(refused) => refused,
+        };
+        if sqlite::has_log(&self.path) || !is_read_only(&self.path) {
+            return Err(refused.into());
         }
-        Ok(Self { pool, clock, writers: Mutex::new(()) })
+        let options = SqliteConnectOptions::new().filename(&self.path).read_only(true).immutable(true);
+        // Ends with the lease: the disk may take writes again.
+        let options = options.disable_statement_logging();
+        let pool = Pool::<Sqlite>::new(options, Box::new(|_| Box::pin(async { Ok(()) })));
+        Ok(pool.lease().await?)
     }
 
     pub(super) async fn values(
@@ -88,7 +123,7 @@ impl SqliteStores {
         keys: &[String],
     ) -> Result<Vec<Option<Vec<u8>>>, StoreFailure> {
         let (mut values, mut left, now) = (Vec::with_capacity(keys.len()), ANSWER_BYTES, self.clock.millis());
-        let mut lease = self.pool.lease().await?;
+        let mut lease = self.reader().await?;
         for key in keys {
             let value = value(&mut lease.connection, store, key, now).await?;
             left = count(left, value.as_ref())?;
@@ -99,7 +134,7 @@ impl SqliteStores {
     }
 
     pub(super) async fn exists(&self, store: &str, key: &str) -> Result<bool, StoreFailure> {
-        let mut lease = self.pool.lease().await?;
+        let mut lease = self.reader().await?;
         let exists: bool = sqlx::query_scalar(
             "SELECT EXISTS (SELECT 1 FROM bulkhead_keyvalue
                 WHERE store = ? AND key = ? AND (expires_at IS NULL OR expires_at > ?))",
@@ -114,7 +149,7 @@ impl SqliteStores {
     }
 
     pub(super) async fn page(&self, store: &str, after: i64) -> Result<NumberedKeys, StoreFailure> {
-        let mut lease = self.pool.lease().await?;
+        let mut lease = self.reader().await?;
         let rows = sqlx::query_as(
             "SELECT id, key FROM bulkhead_keyvalue
                 WHERE store = ? AND id > ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY id LIMIT ?",
@@ -153,9 +188,23 @@ impl SqliteStores {
         answer
     }
 
+    pub(super) async fn probe(&self) -> Result<(), StoreFailure> {
+        let _turn = self.writers.lock().await;
+        let mut lease = self.pool.lease().await?;
+        sqlx::query(WRITE).execute(&mut lease.connection).await?;
+        lease.release();
+        Ok(())
+    }
+
     pub(super) async fn close(&self) {
         self.pool.close().await;
     }
+}
+
+/// Returns whether the disk of a file is read-only.
+fn is_read_only(path: &Path) -> bool {
+    let opened = File::options().append(true).open(path);
+    opened.is_err_and(|error| error.kind() == io::ErrorKind::ReadOnlyFilesystem)
 }
 
 async fn value(

@@ -6,8 +6,8 @@ use bulkhead_config::{Config, slots::SlotSettings};
 use bulkhead_keyvalue::{KeyValue, KeyValueMetrics, KeyValueSettings, SlotKeyValue};
 use bulkhead_os::clock::HostClock;
 use bulkhead_runtime::capabilities::SlotResources;
-use bulkhead_service::{Close, ServiceContext};
-use futures_util::future::LocalBoxFuture;
+use bulkhead_service::{Close, ServiceContext, WatchedDatabase};
+use futures_util::future::{BoxFuture, LocalBoxFuture};
 
 /// Opens the stores of the configuration, if it has any.
 pub(crate) async fn open(context: &ServiceContext) -> anyhow::Result<()> {
@@ -15,6 +15,7 @@ pub(crate) async fn open(context: &ServiceContext) -> anyhow::Result<()> {
     if settings.has_stores() {
         let (data, damaged_files) = (&context.config.data_dir, context.health.damaged_files());
         let stores = KeyValue::open(settings, data, HostClock::system(), damaged_files).await?;
+        context.health.watch("key-value stores", Box::new(OpenStores(Arc::clone(&stores))));
         context.extensions.insert(stores);
     }
     Ok(())
@@ -54,12 +55,38 @@ pub(crate) fn provide(
     Ok(())
 }
 
-/// The stores of a host, which are closed with the services.
+/// The stores of a host, which it watches, and closes with the services.
 #[derive(Debug)]
 pub(crate) struct OpenStores(pub(crate) Arc<KeyValue>);
 
 impl Close for OpenStores {
     fn close(self: Box<Self>) -> LocalBoxFuture<'static, ()> {
         Box::pin(async move { self.0.close().await })
+    }
+}
+
+impl WatchedDatabase for OpenStores {
+    fn has_been_reached(&self) -> bool {
+        self.0.is_reached()
+    }
+
+    fn ping(&self) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(self.0.ping())
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(self.0.probe())
+    }
+
+    fn clock_fault(&self) -> Option<String> {
+        None
+    }
+
+    fn disk_fault(&self) -> Option<&'static str> {
+        self.0.disk_fault()
+    }
+
+    fn outage_mode(&self) -> Option<&'static str> {
+        Some("writes to key-value stores fail, and reads if it does not answer")
     }
 }

@@ -27,7 +27,7 @@ use bulkhead_service::{
     ServiceContext, ServiceFuture, ServiceList, SharedDatabase, Started, check_component, not_owned,
 };
 
-use self::health::{ActuatorHealth, OpenLedger};
+use self::health::{ActuatorHealth, LEDGER, OpenLedger};
 use crate::{
     CaptchaService,
     actuator::{self, ActuatorState, Application},
@@ -315,7 +315,7 @@ async fn check(context: &ServiceContext, wasm: Arc<[u8]>) -> anyhow::Result<Comp
 
 /// Adds the ledger to health checks and metrics.
 fn watch(context: &ServiceContext, ledger: &Ledger, captcha: Arc<CaptchaMetrics>, pool: Arc<PoolMetrics>) {
-    context.health.watch("captcha ledger", Box::new(OpenLedger(ledger.clone())));
+    context.health.watch(LEDGER, Box::new(OpenLedger(ledger.clone())));
     let ledger = ledger.clone();
     context.metrics.before_scrape(move |_| {
         let rows = ledger.rows();

@@ -1,6 +1,12 @@
 //! Data that apps keep in key-value stores.
 
+use std::{fs, path::Path};
+
+use bulkhead_tests::child::{Bulkhead, Launch};
+use tempfile::TempDir;
+
 use super::*;
+use crate::process::{degraded, faults::full_disk::fill};
 
 pub(super) const STORES: &str = "[keyvalue.stores.links]\nkeys = 10\n";
 
@@ -101,5 +107,69 @@ async fn unknown_store_is_reported() {
     assert_eq!(status, 200);
     let [(_, reason)] = &checks[..] else { panic!("{checks:?}") };
     assert!(reason.contains("apps.hello.keyvalue names the store lists"), "{reason}");
+    host.stop().await;
+}
+
+/// An app at `/keep` that keeps a value, and one at `/show` that answers with it.
+fn keeping_and_showing(folder: &Path) -> String {
+    let showing = HttpGuest::showing(
+        "(call $open-store (i32.const 1024) (i32.const 5) (i32.const 128))
+         (if (i32.load8_u (i32.const 128)) (then unreachable))
+         (call $kept (i32.load (i32.const 132)) (i32.const 1040) (i32.const 1) (i32.const 28))
+         (if (i32.load8_u (i32.const 28)) (then unreachable))",
+    );
+    let showing = showing.with_imports(IMPORTS).with_data(1024, "links").with_data(1040, "a");
+    let app = |name: &str, guest: &HttpGuest| {
+        let file = folder.join(format!("{name}.wasm"));
+        fs::write(&file, guest.component()).unwrap();
+        format!("[apps.{name}]\ncomponent = {file:?}\npath_prefix = '/{name}'\nkeyvalue = ['links']\n")
+    };
+    format!("{ALONE}{}{}{STORES}", app("keep", &keeping()), app("show", &showing))
+}
+
+async fn answered(host: &Bulkhead, path: &str) -> (u16, String) {
+    answer(host.client().get(host.url(path))).await
+}
+
+async fn has_degraded_stores(host: &Bulkhead) -> bool {
+    degraded(host).await.contains(&"key-value stores".to_owned())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn read_only_store_is_degraded_and_read() {
+    let folder = TempDir::new().unwrap();
+    let config = keeping_and_showing(folder.path());
+    let kept = (200, "kept".to_owned());
+    let host = Launch::serve_with(folder.path(), &config).ready().await;
+    assert_eq!(answered(&host, "/keep").await, kept);
+    assert!(!has_degraded_stores(&host).await);
+    host.stop().await;
+
+    let host = Launch::serve_with_read_only_data(folder.path(), &config).ready().await;
+    assert!(has_degraded_stores(&host).await);
+    assert_eq!(answered(&host, "/show").await, kept, "{}", host.text());
+    assert_eq!(answered(&host, "/keep").await.0, 500);
+    host.stop().await;
+
+    let host = Launch::serve_with(folder.path(), &config).ready().await;
+    assert!(!has_degraded_stores(&host).await);
+    assert_eq!(answered(&host, "/keep").await, kept);
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn full_store_is_degraded_until_room() {
+    let folder = TempDir::new().unwrap();
+    let config = keeping_and_showing(folder.path());
+    let kept = (200, "kept".to_owned());
+    let host = Launch::serve_with_small_disk(folder.path(), &config, 64 << 20).ready().await;
+    assert_eq!(answered(&host, "/keep").await, kept);
+    let filler = host.root().join(folder.path().strip_prefix("/").unwrap()).join("data/filler");
+    fill(&filler);
+    assert!(has_degraded_stores(&host).await);
+    assert_eq!(answered(&host, "/show").await, kept, "{}", host.text());
+    fs::remove_file(&filler).unwrap();
+    eventually("the store is well", async || !has_degraded_stores(&host).await).await;
+    eventually("it takes writes", async || answered(&host, "/keep").await == kept).await;
     host.stop().await;
 }

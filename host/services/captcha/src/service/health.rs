@@ -9,6 +9,9 @@ use serde_json::{Map, json};
 
 use crate::actuator::{HealthComponent, HealthSource, HealthStatus};
 
+/// The ledger's name in health reports.
+pub(super) const LEDGER: &str = "captcha ledger";
+
 /// The open ledger, which the host watches and closes.
 #[derive(Debug)]
 pub(super) struct OpenLedger(pub(super) Ledger);
@@ -65,6 +68,8 @@ impl HealthSource for ActuatorHealth {
     }
 
     fn components(&self) -> Vec<HealthComponent> {
+        // The service that this one replaces has no other database.
+        let databases = self.0.databases().into_iter().filter(|database| database.name == LEDGER);
         let component = |DatabaseState { name, answers }| {
             let details = Map::from_iter([("database".to_owned(), json!(name))]);
             HealthComponent {
@@ -73,6 +78,6 @@ impl HealthSource for ActuatorHealth {
                 details,
             }
         };
-        self.0.databases().into_iter().map(component).collect()
+        databases.map(component).collect()
     }
 }
