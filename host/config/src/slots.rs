@@ -225,12 +225,17 @@ impl Slots {
 
     /// Returns the settings of one slot, if the host has it or a service configures it.
     pub fn get(&self, id: SlotId) -> Option<&SlotSettings> {
-        self.fixed.iter().chain(&self.added).find(|slot| slot.id() == id)
+        self.each().chain(self.added()).find(|slot| slot.id() == id)
     }
 
     /// Returns the settings of every slot that the host starts with.
     pub fn each(&self) -> impl Iterator<Item = &SlotSettings> {
         self.fixed.iter()
+    }
+
+    /// Returns the settings of the slots that services configure in tables of their own, such as apps.
+    pub fn added(&self) -> impl Iterator<Item = &SlotSettings> {
+        self.added.iter()
     }
 
     /// Returns the id of every slot that the host starts with.
