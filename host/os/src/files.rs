@@ -43,6 +43,23 @@ pub fn create(path: &Path) -> io::Result<()> {
     File::options().append(true).create(true).mode(0o600).open(path).map(drop)
 }
 
+/// Opens a plain file for reading. Never waits for a pipe.
+///
+/// # Errors
+/// When it cannot be opened, or is not a plain file.
+pub fn open(path: &Path) -> io::Result<File> {
+    open_with(path, OFlags::empty())
+}
+
+fn open_with(path: &Path, flags: OFlags) -> io::Result<File> {
+    refuse_special(&fs::metadata(path)?)?;
+    let flags = (flags | OFlags::NONBLOCK).bits().cast_signed();
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    // It may have been replaced meanwhile.
+    refuse_special(&file.metadata()?)?;
+    Ok(file)
+}
+
 /// Reads a plain file of at most `cap` bytes. Never waits for a pipe.
 ///
 /// # Errors
@@ -56,11 +73,7 @@ pub fn read(path: &Path, cap: usize) -> io::Result<Vec<u8>> {
 /// # Errors
 /// As [`read`].
 pub fn read_with(path: &Path, cap: usize, flags: OFlags) -> io::Result<Vec<u8>> {
-    refuse_special(&fs::metadata(path)?)?;
-    let flags = (flags | OFlags::NONBLOCK).bits().cast_signed();
-    let file = File::options().read(true).custom_flags(flags).open(path)?;
-    // It may have been replaced meanwhile.
-    refuse_special(&file.metadata()?)?;
+    let file = open_with(path, flags)?;
     let mut bytes = Vec::new();
     file.take((cap as u64).saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() > cap {
@@ -267,6 +280,8 @@ mod tests {
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(folder.path().join("socket")).unwrap();
         for special in [&pipe, &folder.path().join("socket"), folder.path(), Path::new("/dev/zero")] {
+            let refusal = open(special).unwrap_err().to_string();
+            assert!(refusal.contains("put a plain file there"), "{}: {refusal}", special.display());
             let refusal = read_text(special).unwrap_err().to_string();
             assert!(refusal.contains("put a plain file there"), "{}: {refusal}", special.display());
             let refusal = rewrite(special, "x").unwrap_err().to_string();

@@ -54,7 +54,7 @@ pub(super) fn import(
     let refused = |reason: String| anyhow!("{}: {reason}", bundle.display());
     let unreadable = || format!("cannot read {}", bundle.display());
     let signed = FileSignature::parse(signature, keys).map_err(refused)?;
-    let mut file = File::open(bundle).with_context(unreadable)?;
+    let mut file = files::open(bundle).with_context(unreadable)?;
     signed.reader(BufReader::new(&file)).and_then(SignedReader::finish).map_err(refused)?;
     file.rewind().with_context(unreadable)?;
     let mut reader = signed.reader(BufReader::new(&file)).map_err(refused)?;

@@ -11,6 +11,7 @@ use bulkhead_tests::{
     operator::{self, Operator},
     signer::Signer,
 };
+use rustix::fs::{CWD, Mode, mkfifoat};
 use tempfile::TempDir;
 
 use crate::process::{SITE, envelope};
@@ -220,6 +221,10 @@ async fn altered_bundle_changes_nothing() {
     let site = TempDir::new().unwrap();
     import(site.path(), &bundle, &key).await;
     assert!(!site.path().join("data").exists(), "nothing is unpacked before the signature is verified");
+    fs::remove_file(&bundle).unwrap();
+    // No process writes to it, so opening it would never return.
+    mkfifoat(CWD, &bundle, Mode::RUSR).unwrap();
+    exported.assert_refused(&bundle, &key, "put a plain file there").await;
     fs::remove_file(exported.folder.path().join("signed.bundle.minisig")).unwrap();
     exported.assert_refused(&bundle, &key, "minisign -Sm").await;
 }
