@@ -29,7 +29,10 @@ use wasmtime::component::Component;
 use self::{backend::CompileBackend, cache::Cache, code::MachineCode, pack::Pack};
 use crate::{background, engine::Engine, keys::MasterKey};
 
-pub use self::{cache::CacheError, pack::PackError};
+pub use self::{
+    cache::CacheError,
+    pack::{PackError, check_code},
+};
 #[cfg(feature = "compiler")]
 pub use self::{
     child::compile_if_asked,

@@ -27,6 +27,20 @@ impl EditedFile {
         set(self.document.as_table_mut(), path, text);
     }
 
+    /// Returns whether the file itself has the value of a key with this dotted path: the key is there, and does not name a secret
+    /// elsewhere.
+    pub fn holds(&self, key: &str) -> bool {
+        let mut item = self.document.as_item();
+        for name in key.split('.') {
+            let listed = name.parse::<usize>().ok().and_then(|index| item.get(index));
+            let named = || item.get(name).or_else(|| item.get(name.replace('_', "-")));
+            let Some(found) = listed.or_else(named) else { return false };
+            item = found;
+        }
+        let texts = item.as_array().into_iter().flat_map(Array::iter).filter_map(Value::as_str);
+        !item.as_str().into_iter().chain(texts).any(is_reference)
+    }
+
     /// Removes every secret that the file holds, and every URL with a password; returns their paths. References to secrets
     /// elsewhere stay. `reference` has all keys.
     pub fn remove_secrets(&mut self, reference: &[KeyDoc]) -> Vec<String> {
@@ -101,10 +115,13 @@ fn tables_of(item: &mut Item) -> Vec<&mut dyn TableLike> {
     }
 }
 
+fn is_reference(text: &str) -> bool {
+    REFERENCES.iter().any(|reference| text.trim().starts_with(reference))
+}
+
 /// Returns whether a value is, or lists, a text that is a secret: every text of a secret key that names no other place,
 /// and a URL with a password of any key. A list may be a text with commas, or a table with the keys `0`, `1` and so on.
 fn holds_secret(item: &Item, is_secret: bool) -> bool {
-    let is_reference = |text: &str| REFERENCES.iter().any(|reference| text.trim().starts_with(reference));
     let is_one = |text: &str| is_secret && !text.split(',').all(is_reference) || has_password(text);
     let texts = item.as_array().into_iter().flat_map(Array::iter).filter_map(Value::as_str);
     let table = item.as_table_like().filter(|_| is_secret);
@@ -178,6 +195,22 @@ cpu_ms = 5
         remove(file.document.as_table_mut(), &mut Vec::new(), &secrets, &mut removed);
         assert_eq!(removed, ["a.one", "a.two"]);
         assert!(file.text().contains("credential:kept") && !file.text().contains("hidden"));
+    }
+
+    #[test]
+    fn own_values_are_held() {
+        let text = "[registries.town]\nplain-http = 'x'\npassword = 'file:/absent'\nallow = ['a', 'credential:b']\n\
+                    [[rows]]\nkey = 1\n";
+        let file = EditedFile::parse(text).unwrap();
+        for held in ["registries.town", "registries.town.plain_http", "registries.town.allow.0", "rows.0.key"]
+        {
+            assert!(file.holds(held), "{held}");
+        }
+        for absent in
+            ["registries.town.host", "registries.town.password", "registries.town.allow.1", "rows.1", ""]
+        {
+            assert!(!file.holds(absent), "{absent}");
+        }
     }
 
     #[test]

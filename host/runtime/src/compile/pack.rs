@@ -13,7 +13,6 @@ mod tests;
 #[cfg(feature = "compiler")]
 use std::sync::Arc;
 
-#[cfg(feature = "compiler")]
 use bulkhead_config::sandbox::Sandbox;
 use minisign_verify::{PublicKey, Signature};
 use serde::{Deserialize, Serialize};
@@ -21,8 +20,8 @@ use serde::{Deserialize, Serialize};
 #[cfg(feature = "compiler")]
 pub use self::signer::{PackSigner, PackSignerError};
 #[cfg(feature = "compiler")]
-use super::{CompileError, process::CompileProcess};
-use super::{ComponentDigest, MachineCode};
+use super::process::CompileProcess;
+use super::{CompileError, ComponentDigest, MachineCode};
 use crate::engine::{CodeSettings, CodeTarget};
 
 /// The version of wasmtime that this program is built with. A test compares it with the lock file.
@@ -169,6 +168,20 @@ impl<'w> Pack<'w> {
         };
         keys.iter().any(has_signed).then_some(()).ok_or(PackError::Signature)
     }
+}
+
+/// Checks a component as a host with these settings does before it loads any code: of one that is compiled already, who has
+/// signed it, for which program it is, and that it is whole.
+///
+/// # Errors
+/// When its code may not run, or it has none and this program has no compiler.
+pub fn check_code(wasm: &[u8], sandbox: &Sandbox) -> Result<(), CompileError> {
+    let Some(pack) = Pack::find(wasm).transpose()? else {
+        return if cfg!(feature = "compiler") { Ok(()) } else { Err(CompileError::NoCompiler) };
+    };
+    let settings = CodeSettings { stack_bytes: sandbox.stack_bytes, reservation: None };
+    pack.open(Some(&sandbox.pack_keys), settings)?;
+    Ok(())
 }
 
 /// Compiles a component, or that of a pack, for a machine, and returns it as a pack: signed, or else to be built into a

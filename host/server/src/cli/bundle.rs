@@ -84,7 +84,8 @@ impl Command {
             }
             Self::Import { site, file, keys } => {
                 let config = site.config(distribution)?;
-                let of_slots = config.slots.each().flat_map(|slot| slot.signatures.keys.iter().cloned());
+                let slots = config.slots.each().chain(config.slots.added());
+                let of_slots = slots.flat_map(|slot| slot.signatures.keys.iter().cloned());
                 let keys: Vec<String> = if keys.is_empty() { of_slots.collect() } else { keys };
                 let signature = import::signature(&file)?;
                 if keys.is_empty() {
@@ -100,6 +101,9 @@ impl Command {
                 output::line(format_args!("{components} and the configuration are in {file}"))?;
                 for key in &imported.manifest.secrets {
                     output::line(format_args!("set the secret      {key}"))?;
+                }
+                for problem in &imported.unsettled {
+                    output::line(format_args!("for the start       {problem}"))?;
                 }
                 Ok(output::line(format_args!("start the host with `bulkhead serve --config {file}`"))?)
             }

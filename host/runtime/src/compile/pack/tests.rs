@@ -114,6 +114,21 @@ fn every_flipped_byte_is_refused() {
     }
 }
 
+#[test]
+fn code_is_checked_without_loading() {
+    let (header, code) = compiled(&engine());
+    let target = PackHeader { target: "riscv64gc-unknown-linux-gnu".to_owned(), ..header.clone() };
+    let pack = |header: &PackHeader| attach(EMPTY, header, &code, Some(&signer(1))).unwrap();
+    let checked = |wasm: &[u8], keys: Vec<String>| {
+        check_code(wasm, &Sandbox { pack_keys: keys, ..sandbox() }).map_err(|error| error.to_string())
+    };
+    let keys = || vec![signer(1).public_key()];
+    assert_eq!(checked(EMPTY, Vec::new()), Ok(()));
+    assert_eq!(checked(&pack(&header), keys()), Ok(()));
+    assert_eq!(checked(&pack(&header), Vec::new()), Err(PackError::NoKeys.to_string()));
+    assert!(checked(&pack(&target), keys()).is_err_and(|text| text.starts_with("it is compiled for target")));
+}
+
 /// A compiler that has no program to compile with.
 fn compiler(keys: &[String], folder: &TempDir) -> Compiler {
     let metrics = Arc::new(Metrics::new(folder.path().to_owned(), []).unwrap());

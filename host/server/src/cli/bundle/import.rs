@@ -10,10 +10,15 @@ use std::{
 };
 
 use anyhow::{Context as _, anyhow, bail, ensure};
-use bulkhead_config::{Config, ConfigFile, HostSpec, Sources, edit::EditedFile, load};
+use bulkhead_config::{
+    Config, ConfigFile, HostSpec, Problem, Problems, Sources, edit::EditedFile, load, sandbox::Sandbox,
+};
 use bulkhead_os::{data_folder, files};
 use bulkhead_rollout::signature::{FileSignature, SignedReader};
-use bulkhead_runtime::slots::{self, read_component};
+use bulkhead_runtime::{
+    compile::check_code,
+    slots::{self, read_component},
+};
 use rustix::process::geteuid;
 
 use super::{
@@ -31,6 +36,8 @@ pub(super) struct Imported {
     pub(super) manifest: Manifest,
     /// The file of its configuration.
     pub(super) configuration: PathBuf,
+    /// Problems of the configuration that secrets, their files and variables of the host may solve.
+    pub(super) unsettled: Vec<Problem>,
 }
 
 /// Reads the signature beside a bundle.
@@ -66,9 +73,10 @@ pub(super) fn import(
     // Someone may have changed it meanwhile. That says more than what is wrong with bytes that are not signed.
     reader.finish().map_err(refused)?;
     let manifest = unpacked?;
-    places.check(&manifest, config, spec).with_context(|| format!("{} is refused", bundle.display()))?;
+    let unsettled =
+        places.check(&manifest, spec).with_context(|| format!("{} is refused", bundle.display()))?;
     let configuration = places.install(&manifest)?;
-    Ok(Imported { manifest, configuration })
+    Ok(Imported { manifest, configuration, unsettled })
 }
 
 /// Checks that a folder, if it exists, belongs to this user: the host could not read what another one imports, root included.
@@ -190,26 +198,25 @@ impl Places {
         (!below.starts_with('.')).then(|| folder.join(UNPACKED).join(below))
     }
 
-    /// Checks what a start of a host would refuse.
-    fn check(&self, manifest: &Manifest, config: &Config, spec: &HostSpec) -> anyhow::Result<()> {
+    /// Checks what a start of a host would refuse, with the variables of this process. Returns problems of the configuration that
+    /// other variables, or secrets, may solve.
+    fn check(&self, manifest: &Manifest, spec: &HostSpec) -> anyhow::Result<Vec<Problem>> {
+        let edited = EditedFile::parse(&self.configuration(manifest)?)?;
+        let (sandbox, unsettled) = match load(sources(edited.text())?, spec) {
+            Ok(loaded) => (loaded.config.sandbox, Vec::new()),
+            Err(problems) => {
+                let unsettled = unsettled(&problems, &edited, &manifest.secrets)?;
+                (sandbox(edited, spec)?, unsettled)
+            }
+        };
         for (key, file) in &manifest.components {
             let path = self.unpacked(file).context("a component is of no known kind")?;
-            let wasm = read_component(&path, config.sandbox.component_bytes)?;
-            slots::outline(&wasm).map_err(|reason| anyhow!("{file}, the component of {key}: {reason}"))?;
+            let wasm = read_component(&path, sandbox.component_bytes)?;
+            let refused = |reason: String| anyhow!("{file}, the component of {key}: {reason}");
+            slots::outline(&wasm).map_err(refused)?;
+            check_code(&wasm, &sandbox).map_err(|error| refused(error.to_string()))?;
         }
-        let file = ConfigFile { name: CONFIGURATION.to_owned(), text: self.configuration(manifest)? };
-        let Err(problems) = load(Sources { file: Some(file), ..Sources::default() }, spec) else {
-            return Ok(());
-        };
-        // Everything else may be right with the secrets, files and variables that the host is started with. Of a table without
-        // its secret, the other keys may not be read.
-        let table = |key: &str| key.rsplit_once('.').map(|(table, _)| table.to_owned());
-        let lacks_secret = |key: &str| manifest.secrets.iter().any(|secret| table(secret) == table(key));
-        let mut unknown = problems.iter().filter(|problem| problem.is_unknown_key());
-        match unknown.find(|problem| !lacks_secret(&problem.key)) {
-            Some(problem) => bail!("{problem}; use a binary that has it"),
-            None => Ok(()),
-        }
+        Ok(unsettled)
     }
 
     /// Returns the text of the configuration, which names the components where they will be.
@@ -253,6 +260,52 @@ impl Places {
     }
 }
 
+/// Returns what an imported configuration is read from.
+fn sources(text: String) -> Result<Sources, Problems> {
+    let file = Some(ConfigFile { name: CONFIGURATION.to_owned(), text });
+    Ok(Sources { file, ..Sources::of_process(None, Vec::new())? })
+}
+
+/// Returns the sandbox of a configuration that cannot be read as a whole.
+fn sandbox(mut edited: EditedFile, spec: &HostSpec) -> Result<Sandbox, Problems> {
+    edited.document.retain(|table, _| matches!(table, "data_dir" | "sandbox"));
+    let mut sources = sources(edited.text())?;
+    sources.environment.retain(|(name, _)| name.starts_with("BULKHEAD_SANDBOX_"));
+    Ok(load(sources, spec)?.config.sandbox)
+}
+
+/// Returns those problems of an imported configuration that the host may not have: the value comes from elsewhere, or of the same
+/// table another one does.
+///
+/// # Errors
+/// All others.
+fn unsettled(problems: &Problems, edited: &EditedFile, secrets: &[String]) -> anyhow::Result<Vec<Problem>> {
+    let missing = problems.iter().map(|problem| &problem.key).filter(|key| !edited.holds(key));
+    let incomplete: BTreeSet<Vec<&str>> = missing.chain(secrets).map(|key| table(key)).collect();
+    let (unsettled, wrong): (Vec<&Problem>, Vec<&Problem>) =
+        problems.iter().partition(|problem| incomplete.contains(&table(&problem.key)));
+    if wrong.is_empty() {
+        let is_named = |problem: &&Problem| secrets.contains(&problem.key);
+        return Ok(unsettled.into_iter().filter(|problem| !is_named(problem)).cloned().collect());
+    }
+    let text = |problem: &Problem| match problem.is_unknown_key() {
+        true => format!("{problem}; use a binary that has it"),
+        false => problem.to_string(),
+    };
+    let texts: Vec<String> = wrong.into_iter().map(text).collect();
+    bail!(
+        "{}; correct it and export it again, or set the variables of the host for the import, too",
+        texts.join("\n")
+    )
+}
+
+/// Returns the path of the table of a key, without the places in lists.
+fn table(key: &str) -> Vec<&str> {
+    let mut names: Vec<&str> = key.split('.').filter(|name| name.parse::<usize>().is_err()).collect();
+    names.pop();
+    names
+}
+
 /// Returns whether a folder has an entry with the files of the bundle already: a host may have them mapped.
 fn is_installed(manifest: &Manifest, name: &str, folder: &Path, entry: &OsStr) -> bool {
     let prefix = Path::new(name).join(entry);
@@ -286,21 +339,46 @@ mod tests {
         assert!(refused.contains(&format!("belongs to user {user}")), "{refused}");
     }
 
-    #[test]
-    fn key_that_no_host_has_is_refused() {
-        let (data, spec) = (tempfile::tempdir().unwrap(), HostSpec::default());
+    /// Checks the configuration of a bundle without these secrets; returns the keys of the problems that are left.
+    fn checked(text: &str, secrets: &[&str]) -> Result<Vec<String>, String> {
+        let data = tempfile::tempdir().unwrap();
         let places = Places::new(data.path(), Vec::new()).unwrap();
-        let config = load(Sources { root: true, ..Sources::default() }, &spec).unwrap().config;
         let file = data.path().join(UNPACKED).join(CONFIGURATION);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
-        let check = |text: &str| {
-            fs::write(&file, text).unwrap();
-            places.check(&Manifest::default(), &config, &spec)
-        };
-        check("[server]\nlisten = '127.0.0.1:1'\n").unwrap();
-        check("[registries.town]\nhost = 'town.example'\npassword = 'file:/absent'\n").unwrap();
-        let refused = check("[server]\nlisten = '127.0.0.1:1'\nno_such_key = 1\n").unwrap_err().to_string();
-        assert!(refused.contains("server.no_such_key: unknown key"), "{refused}");
+        fs::write(&file, text).unwrap();
+        let secrets = secrets.iter().map(|key| (*key).to_owned()).collect();
+        let unsettled = places.check(&Manifest { secrets, ..Manifest::default() }, &HostSpec::default());
+        let keys = |problems: Vec<Problem>| problems.into_iter().map(|problem| problem.key).collect();
+        unsettled.map(keys).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn key_or_value_is_refused() {
+        assert_eq!(checked("[server]\nlisten = '127.0.0.1:1'\n", &[]), Ok(Vec::new()));
+        let wrong = "[server]\nlisten = 'nowhere'\nno_such_key = 1\n[sandbox]\ncache = 1\n";
+        let refused = checked(wrong, &["registries.town.password"]).unwrap_err();
+        for part in [
+            "server.no_such_key: unknown key",
+            "use a binary that has it",
+            "server.listen: must",
+            "sandbox.cache",
+        ] {
+            assert!(refused.contains(part), "{part}: {refused}");
+        }
+    }
+
+    #[test]
+    fn missing_secrets_are_left_to_the_start() {
+        let town = "[registries.town]\nhost = 'town.example'\nusername = 'eva'\n";
+        assert_eq!(
+            checked(town, &["registries.town.password"]),
+            Ok(vec!["registries.town.username".to_owned()])
+        );
+        let elsewhere = format!("{town}password = 'file:/absent'\n[sandbox]\nworkers = 1\n");
+        let refused = checked(&elsewhere, &[]).unwrap_err();
+        assert!(refused.contains("sandbox.workers: unknown key"), "{refused}");
+        let elsewhere = format!("{town}password = 'file:/absent'\n");
+        assert_eq!(checked(&elsewhere, &[]), Ok(vec!["registries.town.password".to_owned()]));
     }
 
     #[test]

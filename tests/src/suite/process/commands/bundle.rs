@@ -7,7 +7,7 @@ use std::{
 
 use bulkhead_tests::{
     child::{Finished, Launch},
-    guests::answering,
+    guests::{HttpGuest, answering},
     operator::{self, Operator},
     signer::Signer,
 };
@@ -18,7 +18,8 @@ use crate::process::{SITE, envelope};
 
 const BLOCK: usize = 512;
 
-/// A bundle of a host in whose slot an operator has put another component than the configured one.
+/// A bundle of a host in whose slot an operator has put another component than the configured one, and with an app that has only
+/// the one that was pushed.
 struct Exported {
     folder: TempDir,
     signer: Signer,
@@ -30,10 +31,14 @@ impl Exported {
         let folder = TempDir::new().unwrap();
         let file = folder.path().join("a.wasm");
         fs::write(&file, answering('A', "").component()).unwrap();
-        let config = format!("{}[slots.captcha]\ncomponent = {file:?}\n{SITE}", operator::tokens());
+        let slots = format!("[slots.captcha]\ncomponent = {file:?}\n[apps.board]\npath_prefix = '/board'\n");
+        let config = format!("{}{slots}{SITE}", operator::tokens());
         let host = Launch::serve_with(folder.path(), &config).ready().await;
         let deploy = Operator::new(&host.admin_url(""), operator::DEPLOY);
         let version = deploy.push(answering('B', "").component()).await;
+        deploy.swap(&version).await;
+        let deploy = deploy.of("board");
+        let version = deploy.push(HttpGuest::answering(200, "pinned").component()).await;
         deploy.swap(&version).await;
         host.stop().await;
         let model = folder.path().join("data/models/toy");
@@ -42,13 +47,20 @@ impl Exported {
         fs::create_dir_all(folder.path().join("data/models/.packed")).unwrap();
         fs::write(folder.path().join("data/models/.packed/toy.packed"), "made again").unwrap();
 
-        let bundle = folder.path().join("town.bundle");
-        let exported = bulkhead("export", folder.path(), &["--output", bundle.to_str().unwrap()]).await;
+        let mut exported = Self { folder, signer: Signer::new(), bytes: Vec::new() };
+        let shown = exported.export().await;
+        assert!(shown.contains("2 components") && shown.contains("captcha.sites.shop.secret"), "{shown}");
+        exported
+    }
+
+    /// Exports the site in the folder; returns what the command prints.
+    async fn export(&mut self) -> String {
+        let bundle = self.folder.path().join("town.bundle");
+        let exported = bulkhead("export", self.folder.path(), &["--output", bundle.to_str().unwrap()]);
+        let exported = exported.env("BULKHEAD_SERVER__LISTEN", "127.0.0.1:0").finish().await;
         assert!(exported.succeeded(), "{}", exported.stderr);
-        assert!(exported.stdout.contains("1 component"), "{}", exported.stdout);
-        assert!(exported.stdout.contains("captcha.sites.shop.secret"), "{}", exported.stdout);
-        let bytes = fs::read(&bundle).unwrap();
-        Self { folder, signer: Signer::new(), bytes }
+        self.bytes = fs::read(&bundle).unwrap();
+        exported.stdout
     }
 
     /// Writes a bundle with these bytes, signed.
@@ -76,16 +88,16 @@ impl Exported {
     }
 }
 
-/// Runs `bulkhead bundle` with the configuration and the data folder of a host in `folder`.
-async fn bulkhead(command: &str, folder: &Path, arguments: &[&str]) -> Finished {
+/// `bulkhead bundle` with the configuration and the data folder of a host in `folder`.
+fn bulkhead(command: &str, folder: &Path, arguments: &[&str]) -> Launch {
     let (config, data) = (folder.join("bulkhead.toml"), folder.join("data"));
     let launch = Launch::bulkhead(&["bundle", command, "--data-dir", data.to_str().unwrap()]);
     let launch = if config.exists() { launch.args(&["--config", config.to_str().unwrap()]) } else { launch };
-    launch.args(arguments).finish().await
+    launch.args(arguments)
 }
 
 async fn import(site: &Path, bundle: &Path, key: &str) -> Finished {
-    bulkhead("import", site, &[bundle.to_str().unwrap(), "--key", key]).await
+    bulkhead("import", site, &[bundle.to_str().unwrap(), "--key", key]).finish().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -118,6 +130,7 @@ async fn imported_bundle_is_served() {
         .await;
     let (status, body) = host.post("/api/v1/captcha/challenge", &envelope()).await;
     assert_eq!((status, body["challenge"]["letter"].as_str()), (200, Some("B")), "{body}");
+    assert_eq!(host.status(&host.url("/board")).await, 200);
     host.stop().await;
 }
 
@@ -256,5 +269,39 @@ async fn signed_bundle_is_checked_as_whole() {
         ([&whole[..], b"more"].concat(), "follows the end"),
     ] {
         exported.assert_refused(&exported.signed(&bytes), &key, expected).await;
+    }
+}
+
+/// What the exporting site runs, and this one would refuse at its next start.
+#[tokio::test(flavor = "multi_thread")]
+async fn pack_and_value_are_checked_first() {
+    let (folder, signer) = (TempDir::new().unwrap(), Signer::new());
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (file, secret_key, pack, config) =
+        (path("a.wasm"), path("key"), path("a.cwasm"), path("bulkhead.toml"));
+    fs::write(&file, answering('A', "").component()).unwrap();
+    fs::write(&secret_key, signer.secret_key()).unwrap();
+    let other =
+        ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"][usize::from(cfg!(target_arch = "x86_64"))];
+    let compile =
+        ["component", "compile", &file, "--sign", &secret_key, "--target", other, "--output", &pack];
+    let compiled = Launch::bulkhead(&compile).env("BULKHEAD_DATA_DIR", &path("none")).finish().await;
+    assert!(compiled.succeeded(), "{}", compiled.stderr);
+    let packed = |key: &str| {
+        format!("[sandbox]\npack_keys = [{key:?}]\n[slots.captcha]\ncomponent = {pack:?}\n{SITE}")
+    };
+    // A variable of the exporting host takes its place there.
+    let value = format!("[server]\nlisten = 'nowhere'\n{SITE}");
+    let cases = [
+        (packed(&signer.key()), "compiled for target"),
+        (packed(&Signer::new().key()), "no key of sandbox.pack_keys"),
+        (value, "server.listen: must be"),
+    ];
+    let mut exported = Exported { folder, signer, bytes: Vec::new() };
+    for (text, expected) in cases {
+        fs::write(&config, text).unwrap();
+        exported.export().await;
+        let bundle = exported.signed(&exported.bytes);
+        exported.assert_refused(&bundle, &exported.signer.key(), expected).await;
     }
 }
