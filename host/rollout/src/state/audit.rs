@@ -14,7 +14,7 @@ use super::{Move, Stage, VersionRecord};
 use crate::VersionId;
 
 /// Number of bytes at the end that are read for the last lines, which are thousands of moves.
-const TAIL_BYTES: u64 = 4 << 20;
+pub(super) const TAIL_BYTES: u64 = 4 << 20;
 
 /// Slot name of lines about the host's configuration.
 pub const CONFIGURATION: &str = "config";

@@ -1,11 +1,14 @@
 //! The audit log in the local store. Every writer has the store's lock.
 
-use std::path::PathBuf;
+use std::{fs, path::PathBuf};
 
 use bulkhead_config::slots::SlotId;
 
 use super::{LocalStore, LocalStoreError, create_folder};
-use crate::state::audit::{self, AuditEntry};
+use crate::state::{
+    SlotState,
+    audit::{self, AuditEntry},
+};
 
 /// Number of a slot's latest lines, beyond as many as are new, that are searched for moves that an earlier attempt
 /// has logged.
@@ -23,13 +26,36 @@ impl LocalStore {
         written.map_err(|error| LocalStoreError::Io(path, error))
     }
 
-    /// Logs how many of the last lines of the log a power cut has damaged: readers skip them.
-    pub(super) fn report_damaged_lines(&self) {
+    /// Logs what a power cut has made of the log: how many of its last lines are damaged, which readers skip, and which slots
+    /// lack lines.
+    pub(super) fn report_lost_lines(&self) {
         match audit::damaged_lines(&self.audit_path()) {
             Ok(0) => {}
             Ok(lines) => tracing::warn!(lines, "lines of the audit log are damaged and skipped"),
             Err(error) => tracing::warn!(%error, "the audit log cannot be read"),
         }
+        for slot in self.slots_without_last_move() {
+            tracing::error!(
+                slot = slot.as_str(),
+                "the audit log lacks the last move of the slot; lines are lost"
+            );
+        }
+    }
+
+    /// Returns the slots whose last move the log does not have, such as one that is empty or gone: a move is logged before a state
+    /// has it. Of a log that is not read as a whole, that is not known.
+    pub(super) fn slots_without_last_move(&self) -> Vec<SlotId> {
+        if fs::metadata(self.audit_path()).is_ok_and(|log| log.len() > audit::TAIL_BYTES) {
+            return Vec::new();
+        }
+        let folders = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let slots = folders.filter_map(|folder| SlotId::parse(folder.file_name().to_str()?).ok());
+        let lacks_last = |slot: &SlotId| {
+            let state = self.state(*slot).ok().flatten().unwrap_or_default();
+            let last = state.audit_entries(*slot, &SlotState::default()).pop();
+            !self.unlogged(*slot, last.into_iter().collect()).is_empty()
+        };
+        slots.filter(lacks_last).collect()
     }
 
     /// Removes the lines after a `length`, because the change that they name was rejected.

@@ -8,10 +8,10 @@ use super::{LocalStore, LocalStoreError};
 use crate::state::SlotState;
 
 impl LocalStore {
-    /// Removes temporary files that a crash has left in the folder of all slots, and logs damaged lines of the audit log.
+    /// Removes temporary files that a crash has left in the folder of all slots, and logs which lines of the audit log are lost.
     /// Failures only cost disk space.
     pub fn recover(&self) {
-        self.report_damaged_lines();
+        self.report_lost_lines();
         let Ok(files) = fs::read_dir(&self.folder) else { return };
         let Ok(_lock) = self.lock() else { return };
         for path in files.flatten().map(|file| file.path()) {

@@ -176,6 +176,29 @@ fn temporary_files_of_crash_are_removed() {
 }
 
 #[test]
+fn lost_audit_log_names_its_slots() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = LocalStore::new(folder.path().to_owned());
+    assert!(store.slots_without_last_move().is_empty());
+    let one = after(&SlotState::default(), b"one");
+    store.save(SLOT, 0, &one, &component(&one, b"one")).unwrap();
+    let log = folder.path().join("audit.jsonl");
+    let first = fs::read(&log).unwrap();
+    let two = after(&one, b"two");
+    store.save(SLOT, 1, &two, &component(&two, b"two")).unwrap();
+    assert!(store.slots_without_last_move().is_empty());
+    let whole = fs::read(&log).unwrap();
+    for lost in [&first[..], b""] {
+        fs::write(&log, lost).unwrap();
+        assert_eq!(store.slots_without_last_move(), [SLOT]);
+    }
+    fs::remove_file(&log).unwrap();
+    assert_eq!(store.slots_without_last_move(), [SLOT]);
+    fs::write(&log, whole).unwrap();
+    assert!(store.slots_without_last_move().is_empty());
+}
+
+#[test]
 fn stale_host_on_shared_folder_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let store = LocalStore::new(folder.path().to_owned());

@@ -211,3 +211,19 @@ async fn damaged_slot_files_leave_a_version() {
         assert!(names.iter().any(|name| name == wanted), "{wanted} of {names:?}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn empty_audit_log_is_reported() {
+    let folder = TempDir::new().unwrap();
+    let config = format!("{}{SITE}", operator::tokens());
+    let host = Launch::serve_with(folder.path(), &config).ready().await;
+    let deploy = Operator::new(&host.admin_url(""), operator::DEPLOY);
+    let version = deploy.push(answering('B', "").component()).await;
+    deploy.swap(&version).await;
+    killed(host).await;
+    fs::write(folder.path().join("data/slots/audit.jsonl"), "").unwrap();
+    let host = Launch::serve_with(folder.path(), &config).ready().await;
+    let line = host.line("the audit log lacks the last move of the slot; lines are lost").await;
+    assert_eq!(line["slot"], "captcha", "{line}");
+    host.stop().await;
+}
