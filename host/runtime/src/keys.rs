@@ -55,6 +55,16 @@ impl MasterKey {
         Self(secret.as_bytes().to_vec())
     }
 
+    /// Generates a secret that is kept nowhere.
+    ///
+    /// # Errors
+    /// When the operating system returns no random bytes.
+    pub fn generate() -> Result<Self, SecretFileError> {
+        let mut secret = [0; GENERATED_BYTES];
+        getrandom::fill(&mut secret).map_err(SecretFileError::Random)?;
+        Ok(Self(hex::encode(secret).into_bytes()))
+    }
+
     /// Reads the secret in `path`, or generates it with mode 600 when the file does not exist. A damaged file is set aside and
     /// recorded in `damaged`.
     ///
@@ -68,9 +78,7 @@ impl MasterKey {
             Err(SecretFileError::Unusable(_)) => set_aside(path, damaged).map_err(io)?,
             Err(error) => return Err(error),
         }
-        let mut secret = [0; GENERATED_BYTES];
-        getrandom::fill(&mut secret).map_err(SecretFileError::Random)?;
-        let text = hex::encode(secret);
+        let made = Self::generate()?;
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(io)?;
             fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).map_err(io)?;
@@ -78,7 +86,7 @@ impl MasterKey {
         let temporary = path.with_extension(format!("{}.tmp", uuid::Uuid::new_v4()));
         let mut file =
             fs::File::options().write(true).create_new(true).mode(0o600).open(&temporary).map_err(io)?;
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(io)?;
+        file.write_all(&made.0).and_then(|()| file.sync_all()).map_err(io)?;
         // A hard link fails where a rename would replace: of two hosts that start at once, the second uses the first
         // one's secret.
         let linked = fs::hard_link(&temporary, path);
@@ -86,7 +94,7 @@ impl MasterKey {
         // A link is durable once the folder is synchronized.
         path.parent().map_or(Ok(()), |folder| fs::File::open(folder)?.sync_all()).map_err(io)?;
         match linked {
-            Ok(()) => Ok(Self(text.into_bytes())),
+            Ok(()) => Ok(made),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 read(path)?.ok_or_else(|| SecretFileError::Unusable(path.to_owned()))
             }

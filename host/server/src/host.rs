@@ -12,7 +12,7 @@ mod slot_context;
 mod start;
 
 use std::{
-    collections::BTreeMap, fs, net::SocketAddr, os::unix::fs::PermissionsExt as _, path::Path, sync::Arc,
+    collections::BTreeMap, fs, io, net::SocketAddr, os::unix::fs::PermissionsExt as _, path::Path, sync::Arc,
     time::Duration,
 };
 
@@ -298,15 +298,21 @@ fn with_demo(services: ServiceList, mut loaded: Loaded, demo: bool) -> Loaded {
 fn prepare_data_folder(path: &Path) -> anyhow::Result<()> {
     const MODE: u32 = 0o700;
     files::make_data_folder(path)?;
-    // Also for a folder that existed before; on a read-only disk it can only be right already.
+    // Also for a folder that existed before. The host keeps nothing in one of a read-only disk, and its files are closed.
     let is_closed = fs::metadata(path).is_ok_and(|folder| folder.permissions().mode() & 0o777 == MODE);
     let closed = || match is_closed {
         true => Ok(()),
         false => fs::set_permissions(path, fs::Permissions::from_mode(MODE)),
     };
-    closed().with_context(|| {
-        format!("cannot use {} as data folder; set data_dir to a writable one", path.display())
-    })
+    match closed() {
+        Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => {
+            tracing::warn!(folder = %path.display(), "the data folder is open to other users, and its disk is read-only");
+            Ok(())
+        }
+        closed => closed.with_context(|| {
+            format!("cannot use {} as data folder; set data_dir to a writable one", path.display())
+        }),
+    }
 }
 
 /// Returns what the operators' listener reads: health, metrics and deployments.

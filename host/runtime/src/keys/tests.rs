@@ -102,6 +102,8 @@ fn generated_secret_is_readable_by_owner_only() {
     let made = MasterKey::load_or_generate(&path, &DamagedFiles::default()).unwrap();
     assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
     assert_eq!(made.raw().len(), 2 * GENERATED_BYTES);
+    let other = MasterKey::generate().unwrap();
+    assert!(other.raw().len() == made.raw().len() && other.raw() != made.raw());
     assert_eq!(MasterKey::load_or_generate(&path, &DamagedFiles::default()).unwrap().raw(), made.raw());
 }
 

@@ -15,15 +15,15 @@ use bulkhead_config::{
     tables::{MissingTable, TableSpec},
 };
 use bulkhead_ledger::{ANSWER_TIMEOUT, Backend, Ledger, LedgerOptions};
-use bulkhead_os::damaged_files::DamagedFiles;
+use bulkhead_os::{damaged_files::DamagedFiles, files};
 use bulkhead_pow::Pow;
 use bulkhead_rollout::LiveKeys;
 use bulkhead_runtime::capabilities::{CapabilitySet, SlotResources};
 use bulkhead_runtime::compile::ComponentDigest;
-use bulkhead_runtime::keys::MasterKey;
+use bulkhead_runtime::keys::{MasterKey, SecretFileError};
 use bulkhead_runtime::slots::{AuthorFiles, SlotWorld};
 use bulkhead_service::{
-    CommandSpec, MetricRegistrar, PageEntry, PageForm, PageGuide, SECRETS_DIR, ServedAt, Service,
+    CommandSpec, HostHealth, MetricRegistrar, PageEntry, PageForm, PageGuide, SECRETS_DIR, ServedAt, Service,
     ServiceContext, ServiceFuture, ServiceList, SharedDatabase, Started, check_component, not_owned,
 };
 
@@ -174,7 +174,7 @@ async fn build(context: &ServiceContext) -> anyhow::Result<Started> {
     let slot = context.slot(CAPTCHA)?;
     let damaged_files = context.health.damaged_files();
     let ledger = open_ledger(settings, config, slot.limits.deadline, damaged_files).await?;
-    let masters = masters(settings, config, damaged_files)?;
+    let masters = masters(settings, config, &context.health)?;
     let metrics = context.metrics.set::<CaptchaMetrics>()?;
     let service = CaptchaService::new(
         settings,
@@ -280,16 +280,22 @@ fn answer_timeout(deadline: Duration) -> Duration {
     deadline.mul_f64(0.4).clamp(MIN_ANSWER_TIMEOUT, ANSWER_TIMEOUT)
 }
 
-/// Returns the master keys, the current one first.
-fn masters(
-    settings: &Captcha,
-    config: &Config,
-    damaged_files: &DamagedFiles,
-) -> anyhow::Result<Vec<MasterKey>> {
+/// Returns the master keys, the current one first. A generated one that the disk does not take is kept until the host stops.
+fn masters(settings: &Captcha, config: &Config, health: &HostHealth) -> anyhow::Result<Vec<MasterKey>> {
+    const CHECK: &str = "captcha key";
     let file = config.data_dir.join(SECRETS_DIR).join("captcha.key");
+    let generated = || match MasterKey::load_or_generate(&file, health.damaged_files()) {
+        Err(error @ SecretFileError::Io(..)) if files::disk_fault(&config.data_dir).is_some() => {
+            tracing::error!(%error, "the key of challenges cannot be kept; the next start does not accept them");
+            let reason = "it cannot be kept in the data folder, so that the next start accepts no challenge of this one";
+            health.set_faults(CHECK, [(CHECK.to_owned(), reason.to_owned())]);
+            MasterKey::generate()
+        }
+        key => key,
+    };
     let current = match &settings.hmac_key {
         Some(key) => MasterKey::new(key.expose()),
-        None => MasterKey::load_or_generate(&file, damaged_files)?,
+        None => generated()?,
     };
     let previous = settings.previous_hmac_keys.iter().map(|key| MasterKey::new(key.expose()));
     Ok([current].into_iter().chain(previous).collect())

@@ -44,6 +44,21 @@ async fn read_only_disk_serves_what_it_can() {
 }
 
 #[tokio::test]
+async fn empty_read_only_folder_is_served() {
+    let folder = TempDir::new().unwrap();
+    fs::create_dir(folder.path().join("data")).unwrap();
+    let config = format!("[captcha]\non_ledger_failure = \"allow\"\n{SITE}");
+    let host = Launch::serve_with_read_only_data(folder.path(), &config).ready().await;
+    let checks = degraded(&host).await;
+    for wanted in ["data disk", "captcha key", "captcha ledger"] {
+        assert!(checks.iter().any(|check| check == wanted), "{checks:?}");
+    }
+    let payload = solved(&host).await;
+    assert_eq!(verdict(&host, &payload).await, valid());
+    host.stop().await;
+}
+
+#[tokio::test]
 async fn read_only_ledger_grants_nothing() {
     let folder = TempDir::new().unwrap();
     let host = Launch::serve_with(folder.path(), SITE).ready().await;
