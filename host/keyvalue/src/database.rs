@@ -161,11 +161,11 @@ impl Database {
         }
     }
 
-    /// Returns whether the database was reached when it was opened. A server is connected to on first use.
+    /// Returns whether the database is expected to answer: a file was opened, and a server is connected to on first use.
     pub(crate) fn is_reached(&self) -> bool {
         match self {
             Self::Sqlite(stores) => stores.is_open(),
-            Self::Postgres(_) => false,
+            Self::Postgres(_) => true,
         }
     }
 

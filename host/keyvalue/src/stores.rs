@@ -168,7 +168,8 @@ impl KeyValue {
         Ok(deleted)
     }
 
-    /// Returns whether the database was reached when the stores were opened.
+    /// Returns whether the database is expected to answer: its file was opened, or it is a server, which is connected to on first
+    /// use.
     pub fn is_reached(&self) -> bool {
         self.database.is_reached()
     }

@@ -283,7 +283,7 @@ async fn pack_and_value_are_checked_first() {
     fs::write(&secret_key, signer.secret_key()).unwrap();
     let other =
         ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"][usize::from(cfg!(target_arch = "x86_64"))];
-    let compile =
+    let compile: [&str; 9] =
         ["component", "compile", &file, "--sign", &secret_key, "--target", other, "--output", &pack];
     let compiled = Launch::bulkhead(&compile).env("BULKHEAD_DATA_DIR", &path("none")).finish().await;
     assert!(compiled.succeeded(), "{}", compiled.stderr);
