@@ -7,7 +7,10 @@ use std::{
     time::Duration,
 };
 
-use bulkhead_database::{Lease, Pool, sqlite};
+use bulkhead_database::{
+    Lease, Pool,
+    sqlite::{has_log, set_damaged_aside},
+};
 use bulkhead_os::{clock::HostClock, damaged_files::DamagedFiles, files};
 use sqlx::{
     ConnectOptions as _, Connection as _, Sqlite,
@@ -76,7 +79,7 @@ impl SqliteStores {
             .disable_statement_logging();
         let pool = Pool::new(options.clone(), Box::new(|connection| Box::pin(prepare(connection))));
         let opened = async {
-            sqlite::set_damaged_aside(&options, damaged_files).await?;
+            set_damaged_aside(&options, damaged_files).await?;
             files::create(path).map_err(sqlx::Error::Io)?;
             pool.lease().await?.release();
             Ok::<_, StoreFailure>(())
@@ -107,7 +110,7 @@ impl SqliteStores {
             Ok(lease) => return Ok(lease),
             Err(refused) => refused,
         };
-        if sqlite::has_log(&self.path) || !is_read_only(&self.path) {
+        if has_log(&self.path) || !is_read_only(&self.path) {
             return Err(refused.into());
         }
         let options = SqliteConnectOptions::new().filename(&self.path).read_only(true).immutable(true);
