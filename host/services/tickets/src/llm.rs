@@ -1,8 +1,9 @@
 //! The client of a language model behind an OpenAI-compatible endpoint.
 //!
 //! A call has one deadline for waiting, all attempts and the pauses between them. Tokens are reserved before a call and settled
-//! after it, so that concurrent calls cannot overdraw the budget.
+//! after it, so that concurrent calls cannot overdraw the budget. While the endpoint fails, it is not asked.
 
+mod circuit;
 pub mod config;
 pub mod metrics;
 mod retry;
@@ -18,6 +19,7 @@ use tokio::{
 
 pub use self::wire::{ChatMessage, Completion, CompletionRequest, Role, Schema};
 use self::{
+    circuit::EndpointCircuit,
     metrics::{LlmOutcome, SlotLlmMetrics},
     token_budget::TokenBudget,
 };
@@ -72,6 +74,7 @@ pub struct LlmClient {
     settings: config::LlmSettings,
     permits: Semaphore,
     budget: TokenBudget,
+    circuit: EndpointCircuit,
 }
 
 impl LlmClient {
@@ -92,6 +95,7 @@ impl LlmClient {
             outbound,
             permits: Semaphore::new(settings.max_concurrent),
             budget: TokenBudget::new(settings.tokens_per_minute),
+            circuit: EndpointCircuit::default(),
             settings: settings.clone(),
         })
     }
@@ -143,12 +147,30 @@ impl LlmClient {
                 format!("the call may take {estimate} tokens, tickets.llm.tokens_per_call allows {most}");
             return Err(LlmError::OverBudget(reason));
         }
+        let start = Instant::now();
+        if let Some(refusal) = self.circuit.refusal(start) {
+            return Err(LlmError::Unavailable(refusal));
+        }
         let permit = timeout_at(deadline, self.permits.acquire()).await;
         let timed_out =
             || LlmError::Unavailable("all of tickets.llm.max_concurrent calls are taken".to_owned());
         let _permit = permit.map_err(|_| timed_out())?.map_err(|_| timed_out())?;
         let reserved = self.budget.reserve(estimate).map_err(LlmError::OverBudget)?;
+        let asked = Instant::now();
+        let pass = match self.circuit.pass(asked) {
+            Ok(pass) => pass,
+            Err(refusal) => {
+                reserved.settle(Some(0));
+                return Err(LlmError::Unavailable(refusal));
+            }
+        };
         let answered = self.attempts(&body, deadline, metrics).await;
+        match &answered {
+            Ok(_) => pass.succeed(),
+            // The wait for the permit left it too little time.
+            Err(OutboundError::Timeout) if deadline.duration_since(asked) < asked.duration_since(start) => {}
+            Err(error) => pass.fail(error, Instant::now()),
+        }
         match answered {
             Ok(bytes) => {
                 let completion = wire::completion(&bytes, max_tokens).map_err(LlmError::InvalidAnswer);

@@ -28,6 +28,17 @@ async fn a_slow_endpoint_is_not_waited_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn silent_endpoint_is_not_asked_again() {
+    let (service, endpoint) = service([Slow(Duration::from_secs(60), String::new())], BRIEF).await;
+    for _ in 0..3 {
+        assert_fallen_back(&service.decision(AHOY).await, SILENT);
+    }
+    assert_eq!(endpoint.received().len(), 1);
+    assert_eq!(calls(&service, "unavailable").await, 3.0);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_dripping_body_is_not_waited_for() {
     falls_back(Drips, SILENT, 1, "unavailable").await;
 }
