@@ -30,6 +30,8 @@ pub enum LlmFallback {
     Failed(Failure),
     /// The model answered in another language than the ticket's.
     Foreign,
+    /// Passages support too little of what the model answered.
+    Unsupported,
 }
 
 impl From<Failure> for LlmFallback {

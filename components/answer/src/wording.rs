@@ -67,6 +67,7 @@ pub fn fallback_note(reason: LlmFallback, language: Language) -> String {
         LlmFallback::Translation => reasons::TRANSLATION.of(language),
         LlmFallback::Failed(failure) => failure.message(language),
         LlmFallback::Foreign => reasons::FOREIGN.of(language),
+        LlmFallback::Unsupported => reasons::UNSUPPORTED.of(language),
     };
     reasons::FALLBACK.with(language, &[&reason])
 }

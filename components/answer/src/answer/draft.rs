@@ -19,7 +19,7 @@ pub(super) struct Draft {
     pub(super) written: usize,
     /// Findings that block publication, made while drafting.
     pub(super) findings: Vec<GuardFinding>,
-    /// Why the language model did not write it, if it was asked to.
+    /// Why the language model did not write it, if it was to do so.
     pub(super) failed: Option<LlmFallback>,
 }
 
@@ -27,6 +27,11 @@ impl Draft {
     /// Returns whether grounding removed more sentences than it kept: the rest is not what the writer meant.
     pub(super) fn lost_most_sentences(&self) -> bool {
         self.sentences.len() * 2 < self.written
+    }
+
+    /// Returns whether passages support all that was written, by the language model too, if it was asked.
+    pub(super) fn is_grounded(&self) -> bool {
+        self.sentences.len() == self.written && self.failed != Some(LlmFallback::Unsupported)
     }
 
     /// Returns whether all sentences are questions or headings.
@@ -73,10 +78,13 @@ impl<H: Host> Call<'_, H> {
         let statements = self.bounds().cut(statements);
         let grounded = grounding::grounded(&statements, passages, self.language);
         let mut draft = self.assembled(grounded, statements.len());
-        if draft.lost_most_sentences() && llm::is_foreign(&statements, self.language) {
-            return Err(LlmFallback::Foreign);
-        }
         draft.written = draft.written.max(written.min(1));
+        if draft.lost_most_sentences() || (draft.written > 0 && draft.states_nothing()) {
+            return Err(match llm::is_foreign(&statements, self.language) {
+                true => LlmFallback::Foreign,
+                false => LlmFallback::Unsupported,
+            });
+        }
         draft.findings.extend((statements.len() < written).then_some(GuardFinding::AnswerLength));
         let close = draft.sentences.iter().all(|one| one.close);
         draft.findings.extend((!close).then_some(GuardFinding::OtherWords));

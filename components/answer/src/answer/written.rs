@@ -53,7 +53,7 @@ impl<H: Host> Call<'_, H> {
         };
         let plain = plain(&draft.sentences);
         let longest = self.configuration.max_answer_length as usize;
-        let grounded = draft.sentences.len() == draft.written;
+        let grounded = draft.is_grounded();
         let mut findings = self.ticket_findings();
         findings.extend(draft.findings);
         let lead = extractive::lead(&self.text, passages, self.language);

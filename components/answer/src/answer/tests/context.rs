@@ -87,8 +87,7 @@ fn exception_is_quoted_with_its_rule() {
 fn questions_and_headings_alone_are_no_answer() {
     let text = "Stadtbibliothek\n\nGeöffnet\n\nMuss ich ein Osterfeuer anmelden?\n\nSie melden es vier Wochen vorher an.";
     for alone in [&["Muss ich ein Osterfeuer anmelden?"][..], &["Stadtbibliothek", "Geöffnet"]] {
-        let reply = wrote_by_model(text, alone);
-        assert_eq!((reply.outcome, reply.auto_publish), (Outcome::None, false), "{reply:?}");
+        assert_withheld(&wrote_by_model(text, alone), "Ohne das Sprachmodell geschrieben");
     }
     let reply = extracted(text, "Muss ich ein Osterfeuer anmelden?");
     assert!(reply.response.contains("vier Wochen vorher"), "{reply:?}");
