@@ -57,10 +57,16 @@ fn letter(text: &str) -> String {
 }
 
 /// Returns `plain` text without quoted mails, mail headers and notices of mail servers; signatures stay, because they
-/// name the sender. Empty if the sender only quotes; for a mail forwarded without a comment, that mail.
+/// name the sender. Empty if the sender only quotes; for a mail forwarded without a comment, that mail. A rule is between a
+/// comment and its mail: the first line of that is no name below a sign-off.
 pub fn unquoted(plain: &str) -> String {
     let (own, forwarded) = quotes::split(&banner::remove(plain));
-    tidy(&format!("{own}\n\n{forwarded}"))
+    let [own, forwarded] = [own, forwarded].map(|part| tidy(&part));
+    if own.is_empty() || forwarded.is_empty() {
+        own + &forwarded
+    } else {
+        format!("{own}\n\n---\n\n{forwarded}")
+    }
 }
 
 /// Renders `text` as a reader sees it: normalises line ends and spaces, and renders HTML.

@@ -72,6 +72,11 @@ pub fn answered_in(text: &str, detected: Option<&'static str>) -> Language {
     }
 }
 
+/// Returns whether `word`, in lower case, is a frequent word of German or English.
+pub(crate) fn is_frequent(word: &str) -> bool {
+    evidence::frequent(word).is_some_and(|languages| languages & evidence::bits(&["de", "en"]) != 0)
+}
+
 fn detect_in(text: &str) -> Option<&'static str> {
     let letters = letters(text);
     match whatlang::detect_script(text)? {

@@ -28,10 +28,12 @@ pub(super) fn remove(text: &str) -> String {
     kept.join("\n")
 }
 
-/// Returns whether a line in lower case is a notice. One says "ich" and "we" of nobody, and asks nothing.
+/// Returns whether a line in lower case is a notice. One speaks of a mail, says "ich" and "we" of nobody, and asks
+/// nothing: "Der Lärm kommt von außerhalb der Siedlung" is a sender's.
 fn is_notice(line: &str) -> bool {
     let reach = line.char_indices().nth(REACH).map_or(line.len(), |(at, _)| at);
     contains_any(line.get(..reach).unwrap_or_default(), banner::SIGNS)
+        && contains_any(line, banner::ABOUT)
         && !line.contains('?')
         && !line.split(|sign: char| !sign.is_alphanumeric()).any(|word| banner::PERSONS.contains(&word))
 }

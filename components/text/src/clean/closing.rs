@@ -1,7 +1,7 @@
 //! Closing phrases of a letter, the signature below them, and disclaimers.
 
 use super::begins;
-use crate::{abbreviations::is_abbreviated, lists::closing};
+use crate::{abbreviations::is_abbreviated, language::is_frequent, lists::closing};
 
 /// Minimum number of words of a sentence.
 const LEAST_WORDS: usize = 3;
@@ -13,7 +13,7 @@ const LONGEST_NAME: usize = 40;
 const LONGEST_ADVERTISEMENT: usize = 10;
 /// Maximum number of words before the greeting of a closing phrase: "Mit vielen sonnigen Grüßen".
 const LONGEST_GREETING: usize = 3;
-/// Maximum number of lines of a signature; a longer rest is text.
+/// Maximum number of lines of a signature; a longer rest with a sentence is text.
 const LONGEST_SIGNATURE: usize = 14;
 
 /// Returns the closing phrases.
@@ -21,7 +21,7 @@ pub fn closings() -> &'static [&'static str] {
     closing::PHRASES
 }
 
-/// Returns `text` up to its closing phrase; postscripts stay.
+/// Returns `text` up to its closing phrase; postscripts stay, up to an empty line.
 pub(super) fn remove(text: &str) -> String {
     let mut lines: Vec<&str> = text.lines().collect();
     if let Some(start) =
@@ -36,14 +36,19 @@ pub(super) fn remove(text: &str) -> String {
         .filter(|(at, line)| !(is_advertisement(line) && is_alone(*at)))
         .map(|(_, line)| *line)
         .collect();
+    let last_sentence = lines.iter().rposition(|line| is_sentence(line)).unwrap_or_default();
     let end = lines.iter().enumerate().position(|(at, line)| {
         let after = || lines.get(at + 1..).unwrap_or_default();
         (at > 0 || is_delimiter(line))
-            && lines.len() - at <= LONGEST_SIGNATURE
+            && (lines.len() - at <= LONGEST_SIGNATURE || last_sentence <= at)
             && (ends(line) || (is_closing(line) && !continues_after_thanks(line, after())))
     });
     let (body, rest) = lines.split_at(end.unwrap_or(lines.len()));
-    let afterwords = rest.iter().copied().filter(|line| is_afterword(line));
+    let mut continues = false;
+    let afterwords = rest.iter().copied().filter(|line| {
+        continues = is_afterword(line) || (continues && !line.is_empty() && !is_delimiter(line));
+        continues
+    });
     let mut kept: Vec<&str> = body.iter().copied().chain(afterwords).collect();
     if end.is_none()
         && let Some(last) = kept.last_mut()
@@ -54,11 +59,15 @@ pub(super) fn remove(text: &str) -> String {
 }
 
 fn any_begins(starts: &[&str], line: &str) -> bool {
-    starts.iter().any(|start| begins(line.trim_start(), start))
+    let line = line.trim_start_matches(|sign: char| !sign.is_alphanumeric());
+    starts.iter().any(|start| begins(line, start))
 }
 
 fn is_afterword(line: &str) -> bool {
-    begins(line, "PS") || begins(line, "P.S.")
+    closing::AFTERWORDS.iter().any(|word| {
+        let next = line.chars().nth(word.chars().count());
+        begins(line, word) && next.is_none_or(|next| !next.is_alphanumeric())
+    })
 }
 
 /// Returns whether `text` begins with the delimiter of a signature.
@@ -70,7 +79,8 @@ fn is_delimiter(line: &str) -> bool {
     line.trim_end() == "--"
 }
 
-/// Returns whether a line is one that phones and mail services add, without regard to its links.
+/// Returns whether a line is one that phones and mail services add, without regard to its links. Names have few of the words
+/// that sentences have: "Von meinem Vermieter wurde ein Brief gesendet" is a sender's.
 fn is_advertisement(line: &str) -> bool {
     let bare = line.split('<').map(|part| part.split_once('>').map_or(part, |(_, after)| after));
     let bare = bare.flat_map(str::split_whitespace).collect::<Vec<_>>();
@@ -81,12 +91,21 @@ fn is_advertisement(line: &str) -> bool {
     let bare = bare.trim_end_matches('.');
     closing::ADVERTISEMENTS.iter().any(|form| match form.split_once('…') {
         Some((start, end)) => {
+            let (count, [start_count, end_count]) =
+                (bare.chars().count(), [start, end].map(|part| part.chars().count()));
+            let name = || bare.chars().skip(start_count).take(count - start_count - end_count);
             begins(bare, start)
                 && bare.to_lowercase().ends_with(&end.to_lowercase())
-                && bare.chars().count() > start.chars().count() + end.chars().count()
+                && count > start_count + end_count
+                && !name().collect::<String>().split_whitespace().any(is_function_word)
         }
         None => begins(bare, form) && begins(form, bare),
     })
+}
+
+/// Returns whether a word is an article, a pronoun, an auxiliary verb or the like, and no link in a name.
+fn is_function_word(word: &str) -> bool {
+    is_frequent(word) && !closing::LINKS.contains(&word)
 }
 
 /// Returns whether only a signature can follow `line`.

@@ -15,6 +15,10 @@ const DEEPEST: usize = 4;
 const LONGEST_CITATION: usize = 3;
 /// The shortest rule of dashes.
 const SHORTEST_RULE: &str = "--";
+/// The same of the signs that Zoho uses.
+const DOUBLE_RULE: &str = "==";
+/// Signs of rules, and the space after one.
+const RULE: [char; 3] = ['-', '=', ' '];
 /// Minimum number of header lines in a row: a single one may be the sender's own.
 const HEAD: usize = 2;
 /// Maximum number of bytes of the name of a header line.
@@ -100,13 +104,13 @@ fn forwards(kept: &str, old: &[&str]) -> bool {
 }
 
 fn is_forwarding(line: &str) -> bool {
-    let ruled = line.trim_start_matches(['-', ' ']);
+    let ruled = line.trim_start_matches(RULE);
     (is_ruled(line) && quotes::FORWARDED.iter().any(|words| begins(ruled, words)))
         || quotes::SEPARATORS.iter().any(|words| begins(ruled, words))
 }
 
 fn is_ruled(line: &str) -> bool {
-    line.starts_with(SHORTEST_RULE)
+    line.starts_with(SHORTEST_RULE) || line.starts_with(DOUBLE_RULE)
 }
 
 fn old_mail_begins(lines: &[&str]) -> bool {
@@ -173,7 +177,7 @@ fn has_year(line: &str) -> bool {
 }
 
 fn is_separator(line: &str) -> bool {
-    let ruled = line.trim_start_matches(['-', ' ']);
+    let ruled = line.trim_start_matches(RULE);
     (is_ruled(line) && quotes::RULED.iter().any(|words| begins(ruled, words)))
         || is_forwarding(line)
         || is_marker(line)
@@ -269,7 +273,8 @@ fn introduction(lines: &[&str]) -> Option<usize> {
 }
 
 /// Returns whether `lines` introduce a quote: "Am 2. März 2026 um 09:14 schrieb …:", "On Mon, 2 Mar 2026 at 09:14, …
-/// wrote:", "… <…@…> schrieb am Mo., 2. März 2026:", "2026-03-02 9:14 GMT+01:00 … <…@…>:", "---- On … wrote ----".
+/// wrote:", "… <…@…> schrieb am Mo., 2. März 2026:", "2026-03-02 9:14 GMT+01:00 … <…@…>:", "2. März 2026, 09:14 von …@…:",
+/// "---- On … wrote ----".
 ///
 /// If the name comes first, an address in angle brackets with the time or the verb must follow it, and no line before
 /// the last ends a sentence: otherwise a line of the sender's own could be above it.
@@ -290,7 +295,7 @@ fn introduces_quote(lines: &[&str]) -> bool {
         && lines.split_last().is_some_and(|(_, others)| !others.iter().any(|line| ends_sentence(line)))
         && ((wrote(line) && begins_introduction(line))
             || is_named()
-            || (begins_with_date(line) && line.contains('@')))
+            || (begins_with_date(first) && line.contains('@')))
 }
 
 fn begins_introduction(line: &str) -> bool {
@@ -301,13 +306,9 @@ fn ends_sentence(line: &str) -> bool {
     line.is_empty() || line.ends_with(['.', '!', '?', ':'])
 }
 
-/// Returns whether a line begins with a date such as "2026-03-02".
+/// Returns whether a line begins with the digits of a date and has a time: "2026-03-02 9:14", "2. März 2026, 09:14".
 fn begins_with_date(line: &str) -> bool {
-    let mut signs = line.bytes();
-    [4, 2, 2].into_iter().all(|digits| {
-        signs.by_ref().take(digits).filter(u8::is_ascii_digit).count() == digits
-            && signs.next().is_some_and(|sign| sign == b'-' || sign == b' ')
-    })
+    line.starts_with(|sign: char| sign.is_ascii_digit()) && has_year(line) && has_time(line)
 }
 
 /// Returns the subject in a header line.

@@ -73,7 +73,8 @@ pub(super) fn frequent(word: &str) -> Option<u32> {
     FREQUENT_WORDS.get(place).map(|(_, languages)| *languages)
 }
 
-fn bits(codes: &[&str]) -> u32 {
+/// Returns the bits of the languages with these codes.
+pub(super) fn bits(codes: &[&str]) -> u32 {
     let places = FREQUENT.iter().enumerate().filter(|(_, code)| codes.contains(code));
     places.map(|(place, _)| 1 << place).sum()
 }

@@ -13,6 +13,7 @@ fn notices_of_servers_go() {
         "[External] This message came from outside the organization.\n-----------\n",
         "Sie erhalten nicht häufig E-Mails von pia@post.example. Erfahren Sie, warum dies wichtig ist\n\n",
         "WARNING: This email originated from outside of the council.\nDo not click links or open attachments.\n\n",
+        "Diese Nachricht kommt von außerhalb des Landratsamts. Öffnen Sie keine Links.\n\n",
     ] {
         assert_eq!(clean(&format!("{notice}{ASKED}")), ASKED, "{notice}");
         assert_eq!(clean(&format!("{ASKED}\n\n-----------\n{notice}")), ASKED, "{notice}");
@@ -21,6 +22,8 @@ fn notices_of_servers_go() {
     }
     for own in [
         "Ich habe eine externe E-Mail-Adresse angegeben.",
+        "Der Gestank kommt von außerhalb des Parks.",
+        "The water came from outside and froze.",
         "Kommt der Kollege von außerhalb der Stadt?",
         "Our external sender address has changed.",
     ] {
@@ -36,6 +39,7 @@ fn forwarded_mail_stays_below_its_comment() {
         "---------- Forwarded message ---------\nVon: Pia <pia@post.example>\nDate: Mo., 5. Okt. 2026 um 09:00 Uhr\nTo: <amt@ort.example>\n\n\n",
         "----- Weitergeleitet von Empfang/Ort am 05.10.2026 09:00 -----\n\nVon:   Pia <pia@post.example>\nAn:    amt@ort.example\n\n",
         "Anfang der weitergeleiteten Nachricht:\n\n> Von: Pia <pia@post.example>\n> Datum: 5. Oktober 2026 um 09:00:00\n>\n> ",
+        "============ Forwarded message ============\nFrom: Pia <pia@post.example>\nDate: Mon, 05 Oct 2026 09:00:00 +0200\nSubject: Glas\n============ Forwarded message ============\n\n",
         "Von: Empfang <e@ort.example>\nGesendet: Montag, 5. Oktober 2026 10:00\nBetreff: WG: Glas\n\nVon: Pia <pia@post.example>\nGesendet: Montag\nBetreff: Glas\n\n",
     ] {
         let cleaned = clean(&format!("Kannst du das bitte übernehmen?\n\nLG Kai\n\n{forwarded}{asked}"));
@@ -55,6 +59,7 @@ fn old_mails_of_all_programs_go() {
     for head in [
         "---- On Tue, 6 Oct 2026 08:30:00 +0200 Amt <a@ort.example> wrote ----\n",
         "2026-10-06 8:30 GMT+02:00 Amt <a@ort.example>:\n",
+        "6. Okt. 2026, 08:30 von a@ort.example:\n",
         "Am Di., 6. Okt. 2026 um 08:30 Uhr schrieb Amt für Grünflächen und\nSpielplätze in Musterort <\na@ort.example>:\n",
         "Amt <a@ort.example>, 6 Eki 2026 Sal, 08:30 tarihinde\nşunu yazdı:\n",
         "   Am Dienstag, 6. Oktober 2026 um 08:30:00 MESZ hat Amt <a@ort.example> Folgendes geschrieben:\n",
@@ -88,6 +93,9 @@ fn signatures_of_programs_go() {
         "--\nPia Probe | Probe GmbH",
         "Mit herbstlichen Grüßen\nPia Probe\n\nProbe GmbH",
         "Viele sonnige Grüße aus Musterort\nPia",
+        "Gesendet von meinem Probe Phone 7 Smartphone",
+        "Freundliche Grüße\nPia Probe\n\nProbe GmbH\nIm Tal 4\nMusterort\n\nTel. 0\nFax 0\nMobil 0\n\nwww.probe.example\n\nGeschäftsführerin: Pia Probe\nHRB 0\nUSt-ID 0\n\nPsychologie für alle",
+        "*** Diese E-Mail enthält vertrauliche Daten ***",
     ] {
         assert_eq!(clean(&format!("{ASKED}\n\n{signature}")), ASKED, "{signature}");
     }
@@ -101,6 +109,8 @@ fn signatures_of_programs_go() {
         "Gesendet von der Post kam der Brief nie an.",
         "Outlook für Android öffnet Ihr Formular nicht.",
         "Sent from my old address, the letter came back.",
+        "Bitte prüfen:\n\nVon meiner Bank wurde das Geld gesendet",
+        "Please check:\n\nSent from my old and broken phone",
         "Bitte richten Sie Grüße an die Kollegin aus.",
         "Fehlt:\n-- Schlüssel\n-- Lampe",
     ] {
@@ -123,6 +133,9 @@ fn mails_of_programs_are_empty() {
         "Guten Tag,\n\nvielen Dank für Ihre E-Mail. Ich bin bis Montag im Urlaub und ab Dienstag wieder erreichbar.",
         "I am out of the office until Monday. For anything urgent call my colleague.",
         "Automatische Antwort: Brunnen\n\nIch bin auf Reisen.",
+        "Ihre Nachricht an pia@post.example konnte nicht zugestellt werden.\n\nPostfach voll",
+        "Your message to pia@post.example couldn’t be delivered.",
+        "I’m on annual leave until Monday. For anything urgent call my colleague.",
         "Accepted: Site visit\n\nWhen: Monday, 5 October 2026 10:00\nWhere: Town hall",
         "Your message\n\n   To: Office\n   Subject: Well\n\nwas read on Monday, 5 October 2026 10:00.",
         "Read: Well\n\nYour message\n\n   To: Office\n   Subject: Well\n\nwas read on Monday, 5 October 2026.",
@@ -135,10 +148,28 @@ fn mails_of_programs_are_empty() {
     for mail in [
         "Danke für Ihre Nachricht. Ich bin im Urlaub und schicke die Karte am Montag.",
         "Automatische Antworten helfen mir nicht, bitte rufen Sie an.",
+        "Mein Nachbar ist im Urlaub. In dringenden Fällen hat sein Sohn den Schlüssel, er heizt aber nicht.",
+        "The caretaker is on holiday. In urgent cases nobody comes.",
+        "Mail delivery failed again: who writes a new number on our house?",
         "Ich bin in dringenden Fällen abwesend gemeldet, was tun?",
         "Read: your letter about the well.\n\nThe date in it is wrong.",
         "Gelesen: Ihr Schreiben zum Brunnen.\n\nDas Datum darin stimmt nicht.",
     ] {
         assert!(!is_automatic(mail), "{mail}");
     }
+}
+
+#[test]
+fn postscript_of_several_lines_stays() {
+    for postscript in ["PS: Es eilt.\nDas Becken läuft aus.", "P. S. Es eilt.", "Nachtrag: Es eilt."] {
+        let mail = format!("{ASKED}\n\nViele Grüße\nPia\n\n{postscript}\n\nProbe GmbH\nIm Tal 4");
+        assert_eq!(clean(&mail), format!("{ASKED}\n\n{postscript}"));
+    }
+}
+
+#[test]
+fn forwarded_mail_does_not_sign_its_comment() {
+    let mail = "Bitte übernehmen, danke!\n\n---------- Forwarded message ---------\nVon: Pia <pia@post.example>\n\
+                Betreff: Brunnen\n\nWann läuft er?";
+    assert_eq!(unquoted(mail), "Bitte übernehmen, danke!\n\n---\n\nBrunnen\n\nWann läuft er?");
 }
