@@ -35,6 +35,7 @@ static NAMED: Forms = LazyLock::new(|| compiled(documents::NAMED));
 static TOKENS: Forms = LazyLock::new(|| compiled(documents::TOKENS));
 static ANNOUNCED: Forms = LazyLock::new(|| compiled(documents::ANNOUNCED));
 static SECRETS: Forms = LazyLock::new(|| compiled(documents::SECRET_FORMS));
+static PASSWORDS: Forms = LazyLock::new(|| compiled(documents::PASSWORD_FORMS));
 static BANKS: Forms = LazyLock::new(|| compiled(documents::BANK_FORMS));
 static PATHS: Forms = LazyLock::new(|| compiled(documents::PATHS));
 
@@ -57,6 +58,7 @@ pub(super) fn find(text: &str) -> Vec<Range<usize>> {
     numbers.extend(matches(&NAMED, text).flat_map(|document| behind(text, document.end)));
     numbers.extend(found(&ANNOUNCED, text).filter(|number| digits(written(number)) >= LEAST_DIGITS));
     numbers.extend(found(&SECRETS, text).filter_map(|range| secret(text, range)));
+    numbers.extend(found(&PASSWORDS, text));
     numbers.extend(found(&BANKS, text));
     for path in found(&PATHS, text) {
         let mut start = path.start;

@@ -27,7 +27,7 @@ pub(super) fn find(text: &str) -> Vec<(Range<usize>, PiiKind)> {
     let dates: Vec<Range<usize>> = dates(text).collect();
     let numbers = matches(&NUMBERS, text).flat_map(|number| undated(text, number, &dates));
     let numbers =
-        numbers.filter(|number| !is_of_thing(text, number.start)).map(|number| with_marks(text, &number));
+        numbers.map(|number| with_marks(text, &number)).filter(|number| !is_of_thing(text, number.start));
     let is_date =
         |number: &Range<usize>| dates.iter().any(|date| date.start <= number.start && number.end <= date.end);
     let announced = documents::find(text).into_iter().filter(|number| !is_date(number));

@@ -142,7 +142,8 @@ fn follows_determiner(before: &str) -> bool {
 /// Returns `name` without the first word of a sentence that is not a name: "Gestern hat", "Neue Anschrift".
 fn without_beginning<'w, 't>(before: &str, name: &'w [Word<'t>]) -> &'w [Word<'t>] {
     let before = before.trim_end_matches([' ', '\u{a0}']);
-    let begins = before.is_empty() || before.ends_with(['.', '!', '?', ':', '\n', '"', '„', '-', '–', '(']);
+    // Any other sign may be the mark of a list, a quote or a quoted line.
+    let begins = !before.ends_with(|sign: char| sign.is_alphanumeric() || ",;&/'’".contains(sign));
     let word = name.first().map(|word| word.text.to_lowercase()).unwrap_or_default();
     let starts = people::PRONOUNS.contains(&word.as_str())
         || (begins

@@ -90,7 +90,7 @@ impl Spans {
         for (value, kind) in found.chain(known.iter().map(|name| (*name, PiiKind::Name))) {
             values.entry(value.to_owned()).or_insert(kind);
             if kind == PiiKind::Name {
-                let parts = value.split_whitespace().filter(|part| {
+                let parts = value.split(|sign: char| sign.is_whitespace() || sign == ',').filter(|part| {
                     part.chars().count() >= SHORTEST_PART && part.starts_with(char::is_uppercase)
                 });
                 for part in parts.chain([value]) {

@@ -63,6 +63,11 @@ fn names_are_taken_where_they_are_sure() {
         ("MAX MUSTER ist mein Name", "[NAME_1] ist mein Name"),
         ("Frau Vogel fragt: AKTE VOGEL?", "Frau [NAME_1] fragt: AKTE [NAME_2]?"),
         ("LG\nJosé Ñandú-García", "LG\n[NAME_1]"),
+        ("LG\nŽeljka", "LG\n[NAME_1]"),
+        ("Liebe Ḥanna,\nwo ist die Tonne?", "Liebe [NAME_1],\nwo ist die Tonne?"),
+        ("Name: Șerban\n", "Name: [NAME_1]\n"),
+        ("Hr. Phạm war da.", "Hr. [NAME_1] war da."),
+        ("Name, Vorname: Vogel, Petra\nDie Akte Vogel", "Name, Vorname: [NAME_1]\nDie Akte [NAME_2]"),
     ] {
         assert_eq!(redact(text).text(), expected);
     }
@@ -175,6 +180,11 @@ fn secrets_and_codes_are_redacted() {
         ("BIC ABCDDEFFXXX", "BIC [NUMBER_1]"),
         ("Fahrgestell ZZZAB12C3D4567890 gestohlen", "Fahrgestell [NUMBER_1] gestohlen"),
         ("mein Router 3c:22:fb:0d:11:9a", "mein Router [NUMBER_1]"),
+        ("mein Router 3C22.FB0D.119A", "mein Router [NUMBER_1]"),
+        ("Das Passwort, das ich habe, ist Birne9.", "Das Passwort, das ich habe, ist [NUMBER_1]."),
+        ("Mein Kennwort ist „Birnbaum“.", "Mein Kennwort ist „[NUMBER_1]“."),
+        ("Login rosa\nPasswort: birne-apfel\nDanke", "Login rosa\nPasswort: [NUMBER_1]\nDanke"),
+        ("my password: pearappleplum", "my password: [NUMBER_1]"),
         ("my NI number is QQ 12 34 56 C", "my NI number is [NUMBER_1]"),
         ("Kennzeichen ABC-DE 1234", "Kennzeichen [PLATE_1]"),
         (
@@ -191,6 +201,8 @@ fn secrets_and_codes_are_redacted() {
         "Das Passwort habe ich vergessen, der Schlüssel passt nicht.",
         "ISBN 978-3-12-345678-0 und Version 2.14.3056 fehlen.",
         "Ersatzteil Nr. 0815 4711 33 ist bestellt.",
+        "Der Fehlercode 0x80070035 erscheint.",
+        "Mein Passwort: ich habe es vergessen.",
         "Auf dem Marktplatz 4,50 Euro, am Wochenmarkt 3 Euro.",
         "siehe https://stadt.example/leistungen/wohngeld-antrag-2026",
     ] {

@@ -106,6 +106,9 @@ fn names_in_running_text_are_redacted() {
         "My mother died and my neighbour turns eighty.",
         "meine oma hatte den ausweis, mein sohn nicht",
         "Die Anlage Typ B und das Formular Anmeldung fehlen.",
+        "Die Mängel:\n* Die Laterne flackert.\n• Der Gehweg bricht.\na) Das Tor klemmt.",
+        "> Die Laterne flackert.",
+        "Auf dem Schild steht “Die Laterne flackert”.",
     ] {
         assert_eq!(redact(text).text(), text);
     }
