@@ -66,6 +66,7 @@ mod tests {
         assert_eq!(changed(|one| one.actions.clear()), ["agent"]);
         assert_eq!(changed(|one| one.disclaimer = Some("x".to_owned())), ["format"]);
         assert_eq!(changed(|one| one.max_sentences = 2), ["format", "answer"]);
+        assert_eq!(changed(|one| one.office = Some("a landlord".to_owned())), ["answer"]);
         assert_eq!(changed(|one| one.publish_score = 0.1), ["judge"]);
         assert_eq!(changed(|one| one.publish_yes_no = true), ["judge"]);
         assert_eq!(changed(|one| one.office_places.push("Ulm".to_owned())), ["judge"]);

@@ -50,6 +50,7 @@ fn configuration() -> Configuration {
         max_user_text_length: 2000,
         office_contacts: Vec::new(),
         office_places: Vec::new(),
+        office: None,
         disclaimer: None,
     }
 }

@@ -6,6 +6,9 @@ use serde::de::DeserializeOwned;
 
 use crate::lists::failures;
 
+/// What tickets are sent to, if the configuration does not say it.
+pub const OFFICE: &str = "a public office";
+
 /// A question to a language model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {

@@ -35,6 +35,10 @@ pub struct Configuration {
     /// that components that were built before can read the rest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub office_places: Vec<String>,
+    /// What tickets are sent to, as a language model reads it. Not written if `None`, so that components that were built
+    /// before can read the rest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub office: Option<String>,
     /// Disclaimer appended to every answer from the knowledge base.
     pub disclaimer: Option<String>,
 }
@@ -118,7 +122,8 @@ mod tests {
     fn what_the_host_writes_is_read() {
         let read = Configuration::from_json(WRITTEN).unwrap();
         assert_eq!(serde_json::to_string(&read).unwrap(), WRITTEN);
-        let placed = Configuration { office_places: vec!["Rathaus".to_owned()], ..read.clone() };
+        let (office_places, office) = (vec!["Rathaus".to_owned()], Some("a landlord".to_owned()));
+        let placed = Configuration { office_places, office, ..read.clone() };
         let written = serde_json::to_string(&placed).unwrap();
         assert_eq!(Configuration::from_json(&written).unwrap(), placed);
         assert_eq!(

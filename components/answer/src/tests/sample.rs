@@ -28,6 +28,7 @@ pub fn configuration() -> Configuration {
         max_user_text_length: 2000,
         office_contacts: vec!["@stadt.example".to_owned(), "+49 89 233".to_owned()],
         office_places: Vec::new(),
+        office: None,
         disclaimer: None,
     }
 }

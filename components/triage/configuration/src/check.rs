@@ -43,6 +43,9 @@ pub(super) fn check(settings: Settings, compile: Compile, gaps: Gaps) -> Result<
     }
     let auto_reply =
         settings.auto_reply.as_deref().and_then(|name| silent_action(name, &settings, gaps, &mut violations));
+    if settings.office.as_deref().is_some_and(|office| office.trim().is_empty()) {
+        violations.push(Violation::at("office", "office is blank"));
+    }
     actions(&settings, &mut violations);
     for (index, rule) in settings.action_rules.iter().enumerate() {
         check_rule(index, rule, &settings, gaps, &mut violations);
@@ -65,6 +68,7 @@ pub(super) fn check(settings: Settings, compile: Compile, gaps: Gaps) -> Result<
         actions: settings.actions,
         no_action,
         auto_reply,
+        office: settings.office,
         no_action_internal_note: settings.no_action_internal_note,
         action_rules: settings.action_rules,
         margin: settings.margin,

@@ -50,6 +50,10 @@ pub struct Settings<C = CategorySettings> {
     /// `no_action_name`. Not written if `None`, so that components that were built before can read the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_reply: Option<String>,
+    /// What tickets are sent to, as a language model reads it in its instructions: "a public office" if `None`. Not written
+    /// if `None`, so that components that were built before can read the rest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub office: Option<String>,
     /// Note for clerks if no action is taken; may hold `{category}`, `{action}` and `{reason}`.
     #[serde(default)]
     pub no_action_internal_note: Option<String>,
@@ -79,6 +83,7 @@ impl<C> Settings<C> {
             actions: self.actions,
             no_action_name: self.no_action_name,
             auto_reply: self.auto_reply,
+            office: self.office,
             no_action_internal_note: self.no_action_internal_note,
             action_rules: self.action_rules,
             threshold: self.threshold,
@@ -179,6 +184,8 @@ pub struct Configuration {
     no_action: usize,
     /// Index of the action for mails that programs send, if it is another one.
     auto_reply: Option<usize>,
+    /// What tickets are sent to, if configured.
+    pub office: Option<String>,
     /// Note for clerks if no action is taken.
     no_action_internal_note: Option<String>,
     /// Rules that map categories to actions.

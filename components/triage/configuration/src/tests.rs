@@ -66,6 +66,7 @@ fn all_violations_are_reported_together() {
         settings["action_rules"] = json!([{"category_name": "Luft", "action_name": "Leere", "conditions": [
             {"priority": 1, "field": "days_since_request", "operator": "less", "value": "7", "action_name": "Nichts"}]}]);
         settings["max_user_text_length"] = json!(0);
+        settings["office"] = json!(" ");
         settings["preparser"] = json!({"enabled": true});
     });
     let expected = [
@@ -80,6 +81,7 @@ fn all_violations_are_reported_together() {
         "compares days_since_request with a value that is not a whole number",
         "threshold of category \"Abfall\" is 1.5, it must be 0 to 1",
         "max_user_text_length is 0",
+        "office is blank",
         "preparser is enabled without a config",
         "pattern \"a\" of category \"Abfall\"",
         "pattern \"b\" of category \"Abfall\" is configured twice",

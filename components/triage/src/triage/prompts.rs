@@ -76,6 +76,8 @@ mod tests {
             changed(&CONFIGURATION.replace("Passport", "Visa"), Some("head")),
             ["categories", "examples", "triage"]
         );
+        let landlord = CONFIGURATION.replacen('{', "{ \"office\": \"a landlord\",", 1);
+        assert_eq!(changed(&landlord, Some("head")), ["triage"]);
         let classifier =
             prompts(&Configuration::from_json(CONFIGURATION).unwrap(), None, Strategy::Classifier);
         assert_eq!(classifier.len(), 3);

@@ -25,6 +25,7 @@ pub(super) fn configuration(
         max_user_text_length: u32::try_from(rules.max_user_text_length).unwrap_or(u32::MAX),
         office_contacts: answer.office_contacts.clone(),
         office_places: answer.office_places.clone(),
+        office: rules.office.clone(),
         disclaimer: answer.disclaimer.clone(),
     }
 }

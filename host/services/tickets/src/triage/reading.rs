@@ -78,6 +78,7 @@ fn settings(entry: &mut Entry<'_>) -> Settings {
         actions: entry.tables("actions", true, action),
         no_action_name: entry.required("no_action_name"),
         auto_reply: entry.optional("auto_reply"),
+        office: entry.optional("office"),
         no_action_internal_note: entry.optional("no_action_internal_note"),
         action_rules: entry.tables("action_rules", false, rule),
         threshold: entry.optional("threshold").unwrap_or(DEFAULT_THRESHOLD),

@@ -135,7 +135,7 @@ conditions = [
         let expected = [
             "invalid triage configuration:",
             "- line 4: margins: unknown member; known here: categories, no_category_name, actions, no_action_name, auto_reply, \
-             no_action_internal_note, action_rules, threshold, margin, max_user_text_length, preparser",
+             office, no_action_internal_note, action_rules, threshold, margin, max_user_text_length, preparser",
             "- line 11: categories[1].auto_publish: is \"yes\", it must be true or false",
             "- line 12: categories[1].threshold: is \"nan\", it must be a number",
             "- line 17: actions[0].type: is \"NoActoin\", it must be one of AIAnswer, NoAction, StaticAnswer",

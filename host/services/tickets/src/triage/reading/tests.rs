@@ -81,7 +81,7 @@ fn form_violations_name_their_path() {
         "preparser.config.value_column: is 1.5, it must be a whole number, 0 or more",
         "preparser.config.rows: unknown member; known here: type, keep_rows, case_sensitive, value_column",
         "categoris: unknown member; known here: categories, no_category_name, actions, no_action_name, auto_reply, \
-         no_action_internal_note, action_rules, threshold, margin, max_user_text_length, preparser",
+         office, no_action_internal_note, action_rules, threshold, margin, max_user_text_length, preparser",
         "action_rules[0].conditions[0].action_name: a condition of the rule for category \"Abfall\" leads to the unknown \
          action \"Nichts\"",
         "action_rules[1].category_name: the rule for category \"Abfal\" names no category",
