@@ -24,6 +24,8 @@ pub struct AnswerTypes {
     kinds: Vec<&'static str>,
     /// Whether the question asks what does not hold.
     negated: bool,
+    /// Whether it asks for opening hours.
+    opening: bool,
 }
 
 impl AnswerTypes {
@@ -35,7 +37,8 @@ impl AnswerTypes {
         let asking = if questions.is_empty() { text } else { &questions };
         let words = Words::of(asking);
         let kinds = KINDS.into_iter().filter(|kind| words.ask_for(kind)).collect();
-        Self { kinds, negated: !questions.is_empty() && is_negated(asking) }
+        let opening = words.begin(times::OPENING_STARTS);
+        Self { kinds, negated: !questions.is_empty() && is_negated(asking), opening }
     }
 
     /// Returns whether the question asks for a price.
@@ -62,7 +65,8 @@ impl AnswerTypes {
     /// Returns whether `text` has a fact of each kind.
     pub fn is_all_in(&self, text: &str) -> bool {
         let words = Words::of(text);
-        let has = |kind: &&str| words.name(kind, text) || *kind == TIME && words.name_any_time(text);
+        let any_time = || !self.opening && words.name_any_time(text) || words.begin(times::ANY_STARTS);
+        let has = |kind: &&str| words.name(kind, text) || *kind == TIME && any_time();
         self.kinds.iter().all(has)
     }
 }

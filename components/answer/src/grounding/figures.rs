@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use bulkhead_ticket_text::numerals::number;
 
 use super::units::{Unit, is_currency, unit};
-use crate::lists::figures::{MULTIPLES, TO};
+use crate::lists::figures::{FREE, MULTIPLES, TO};
+use crate::terms::words;
 
 /// A figure or an address in a text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,13 +47,15 @@ pub fn figures(text: &str) -> BTreeSet<Figure> {
     figures.collect()
 }
 
-/// Returns whether `text` has more than one amount of money. A number in brackets is a note and none.
+/// Returns whether `text` has more than one amount of money; "free" is one. A number in brackets is a note and none.
 pub fn has_several_amounts(text: &str) -> bool {
     let is_note = |piece: &&str| {
         piece.starts_with(['(', '[']) && piece.contains([')', ']']) && !piece.contains(char::is_alphabetic)
     };
     let text: Vec<&str> = text.split_whitespace().filter(|piece| !is_note(piece)).collect();
-    figures(&text.join(" ")).iter().filter(|figure| figure.is_amount()).count() > 1
+    let text = text.join(" ");
+    let is_free = words(&text).any(|word| FREE.iter().any(|start| word.starts_with(start)));
+    figures(&text).iter().filter(|figure| figure.is_amount()).count() + usize::from(is_free) > 1
 }
 
 /// Returns the normalised figure or address that `word` is.

@@ -95,6 +95,8 @@ fn figures_to_choose_from_are_doubtful() {
     assert_eq!(found(&["Kanu: 12 Euro", "Segelboot: 20 Euro"]), [Doubt::Several]);
     assert_eq!(found(&["Ein Kanu kostet 12 Euro.", "Ein Segelboot kostet 20 Euro."]), [Doubt::Several]);
     assert_eq!(found(&["Steg 4: belegt", "Steg 5: frei"]), [Doubt::Several]);
+    assert_eq!(found(&["Ein Kanu kostet 12 Euro. Ein Floß ist kostenlos."]), [Doubt::Several]);
+    assert_eq!(found(&["Ein Floß ist kostenlos. Ein Ruder ist kostenlos."]), []);
     assert_eq!(found(&["Kanu: 12 Euro", "Bezahlt wird am Steg."]), []);
 }
 
