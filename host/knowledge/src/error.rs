@@ -33,12 +33,20 @@ pub enum Error {
     /// Neither a path nor a database that is served.
     #[error("the knowledge base's URL is neither a path, `sqlite:PATH` nor `postgres://...`")]
     Url,
-    /// Tables of another version of this program.
+    /// Tables of an older version of this program.
     #[error(
         "the knowledge base has format {found}, this program reads {known}: move its file away or name an empty \
          database, and import again with `bulkhead kb import`"
     )]
     Format {
+        /// Its version.
+        found: i64,
+        /// The version of this program.
+        known: i64,
+    },
+    /// Tables of a newer version of this program, which must not be thrown away.
+    #[error("the knowledge base has format {found}, this program reads {known}: use the version that wrote it")]
+    Newer {
         /// Its version.
         found: i64,
         /// The version of this program.

@@ -1,5 +1,6 @@
 //! The rows of the tables.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use super::file::FileIdentity;
@@ -248,7 +249,11 @@ impl BaseHeader {
 /// Refuses tables of another format. The format is read separately when a base is opened, as other formats have other
 /// columns.
 pub(super) fn check(format: i64) -> Result<(), Error> {
-    if format == FORMAT { Ok(()) } else { Err(Error::Format { found: format, known: FORMAT }) }
+    match format.cmp(&FORMAT) {
+        Ordering::Equal => Ok(()),
+        Ordering::Less => Err(Error::Format { found: format, known: FORMAT }),
+        Ordering::Greater => Err(Error::Newer { found: format, known: FORMAT }),
+    }
 }
 
 /// The query of the format that [`check`] takes.

@@ -80,7 +80,7 @@ async fn searches_continue_while_file_is_replaced() {
 }
 
 #[tokio::test]
-async fn older_format_error_names_the_import() {
+async fn other_format_error_names_the_remedy() {
     let fixture = filled(&town()).await;
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(fixture.base());
     let mut connection = sqlx::ConnectOptions::connect(&options).await.unwrap();
@@ -97,6 +97,10 @@ async fn older_format_error_names_the_import() {
         assert!(matches!(error, Error::Format { found: 2, known: 4 }), "{error}");
         assert!(error.to_string().contains("move its file away"), "{error}");
     }
+    sqlx::query("UPDATE knowledge_base SET format = 5").execute(&mut connection).await.unwrap();
+    let error = KnowledgeBase::open(&fixture.base(), Mode::Read).await.err().unwrap();
+    assert!(matches!(error, Error::Newer { found: 5, known: 4 }), "{error}");
+    assert!(error.to_string().ends_with("use the version that wrote it"), "{error}");
 }
 
 #[tokio::test]

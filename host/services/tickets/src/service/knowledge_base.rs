@@ -102,8 +102,8 @@ async fn prepare_demo(context: &ServiceContext) -> anyhow::Result<Secret> {
     write_documents(&lines)?;
     let embedder = PromptEmbedder::for_passages(Arc::clone(&inference), model);
     let opened = match KnowledgeBase::open(url.expose(), Mode::Write).await {
-        // An older version of the program created it from the same pages.
-        Err(Error::Format { .. }) => {
+        // Another version of the program created it from the same pages.
+        Err(Error::Format { .. } | Error::Newer { .. }) => {
             fs::remove_file(&base)?;
             KnowledgeBase::open(url.expose(), Mode::Write).await?
         }
