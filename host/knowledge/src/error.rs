@@ -45,7 +45,9 @@ pub enum Error {
         known: i64,
     },
     /// Tables of a newer version of this program, which must not be thrown away.
-    #[error("the knowledge base has format {found}, this program reads {known}: use the version that wrote it")]
+    #[error(
+        "the knowledge base has format {found}, this program reads {known}: use the version that wrote it"
+    )]
     Newer {
         /// Its version.
         found: i64,
