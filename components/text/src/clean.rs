@@ -58,7 +58,7 @@ fn letter(text: &str) -> String {
 
 /// Returns `plain` text without quoted mails, mail headers and notices of mail servers; signatures stay, because they
 /// name the sender. Empty if the sender only quotes; for a mail forwarded without a comment, that mail. A rule is between a
-/// comment and its mail: the first line of that is no name below a sign-off.
+/// comment and its mail: its first line does not name who signs the comment.
 pub fn unquoted(plain: &str) -> String {
     let (own, forwarded) = quotes::split(&banner::remove(plain));
     let [own, forwarded] = [own, forwarded].map(|part| tidy(&part));
