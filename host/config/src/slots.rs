@@ -225,7 +225,12 @@ impl Slots {
 
     /// Returns the settings of one slot, if the host has it or a service configures it.
     pub fn get(&self, id: SlotId) -> Option<&SlotSettings> {
-        self.each().chain(self.added()).find(|slot| slot.id() == id)
+        self.all().find(|slot| slot.id() == id)
+    }
+
+    /// Returns the settings of every slot, also of those that services configure in tables of their own.
+    pub fn all(&self) -> impl Iterator<Item = &SlotSettings> {
+        self.each().chain(self.added())
     }
 
     /// Returns the settings of every slot that the host starts with.

@@ -10,13 +10,13 @@ use bulkhead_service::{MachineFinding, ServiceContext};
 
 use super::spec::NAME;
 
-/// Returns whether the embedding service or an active slot uses the models.
+/// Returns whether the embedding service or an active slot uses the models, also one that its service adds.
 fn are_used(config: &Config) -> bool {
     let uses_models = |slot: &SlotSettings| {
         let names = slot.models.as_ref();
         config.services.uses(&slot.spec) && names.map_or(slot.spec.uses_models, |names| !names.is_empty())
     };
-    config.services.get(NAME).enabled || config.slots.each().any(uses_models)
+    config.services.get(NAME).enabled || config.slots.all().any(uses_models)
 }
 
 /// Checks the configured models, if they are used, without keeping them.
