@@ -25,7 +25,11 @@ use bulkhead_telemetry::Metrics;
 use crate::{
     answer::{AnswerService, AnswerWorld},
     author_files::AUTHOR_FILES,
-    capabilities::{guard::GuardCapability, llm::LlmCapability, search::SearchCapability},
+    capabilities::{
+        guard::{GUARD, GuardCapability},
+        llm::{LLM, LlmCapability},
+        search::SearchCapability,
+    },
     command::COMMANDS,
     config::TicketSettings,
     guard::{GuardrailClient, metrics::GuardMetrics},
@@ -109,6 +113,18 @@ impl Service for TicketsPlugin {
         Ok(())
     }
 
+    fn provide(
+        &self,
+        context: &ServiceContext,
+        settings: &SlotSettings,
+        resources: &mut SlotResources,
+    ) -> anyhow::Result<()> {
+        if let Some(clients) = context.extensions.get::<TicketClients>() {
+            clients.attach(&context.slot_context.capabilities, settings, resources);
+        }
+        Ok(())
+    }
+
     fn start<'a>(&'a self, context: &'a ServiceContext) -> ServiceFuture<'a, Started> {
         Box::pin(build(context))
     }
@@ -129,7 +145,8 @@ impl Service for TicketsPlugin {
     }
 }
 
-/// The clients of the language model and the guard, where they are configured. All slots share one of each and its limits.
+/// The clients of the language model and the guard, where they are configured. The slots of all services share one of each and
+/// its limits.
 #[derive(Debug)]
 struct TicketClients {
     llm: Option<Arc<LlmClient>>,
@@ -152,15 +169,23 @@ impl TicketClients {
         })
     }
 
-    /// Attaches the clients and their metrics to a slot's resources. The metrics begin at zero.
-    fn attach(&self, resources: &mut SlotResources) {
+    /// Attaches the clients and their metrics to the resources of a slot of any service, which a reload may grant them later.
+    /// The metrics of a slot that is granted them already begin at zero.
+    fn attach(&self, set: &CapabilitySet, settings: &SlotSettings, resources: &mut SlotResources) {
+        let is_granted = |interface| set.is_granted(interface, &settings.spec, &settings.grants);
         if let Some(llm) = &self.llm {
             resources.insert(Arc::clone(llm));
-            resources.insert(Arc::new(self.llm_metrics.slot(resources.slot)));
+            resources.insert(Arc::clone(&self.llm_metrics));
+            if is_granted(&LLM) {
+                self.llm_metrics.slot(settings.id());
+            }
         }
         if let Some(guard) = &self.guard {
             resources.insert(Arc::clone(guard));
-            resources.insert(Arc::new(self.guard_metrics.slot(resources.slot)));
+            resources.insert(Arc::clone(&self.guard_metrics));
+            if is_granted(&GUARD) {
+                self.guard_metrics.slot(settings.id());
+            }
         }
     }
 }
@@ -256,14 +281,10 @@ fn replace_key(keys: &ApiKeys, settings: &TicketSettings) {
     }
 }
 
-/// Returns the settings of a slot, and its resources with the language model and the guard.
+/// Returns the settings and the resources of a slot.
 fn slot(context: &ServiceContext, id: SlotId) -> anyhow::Result<(&SlotSettings, SlotResources)> {
     let slot = context.slot(id)?;
-    let mut resources = context.resources(slot)?;
-    if let Some(clients) = context.extensions.get::<TicketClients>() {
-        clients.attach(&mut resources);
-    }
-    Ok((slot, resources))
+    Ok((slot, context.resources(slot)?))
 }
 
 /// Creates the triage service with an empty slot.

@@ -9,9 +9,9 @@ use bulkhead_runtime::capabilities::{
 };
 
 use super::call::{TicketCall, TicketCallData};
-use crate::guard::{GuardrailClient, metrics::SlotGuardMetrics};
+use crate::guard::{GuardrailClient, metrics::GuardMetrics};
 
-/// `bulkhead:host/guard`, over the slot's [`GuardrailClient`] and [`SlotGuardMetrics`].
+/// `bulkhead:host/guard`, over the slot's [`GuardrailClient`] and [`GuardMetrics`].
 #[derive(Clone, Copy, Debug)]
 pub struct GuardCapability;
 
@@ -22,7 +22,7 @@ impl Capability for GuardCapability {
 }
 
 /// The functions that judge tickets and answers.
-const GUARD: Interface = Interface {
+pub(crate) const GUARD: Interface = Interface {
     name: "bulkhead:host/guard",
     version: "0.1.1",
     is_general: false,
@@ -45,11 +45,12 @@ fn judge(
     let key = shadow.key(format_args!("check {text:?} {response:?}"));
     let ask = async move {
         let (Some(guard), Some(metrics)) =
-            (resources.get::<GuardrailClient>(), resources.get::<SlotGuardMetrics>())
+            (resources.get::<GuardrailClient>(), resources.get::<GuardMetrics>())
         else {
             return Err(Error::NotConfigured);
         };
-        let judged = guard.check(&text, response.as_deref(), deadline, metrics).await;
+        let metrics = metrics.slot(resources.slot);
+        let judged = guard.check(&text, response.as_deref(), deadline, &metrics).await;
         judged
             .map(|verdict| Verdict { safe: verdict.safe, labels: verdict.labels })
             .map_err(Error::Unavailable)

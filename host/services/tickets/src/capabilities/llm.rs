@@ -9,9 +9,9 @@ use bulkhead_runtime::capabilities::{
 };
 
 use super::call::{TicketCall, TicketCallData};
-use crate::llm::{self as client, LlmClient, LlmError, metrics::SlotLlmMetrics};
+use crate::llm::{self as client, LlmClient, LlmError, metrics::LlmMetrics};
 
-/// `bulkhead:host/llm`, over the slot's [`LlmClient`] and [`SlotLlmMetrics`].
+/// `bulkhead:host/llm`, over the slot's [`LlmClient`] and [`LlmMetrics`].
 #[derive(Clone, Copy, Debug)]
 pub struct LlmCapability;
 
@@ -22,7 +22,7 @@ impl Capability for LlmCapability {
 }
 
 /// The function that completes. It is marked as a write: it spends the token budget, and sends a text to another service.
-const LLM: Interface = Interface {
+pub(crate) const LLM: Interface = Interface {
     name: "bulkhead:host/llm",
     version: "0.1.1",
     is_general: false,
@@ -81,12 +81,12 @@ impl llm::Host for TicketCall<'_> {
         let (resources, deadline) = (Arc::clone(&self.0.resources), self.0.deadline);
         let key = self.0.shadow.key(format_args!("complete {request:?}"));
         let ask = async move {
-            let (Some(llm), Some(metrics)) =
-                (resources.get::<LlmClient>(), resources.get::<SlotLlmMetrics>())
+            let (Some(llm), Some(metrics)) = (resources.get::<LlmClient>(), resources.get::<LlmMetrics>())
             else {
                 return Err(Error::NotConfigured);
             };
-            let completed = llm.complete(&request.into(), deadline, metrics).await;
+            let metrics = metrics.slot(resources.slot);
+            let completed = llm.complete(&request.into(), deadline, &metrics).await;
             completed.map(Into::into).map_err(Into::into)
         };
         Ok(self.0.shadow.replay_or_write(key, suppressed, ask).await)
