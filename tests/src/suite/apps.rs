@@ -7,6 +7,7 @@ mod hostile;
 mod keyvalue;
 mod link_shortener;
 mod linking;
+mod models;
 mod outgoing;
 pub mod programs;
 mod reload;
