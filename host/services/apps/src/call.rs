@@ -8,7 +8,7 @@ use std::{
     task::Poll,
 };
 
-use axum::http::{HeaderMap, HeaderName};
+use axum::http::{HeaderMap, HeaderName, Response};
 use bulkhead_runtime::{
     capabilities::StoreData,
     invoke::{BadAnswer, CallError, EndedCall, Outcome, ShadowDiff},
@@ -191,14 +191,9 @@ fn compared(headers: &HeaderMap, names: &[HeaderName]) -> Vec<(String, String)> 
 /// Returns what a guest's response is given to.
 fn keep(progress: Arc<CallProgress>) -> impl FnOnce(Head) + Send + Sync + 'static {
     move |head| {
-        match &head {
-            Ok(response) => {
-                progress.set_fields(compared(response.headers(), progress.compared()));
-                progress.set_head(response.status().as_u16());
-            }
-            Err(_) => progress.set_error(),
-        }
-        progress.keep_head(head);
+        let headers = head.as_ref().ok().map(Response::headers);
+        let fields = headers.map(|headers| compared(headers, progress.compared())).unwrap_or_default();
+        progress.keep_head(head, fields);
     }
 }
 

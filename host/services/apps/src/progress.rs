@@ -107,38 +107,33 @@ impl CallProgress {
         &self.compared
     }
 
-    /// Records the compared fields of the response.
-    pub(crate) fn set_fields(&self, fields: Vec<(String, String)>) {
-        self.lock().fields = fields;
-    }
-
     /// Returns the compared fields of the response.
     pub(crate) fn fields(&self) -> Vec<(String, String)> {
         self.lock().fields.clone()
     }
 
-    /// Keeps what the guest has given.
-    pub(crate) fn keep_head(&self, head: Head) {
-        self.lock().head = Some(head);
-    }
-
-    /// Takes what the guest has given.
-    pub(crate) fn take_head(&self) -> Option<Head> {
-        self.lock().head.take()
+    /// Keeps what the guest has given, with the compared fields of a response.
+    pub(crate) fn keep_head(&self, head: Head, fields: Vec<(String, String)>) {
+        let mut state = self.lock();
+        match &head {
+            Ok(response) => state.status = Some(response.status().as_u16()),
+            Err(_) => state.body = Some(BodyEnd::Aborted),
+        }
+        (state.moved, state.fields, state.head) = (Some(Instant::now()), fields, Some(head));
+        self.release(state);
     }
 
     /// Records that the guest has given a response with this status.
+    #[cfg(test)]
     pub(crate) fn set_head(&self, status: u16) {
         let mut state = self.lock();
         (state.moved, state.status) = (Some(Instant::now()), Some(status));
         self.release(state);
     }
 
-    /// Records that the guest has given an error in place of a response.
-    pub(crate) fn set_error(&self) {
-        let mut state = self.lock();
-        (state.moved, state.body) = (Some(Instant::now()), Some(BodyEnd::Aborted));
-        self.release(state);
+    /// Takes what the guest has given.
+    pub(crate) fn take_head(&self) -> Option<Head> {
+        self.lock().head.take()
     }
 
     /// Returns whether the guest has given a response or an error.
@@ -247,10 +242,9 @@ impl CallProgress {
     pub(crate) async fn body_end(&self, limits: &TimeLimits) -> Result<BodyEnd, EndedCall> {
         loop {
             let changed = self.changed.notified();
-            let due = self.due(limits);
             match self.ended_body() {
                 Some(end) => return Ok(end),
-                None => until(changed, due?).await,
+                None => until(changed, self.due(limits)?).await,
             }
         }
     }
@@ -267,8 +261,8 @@ impl CallProgress {
         if let Some(ended) = &state.refused {
             return Err(ended.clone());
         }
-        let (due, ended) = state.due(self.begun, limits);
-        if due <= Instant::now() { Err(ended) } else { Ok(due) }
+        let (due, limit) = state.due(self.begun, limits);
+        if due <= Instant::now() { Err(limit.ended(limits)) } else { Ok(due) }
     }
 
     fn lock(&self) -> MutexGuard<'_, ProgressState> {
@@ -290,34 +284,57 @@ async fn until(changed: Notified<'_>, due: Instant) {
 }
 
 impl ProgressState {
-    /// Returns when the next limit is exceeded, and how the call then ends.
-    fn due(&self, begun: Instant, limits: &TimeLimits) -> (Instant, EndedCall) {
+    /// Returns when the next limit is exceeded, and which one that is.
+    fn due(&self, begun: Instant, limits: &TimeLimits) -> (Instant, DueLimit) {
         let whole = begun + limits.whole;
         let Some(moved) = self.moved else {
-            let reason = format!("it took longer than {} ms to begin a response", limits.head.as_millis());
-            return ((begun + limits.head).min(whole), deadline(reason, "deadline_ms"));
+            return ((begun + limits.head).min(whole), DueLimit::Head);
         };
         let idle = moved + limits.idle;
         if self.body.is_some() || whole <= idle {
-            return (whole, unfinished_call(limits));
+            return (whole, DueLimit::Whole);
         }
-        let millis = limits.idle.as_millis();
-        let ended = if self.waits_for_guest {
-            deadline(format!("its response stopped for {millis} ms"), "stream_idle_ms")
-        } else {
-            let reason = format!("the client has read nothing for {millis} ms");
-            EndedCall { outcome: Outcome::Cancelled, reason, key: Some("stream_idle_ms") }
-        };
-        (idle, ended)
+        (idle, if self.waits_for_guest { DueLimit::Guest } else { DueLimit::Client })
     }
 }
 
-fn deadline(reason: String, key: &'static str) -> EndedCall {
-    EndedCall { outcome: Outcome::Deadline, reason, key: Some(key) }
+/// A limit that is exceeded next.
+#[derive(Clone, Copy)]
+enum DueLimit {
+    /// Until the response begins.
+    Head,
+    /// A pause in which the response waits for the guest.
+    Guest,
+    /// A pause in which it waits for the client.
+    Client,
+    /// The whole call.
+    Whole,
 }
 
-fn unfinished_call(limits: &TimeLimits) -> EndedCall {
-    deadline(format!("it took longer than {} ms with its streams", limits.whole.as_millis()), "stream_ms")
+impl DueLimit {
+    /// Returns how a call ends that exceeds the limit.
+    fn ended(self, limits: &TimeLimits) -> EndedCall {
+        let (outcome, reason, key) = match self {
+            Self::Head => {
+                let millis = limits.head.as_millis();
+                let reason = format!("it took longer than {millis} ms to begin a response");
+                (Outcome::Deadline, reason, "deadline_ms")
+            }
+            Self::Guest => {
+                let reason = format!("its response stopped for {} ms", limits.idle.as_millis());
+                (Outcome::Deadline, reason, "stream_idle_ms")
+            }
+            Self::Client => {
+                let reason = format!("the client has read nothing for {} ms", limits.idle.as_millis());
+                (Outcome::Cancelled, reason, "stream_idle_ms")
+            }
+            Self::Whole => {
+                let reason = format!("it took longer than {} ms with its streams", limits.whole.as_millis());
+                (Outcome::Deadline, reason, "stream_ms")
+            }
+        };
+        EndedCall { outcome, reason, key: Some(key) }
+    }
 }
 
 #[cfg(test)]
