@@ -132,7 +132,7 @@ async fn answer(app: &App, mut request: Request) -> Result<Response, AppError> {
         // The key is the host's business.
         request.headers_mut().remove(AUTHORIZATION);
     }
-    let client = request.extensions().get::<Client>().cloned().ok_or(AppError::BAD_TARGET)?;
+    let client: Client = request.extensions_mut().remove().ok_or(AppError::BAD_TARGET)?;
     let settings: &AppSettings = &app.settings;
     let is_head = request.method() == Method::HEAD;
     let expects_continue = request.headers().contains_key(EXPECT);

@@ -1,6 +1,6 @@
 //! Which app a request belongs to.
 
-use std::{future::ready, sync::Arc};
+use std::{cell::LazyCell, future::ready, sync::Arc};
 
 use axum::{Router, extract::Request, response::IntoResponse};
 use bulkhead_http::{
@@ -28,9 +28,10 @@ impl Mounts {
         self.0.insert(at, (mount, serving));
     }
 
-    /// Returns the app that answers a host name for a path.
-    fn find(&self, host: Option<&str>, path: &str) -> Option<&Serving> {
-        let is_host = |mount: &Mount| mount.host.as_deref().is_none_or(|own| host == Some(own));
+    /// Returns the app that answers a client for a path.
+    fn find(&self, client: Option<&Client>, path: &str) -> Option<&Serving> {
+        let host = LazyCell::new(|| client.and_then(host_name));
+        let is_host = |mount: &Mount| mount.host.as_deref().is_none_or(|own| host.as_deref() == Some(own));
         let takes = |(mount, _): &&(Mount, Serving)| {
             is_host(mount) && path::after_prefix(path, &mount.path_prefix).is_some()
         };
@@ -45,9 +46,8 @@ impl Mounts {
     }
 
     fn answer(&self, request: Request) -> ServingFuture {
-        let host = request.extensions().get::<Client>().and_then(host_name);
-        let path = request.uri().path();
-        let found = self.find(host.as_deref(), path).filter(|_| path::is_plain(path));
+        let (client, path) = (request.extensions().get::<Client>(), request.uri().path());
+        let found = self.find(client, path).filter(|_| path::is_plain(path));
         // Whose request it is depends on what the headers contradict each other in, so that any app may refuse it.
         let contradicts = request.extensions().get::<Contradicting>().is_some();
         let found = found.or_else(|| self.0.first().filter(|_| contradicts).map(|(_, serving)| serving));

@@ -12,6 +12,7 @@ use axum::{
         HeaderMap, HeaderName, HeaderValue, Request, Uri,
         header::{CONNECTION, COOKIE, FORWARDED, HOST, TE},
         request::Parts,
+        uri::Authority,
     },
 };
 use bulkhead_http::forwarded::Client;
@@ -48,8 +49,10 @@ pub(crate) fn for_guest(
         None => parts.uri.path(),
     };
     let path = if path.is_empty() { "/" } else { path };
-    let authority = client.host.as_deref().unwrap_or(NO_HOST);
-    let uri = Uri::builder().scheme(client.scheme).authority(authority);
+    // One copy, which the target and the field share.
+    let authority = Bytes::copy_from_slice(client.host.as_deref().unwrap_or(NO_HOST).as_bytes());
+    let uri = Uri::builder().scheme(client.scheme);
+    let uri = uri.authority(Authority::from_maybe_shared(authority.clone()).ok()?);
     let uri = match (parts.uri.path_and_query(), parts.uri.query()) {
         (Some(target), _) if stripped.is_none() => uri.path_and_query(target.clone()),
         (_, Some(query)) => uri.path_and_query(format!("{path}?{query}")),
@@ -96,19 +99,19 @@ fn is_of_client(name: &HeaderName) -> bool {
 }
 
 /// Sets the fields that say who the client is, as the host knows it after trusted proxies.
-fn set_forwarded(headers: &mut HeaderMap, client: &Client, authority: &str, stripped: Option<&str>) {
+fn set_forwarded(headers: &mut HeaderMap, client: &Client, authority: Bytes, stripped: Option<&str>) {
     let sent: Vec<HeaderName> = headers.keys().filter(|name| is_of_client(name)).cloned().collect();
     for name in sent {
         headers.remove(name);
     }
-    let address = client.address.to_string();
+    let prefix = stripped.filter(|prefix| !prefix.is_empty());
     for (name, value) in [
-        (X_FORWARDED_FOR, Some(address.as_str())),
-        (X_FORWARDED_HOST, Some(authority)),
-        (X_FORWARDED_PROTO, Some(client.scheme)),
-        (X_FORWARDED_PREFIX, stripped.filter(|prefix| !prefix.is_empty())),
+        (X_FORWARDED_FOR, HeaderValue::try_from(client.address.to_string()).ok()),
+        (X_FORWARDED_HOST, HeaderValue::from_maybe_shared(authority).ok()),
+        (X_FORWARDED_PROTO, Some(HeaderValue::from_static(client.scheme))),
+        (X_FORWARDED_PREFIX, prefix.and_then(|prefix| HeaderValue::from_str(prefix).ok())),
     ] {
-        if let Some(Ok(value)) = value.map(HeaderValue::from_str) {
+        if let Some(value) = value {
             headers.insert(name, value);
         }
     }
