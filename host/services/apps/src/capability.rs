@@ -17,9 +17,14 @@ use crate::{outgoing, recording};
 /// The least and the most bytes that the host keeps behind a handle.
 const HANDLE_BYTES: RangeInclusive<usize> = 8 << 10..=64 << 10;
 
-/// What the host keeps behind one handle of a guest at most, bytes: a set of header or trailer fields, or a piece of a body,
-/// of which two wait. The table around fields is not counted: it takes up to three times as much again where the fields are
-/// short. A value in a slot's resources.
+/// Pieces of a body that a guest writes before it waits for the host to read them. A guest that waits is woken again, and its
+/// call becomes a task of its own. Most writes are `blocking-write-and-flush`, which takes 4 KiB: a response of 12 KiB needs
+/// no wait.
+const PIECES: usize = 3;
+
+/// What the host keeps behind one handle of a guest at most, bytes: a set of header or trailer fields, or half of the pieces
+/// of a body. The table around fields is not counted: it takes up to three times as much again where the fields are short. A
+/// value in a slot's resources.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HandleBytes(usize);
 
@@ -141,7 +146,7 @@ pub(crate) fn view(guest: &mut StoreData) -> WasiHttpCtxView<'_> {
 /// What the host decides about the HTTP of a guest.
 pub(crate) struct HttpHooks {
     resources: Arc<SlotResources>,
-    /// Largest piece of a body that a guest hands over at once.
+    /// See [`HandleBytes`].
     handle_bytes: usize,
     /// The part of the call in shadowing. A probe is a copy for which nothing is recorded.
     shadow: ShadowMode,
@@ -183,8 +188,13 @@ impl WasiHttpHooks for HttpHooks {
         })
     }
 
+    fn p2_outgoing_body_buffer_chunks(&mut self) -> usize {
+        PIECES
+    }
+
+    /// All pieces together, with the one that a guest writes before it waits, have twice the bytes of a handle.
     fn p2_outgoing_body_chunk_size(&mut self) -> usize {
-        self.handle_bytes
+        2 * self.handle_bytes / (PIECES + 1)
     }
 }
 

@@ -14,7 +14,7 @@ pub(crate) const IS_RUN: &str = "RUN_BY_BULKHEAD";
 
 /// Limits of an app.
 static APP_LIMITS: Limits = Limits {
-    // Pages and their assets; a body is passed on in pieces of 64 KiB.
+    // Pages and their assets; a body is passed on in pieces of 32 KiB.
     response_bytes: 16 << 20,
     ..Limits::DEFAULT
 };
