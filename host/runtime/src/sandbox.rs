@@ -3,7 +3,10 @@
 mod budget;
 mod limiter;
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use bulkhead_config::{sandbox::Sandbox, slots::Limits};
 use wasmtime::{Store, StoreContextMut, UpdateDeadline};
@@ -21,7 +24,7 @@ pub struct SandboxState<C> {
     /// Limits memories and tables.
     pub limiter: Limiter,
     /// Epochs in which the guest was running: an upper bound of its processor time, in milliseconds.
-    cpu_ticks: u64,
+    cpu_ticks: Arc<AtomicU64>,
     cpu_budget: u64,
     /// The capabilities' state.
     pub capabilities: C,
@@ -34,9 +37,15 @@ pub struct CpuBudgetExceeded(u64);
 
 impl<C> SandboxState<C> {
     /// Resets the CPU time and the recorded refusal before another call of the same guest.
-    pub(crate) const fn reset_for_call(&mut self) {
-        self.cpu_ticks = 0;
+    pub(crate) fn reset_for_call(&mut self) {
+        self.cpu_ticks.store(0, Ordering::Relaxed);
         self.limiter.clear_refusal();
+    }
+
+    /// Returns the count of epochs in which the guest was running. It grows each time that the guest yields the processor
+    /// without waiting for anything.
+    pub fn cpu_ticks(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.cpu_ticks)
     }
 }
 
@@ -52,7 +61,7 @@ pub fn store<C: 'static>(
     let component = ComponentLimits::of(sandbox);
     let state = SandboxState {
         limiter: Limiter::new(limits, component, Arc::clone(&budget), engine.memory_count()),
-        cpu_ticks: 0,
+        cpu_ticks: Arc::default(),
         cpu_budget: limits.cpu_ms,
         capabilities: capabilities(budget),
     };
@@ -74,8 +83,8 @@ pub(crate) fn arm_epoch_deadline<C: 'static>(store: &mut Store<SandboxState<C>>)
 /// host costs the guest one tick at most.
 fn charge<C>(mut store: StoreContextMut<'_, SandboxState<C>>) -> wasmtime::Result<UpdateDeadline> {
     let state = store.data_mut();
-    state.cpu_ticks += 1;
-    if state.cpu_ticks > state.cpu_budget {
+    let before = state.cpu_ticks.fetch_add(1, Ordering::Relaxed);
+    if before >= state.cpu_budget {
         return Err(CpuBudgetExceeded(state.cpu_budget).into());
     }
     Ok(UpdateDeadline::Yield(1))

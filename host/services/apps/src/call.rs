@@ -4,7 +4,10 @@ use std::{
     fmt,
     future::{Future, poll_fn},
     pin::pin,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     task::Poll,
 };
 
@@ -30,6 +33,8 @@ use crate::{
 
 /// The first status that is a fault of the guest's own.
 const SERVER_ERROR: u16 = 500;
+/// How often a guest that computes is polled before its response is given, milliseconds of processor time.
+const HELD_TICKS: u32 = 4;
 /// Longest value of a field that operators see, bytes.
 const LONGEST_VALUE: usize = 200;
 
@@ -113,6 +118,7 @@ pub(crate) async fn run(
     let guard = FailGuard(Some(&*progress));
     store.set_hostcall_fuel(handed_over_bytes(store.data()));
     let scheme = if request.uri().scheme_str() == Some("https") { Scheme::Https } else { Scheme::Http };
+    let ticks = store.data().cpu_ticks();
     let mut view = capability::view(store.data_mut());
     let request = view.new_incoming_request(scheme, request)?;
     let response = view.new_response_outparam_from_callback(keep(Arc::clone(&progress)))?;
@@ -120,7 +126,7 @@ pub(crate) async fn run(
     let guest = handler.call_handle(&mut *store, request, response);
     let called = tokio::select! {
         biased;
-        called = responding(guest, respond, &progress) => called,
+        called = responding(guest, respond, &progress, &ticks) => called,
         ended = progress.exceeded(&limits) => return Err(ended.into()),
     };
     if let Err(error) = called {
@@ -197,20 +203,28 @@ fn keep(progress: Arc<CallProgress>) -> impl FnOnce(Head) + Send + Sync + 'stati
     }
 }
 
-/// Runs a guest. Its response is given to `respond` when it next waits or has ended, and not before, so that what it writes
-/// without waiting is there with the head.
+/// Runs a guest. Its response is given to `respond` when it next waits, has computed for [`HELD_TICKS`] or has ended, and not
+/// before, so that what it writes without waiting is there with the head. `ticks` counts how often it has yielded the
+/// processor.
 async fn responding(
     guest: impl Future<Output = wasmtime::Result<()>>,
     respond: impl FnOnce(Head),
     progress: &CallProgress,
+    ticks: &AtomicU64,
 ) -> wasmtime::Result<()> {
     let mut guest = pin!(guest);
-    let mut respond = Some(respond);
+    let (mut respond, mut held) = (Some(respond), 0);
     poll_fn(|cx| {
+        let before = ticks.load(Ordering::Relaxed);
         let polled = guest.as_mut().poll(cx);
         match &polled {
             Poll::Ready(Ok(())) => progress.set_guest(GuestState::Returned),
             Poll::Ready(Err(_)) => progress.set_guest(GuestState::Trapped),
+            // It goes on at once.
+            Poll::Pending if held < HELD_TICKS && ticks.load(Ordering::Relaxed) != before => {
+                held += u32::from(progress.has_head());
+                return Poll::Pending;
+            }
             Poll::Pending => {}
         }
         if let Some(head) = progress.take_head()
@@ -293,7 +307,44 @@ impl Drop for CallTask {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::cell::Cell;
+
+    use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
+
     use super::*;
+
+    /// Returns how often a guest has stopped when what it gives first is passed on. It stops so many times, and has been
+    /// running for a tick each time if it computes.
+    async fn stops_before_head(computes: bool, stops: u32) -> Option<u32> {
+        let (progress, ticks) = (CallProgress::new(), AtomicU64::new(0));
+        let (stopped, given) = (Cell::new(0), Cell::new(None));
+        progress.keep_head(Err(ErrorCode::InternalError(None)), Vec::new());
+        let guest = poll_fn(|cx| {
+            if stopped.get() == stops {
+                return Poll::Ready(Ok(()));
+            }
+            stopped.set(stopped.get() + 1);
+            ticks.fetch_add(u64::from(computes), Ordering::Relaxed);
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        });
+        responding(guest, |_| given.set(Some(stopped.get())), &progress, &ticks).await.unwrap();
+        given.get()
+    }
+
+    #[tokio::test]
+    async fn head_waits_while_guest_computes() {
+        for (computes, stops, before_head) in [
+            (true, 0, 0),
+            (true, HELD_TICKS, HELD_TICKS),
+            (true, HELD_TICKS + 2, HELD_TICKS + 1),
+            (false, 2, 1),
+        ] {
+            assert_eq!(stops_before_head(computes, stops).await, Some(before_head), "{computes} {stops}");
+        }
+    }
 
     #[test]
     fn fault_is_shown_in_words() {

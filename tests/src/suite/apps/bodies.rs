@@ -38,6 +38,22 @@ async fn short_complete_body_has_its_length() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn three_pieces_need_no_wait() {
+    let piece = "(drop (call $write (local.get $stream) (i32.const 1024) (i32.const 4096)))";
+    let guest = HttpGuest::handling(&format!(
+        "(local.set $body (call $respond (local.get $out) (i32.const 200) (call $new-fields)))
+         (local.set $stream (call $open (local.get $body)))
+         {piece} {piece} {piece}
+         (call $finish (local.get $stream) (local.get $body))"
+    ));
+    let host = hosting(&guest, "").start().await;
+    let answer = host.client().get(host.url("/hello")).send().await.unwrap();
+    assert_eq!(answer.headers()["content-length"], "12288");
+    assert_eq!(answer.bytes().await.unwrap().len(), 12_288);
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn body_after_a_wait_is_streamed() {
     // Writes a piece, waits for a moment and writes another one.
     let piece = "(drop (call $write (local.get $stream) (i32.const 1024) (i32.const 3)))";
