@@ -12,9 +12,11 @@ use std::{
 
 /// Time between two epochs, the resolution of CPU budgets.
 const TICK: Duration = Duration::from_millis(1);
+/// Ticks without a guest after which the thread parks. To wake it takes a system call and two switches of threads, which is
+/// more than a short call takes.
+const IDLE_TICKS: u32 = 4;
 
-/// Advances the epoch from its own thread, so that no guest can delay it. Sleeps while no guest
-/// runs.
+/// Advances the epoch from its own thread, so that no guest can delay it. Sleeps once no guest has run for [`IDLE_TICKS`].
 #[derive(Debug)]
 pub(super) struct Ticker {
     state: Arc<TickerState>,
@@ -24,6 +26,8 @@ pub(super) struct Ticker {
 #[derive(Debug, Default)]
 struct TickerState {
     running: AtomicUsize,
+    /// Guards that there have been.
+    begun: AtomicU64,
     stopped: AtomicBool,
     /// How often it has ticked.
     ticks: AtomicU64,
@@ -35,8 +39,10 @@ impl Ticker {
         let state = Arc::new(TickerState::default());
         let shared = Arc::clone(&state);
         let thread = thread::Builder::new().name("epoch".into()).spawn(move || {
+            let mut idle = IdleCount { begun: 0, ticks: IDLE_TICKS };
             while !shared.stopped.load(Ordering::Acquire) {
-                if shared.running.load(Ordering::Acquire) == 0 {
+                let begun = shared.begun.load(Ordering::Acquire);
+                if idle.is_over(begun, shared.running.load(Ordering::Acquire)) {
                     thread::park();
                 } else {
                     thread::sleep(TICK);
@@ -50,6 +56,7 @@ impl Ticker {
 
     /// Returns a guard, and wakes the thread for the first one.
     pub(super) fn running(&self) -> RunningGuard {
+        self.state.begun.fetch_add(1, Ordering::AcqRel);
         if self.state.running.fetch_add(1, Ordering::AcqRel) == 0
             && let Some(thread) = &self.thread
         {
@@ -65,6 +72,23 @@ impl Ticker {
         while self.state.ticks.load(Ordering::Relaxed) == seen {
             tokio::time::sleep(TICK).await;
         }
+    }
+}
+
+/// Counts the ticks without a guest.
+struct IdleCount {
+    /// Guards that there had been at the last tick.
+    begun: u64,
+    ticks: u32,
+}
+
+impl IdleCount {
+    /// Returns whether no guest has run for [`IDLE_TICKS`]; called once a tick.
+    fn is_over(&mut self, begun: u64, running: usize) -> bool {
+        let is_idle = running == 0 && begun == self.begun;
+        self.ticks = if is_idle { self.ticks.saturating_add(1) } else { 0 };
+        self.begun = begun;
+        self.ticks > IDLE_TICKS
     }
 }
 
@@ -132,7 +156,20 @@ mod tests {
     }
 
     #[test]
-    fn ticker_ticks_only_while_guard_exists() {
+    fn guest_between_ticks_is_no_rest() {
+        let mut idle = IdleCount { begun: 0, ticks: IDLE_TICKS };
+        assert!(idle.is_over(0, 0), "it starts idle");
+        for begun in 1..=10 {
+            assert!(!idle.is_over(begun, 0), "a guest has run since the last tick");
+        }
+        assert!(!idle.is_over(10, 1), "a guest runs");
+        let ticks = (1..=IDLE_TICKS).map(|_| idle.is_over(10, 0)).collect::<Vec<_>>();
+        assert!(!ticks.contains(&true), "{ticks:?}");
+        assert!(idle.is_over(10, 0));
+    }
+
+    #[test]
+    fn ticker_rests_after_its_last_guard() {
         let (ticker, ticks) = counting();
         assert_eq!(ticks.load(Ordering::Relaxed), 0, "it starts idle");
         for _ in 0..3 {
