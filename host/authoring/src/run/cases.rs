@@ -119,12 +119,19 @@ fn read_line<'a>(
     line: usize,
     text: &str,
 ) -> Result<TestCase<'a>, String> {
-    let parsed: CaseLine = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let parsed: CaseLine = serde_json::from_str(text).map_err(|error| json_fault(&error))?;
     let function = exports::find(functions, &parsed.export).map_err(|error| error.to_string())?;
     let arguments =
         values::arguments(wasm, function, &parsed.arguments).map_err(|error| error.to_string())?;
     let expected = expected(function.ty.results().next(), parsed.answer, parsed.error, parsed.trap)?;
     Ok(TestCase { line, name: parsed.name, function, arguments, expected })
+}
+
+/// Returns what is wrong with the JSON of one line. Its place is the column: the text counts that line as the first.
+fn json_fault(error: &serde_json::Error) -> String {
+    let (text, column) = (error.to_string(), error.column());
+    let what = text.strip_suffix(&format!(" at line {} column {column}", error.line())).unwrap_or(&text);
+    format!("{what} (column {column})")
 }
 
 /// Reads how a call of an export with this result has to end.

@@ -51,5 +51,6 @@ fn wrong_line_is_named() {
     let text = "\n{\"export\":\"answer\",\"answer\":\"7\"}\n";
     assert!(error(text).starts_with("line 2: the component exports no function answer"), "{}", error(text));
     assert!(error("{\"exports\":\"answer\"}").starts_with("line 1: unknown field `exports`"));
+    assert_eq!(error("\n{\"name\":\"a\"}"), "line 2: missing field `export` (column 12)");
     assert_eq!(error("\n"), "has no cases");
 }

@@ -113,7 +113,7 @@ impl fmt::Display for PreflightFinding {
             }
             Self::OtherKind { kind, export } => write!(
                 f,
-                "this is a {kind} component (it exports {export}), which this host does not run; build it for the \
+                "this is a {kind} component (it exports {export}), which this slot does not take; build it for the \
                  slot's world"
             ),
             Self::OtherRelease { package, found, served, export } => {

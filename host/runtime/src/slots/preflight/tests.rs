@@ -128,7 +128,7 @@ fn component_of_other_kind_is_named() {
     ] {
         let found = findings(&[export], &["wasi:http/types@0.2.0", "wasi:io/streams@0.2.0"], &[]);
         let expected = format!(
-            "this is a {kind} component (it exports {export}), which this host does not run; build it for the \
+            "this is a {kind} component (it exports {export}), which this slot does not take; build it for the \
              slot's world"
         );
         assert_eq!(found, [expected]);
