@@ -65,9 +65,10 @@ pub fn with_layers(router: Router, layers: Layers) -> Router {
         Some(wrap) => wrap(router),
         None => router,
     };
-    let router = if layers.compression { router.layer(compression::gzip()) } else { router };
     let Layers { compression, proxies, observer, .. } = layers;
-    router.layer(OutermostLayer::from(Passage { compression, proxies, observer }))
+    let outermost = OutermostLayer::from(Passage { compression, proxies, observer });
+    // In one call, because each call of `layer` clones and boxes all that is inside of it for each request.
+    if compression { router.layer((outermost, compression::gzip())) } else { router.layer(outermost) }
 }
 
 /// Makes browsers use the declared content type.
