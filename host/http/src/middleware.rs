@@ -1,5 +1,6 @@
 //! Puts steps around routes: one before a request, one after its answer. A layer made of an async function clones and boxes
-//! all that is inside of it for each request; these do not.
+//! all that is inside of it once more for each request; these do not. Each layer clones what is inside of it, so that both
+//! steps are better added in one.
 
 use std::{
     convert::Infallible,
@@ -32,7 +33,24 @@ where
     N: Send + 'static,
     F: Fn(N, Response) -> Response + Clone + Send + Sync + 'static,
 {
-    router.layer(ChangeLayer { note, change })
+    check_and_change(router, |_: &mut Request| None, note, change)
+}
+
+/// Adds the steps of [`check_requests`] and, around it, of [`change_answers`] in one layer: an answer of `check` passes
+/// `change`, too.
+pub fn check_and_change<S, C, N, F>(
+    router: Router<S>,
+    check: C,
+    note: fn(&Request) -> N,
+    change: F,
+) -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+    C: Fn(&mut Request) -> Option<Response> + Clone + Send + Sync + 'static,
+    N: Send + 'static,
+    F: Fn(N, Response) -> Response + Clone + Send + Sync + 'static,
+{
+    router.layer(ChangeLayer { check, note, change })
 }
 
 #[derive(Clone)]
@@ -70,38 +88,40 @@ impl<F: Fn(&mut Request) -> Option<Response>> Service<Request> for Checked<F> {
     }
 }
 
-struct ChangeLayer<N, F> {
+struct ChangeLayer<C, N, F> {
+    check: C,
     note: fn(&Request) -> N,
     change: F,
 }
 
-impl<N, F: Clone> Clone for ChangeLayer<N, F> {
+impl<C: Clone, N, F: Clone> Clone for ChangeLayer<C, N, F> {
     fn clone(&self) -> Self {
-        Self { note: self.note, change: self.change.clone() }
+        Self { check: self.check.clone(), note: self.note, change: self.change.clone() }
     }
 }
 
-impl<N, F: Clone> Layer<Route> for ChangeLayer<N, F> {
-    type Service = Changed<N, F>;
+impl<C: Clone, N, F: Clone> Layer<Route> for ChangeLayer<C, N, F> {
+    type Service = Changed<C, N, F>;
 
-    fn layer(&self, inner: Route) -> Changed<N, F> {
+    fn layer(&self, inner: Route) -> Changed<C, N, F> {
         Changed { layer: self.clone(), inner }
     }
 }
 
-struct Changed<N, F> {
-    layer: ChangeLayer<N, F>,
+struct Changed<C, N, F> {
+    layer: ChangeLayer<C, N, F>,
     inner: Route,
 }
 
-impl<N, F: Clone> Clone for Changed<N, F> {
+impl<C: Clone, N, F: Clone> Clone for Changed<C, N, F> {
     fn clone(&self) -> Self {
         Self { layer: self.layer.clone(), inner: self.inner.clone() }
     }
 }
 
-impl<N, F> Service<Request> for Changed<N, F>
+impl<C, N, F> Service<Request> for Changed<C, N, F>
 where
+    C: Fn(&mut Request) -> Option<Response>,
     N: Send + 'static,
     F: Fn(N, Response) -> Response + Clone + Send + Sync + 'static,
 {
@@ -114,9 +134,13 @@ where
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request) -> Self::Future {
-        let (noted, change) = ((self.layer.note)(&request), self.layer.change.clone());
-        let answer = self.inner.call(request);
+    fn call(&mut self, mut request: Request) -> Self::Future {
+        let ChangeLayer { check, note, change } = &self.layer;
+        let noted = note(&request);
+        if let Some(answer) = check(&mut request) {
+            return Box::pin(ready(Ok(change(noted, answer))));
+        }
+        let (change, answer) = (change.clone(), self.inner.call(request));
         Box::pin(async move { Ok(change(noted, answer.await?)) })
     }
 }
@@ -144,10 +168,17 @@ mod tests {
             response.extensions_mut().insert(path);
             response
         };
-        let routes = change_answers(check_requests(routes, refuse), |request| request.uri().to_string(), add);
-        let request = Request::get(path).body(Body::empty()).unwrap();
-        let mut response = routes.oneshot(request).await.unwrap();
-        (response.status(), response.extensions_mut().remove().unwrap())
+        let note = |request: &Request| request.uri().to_string();
+        let apart = change_answers(check_requests(routes.clone(), refuse), note, add);
+        let mut answers: Vec<(StatusCode, String)> = Vec::new();
+        for routes in [apart, check_and_change(routes, refuse, note, add)] {
+            let request = Request::get(path).body(Body::empty()).unwrap();
+            let mut response = routes.oneshot(request).await.unwrap();
+            answers.push((response.status(), response.extensions_mut().remove().unwrap()));
+        }
+        let both = answers.pop().unwrap();
+        assert_eq!(answers.pop().unwrap(), both);
+        both
     }
 
     #[tokio::test]

@@ -15,7 +15,6 @@ use std::{
 };
 
 use axum::{
-    Router,
     extract::Request,
     http::{
         HeaderMap, HeaderName, Uri,
@@ -27,10 +26,7 @@ use axum::{
 use bulkhead_config::server::{ForwardedBy, Server};
 use ipnet::IpNet;
 
-use crate::{
-    accept::{OverTls, PeerAddr},
-    middleware,
-};
+use crate::accept::{OverTls, PeerAddr};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
@@ -106,16 +102,15 @@ pub(super) fn identify(request: &mut Request, proxies: &Proxies) {
     }
 }
 
-/// Answers [`Contradicting`] requests to a service's routes in the service's format. Every service must use it, since
-/// handlers would find no [`Client`].
-pub fn refuse_contradictions<S>(router: Router<S>, answer: fn(&Uri) -> Response) -> Router<S>
-where
-    S: Clone + Send + Sync + 'static,
-{
-    middleware::check_requests(router, move |request| {
+/// Returns a check that answers [`Contradicting`] requests to a service's routes in the service's format, for
+/// [`middleware`](crate::middleware). Every service must use it, since handlers would find no [`Client`].
+pub fn contradiction_check(
+    answer: fn(&Uri) -> Response,
+) -> impl Fn(&mut Request) -> Option<Response> + Clone + Send + Sync + 'static {
+    move |request: &mut Request| {
         let Contradicting = request.extensions().get::<Contradicting>()?;
         Some(answer(request.uri()))
-    })
+    }
 }
 
 const fn unspecified() -> SocketAddr {

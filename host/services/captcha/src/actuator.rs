@@ -115,8 +115,8 @@ pub fn probes(state: ActuatorState) -> Router {
 }
 
 fn finished(router: Router<Arc<ActuatorState>>, state: ActuatorState) -> Router {
-    let router = forwarded::refuse_contradictions(router, contradiction);
-    middleware::change_answers(router, |_| (), |(), response: Response| no_store(response))
+    let check = forwarded::contradiction_check(contradiction);
+    middleware::check_and_change(router, check, |_| (), |(), response: Response| no_store(response))
         .with_state(Arc::new(state))
 }
 

@@ -129,8 +129,8 @@ pub fn router(state: CaptchaState) -> Router {
         let state = Arc::clone(&state);
         move |uri: Uri, response: Response| finish(&state, &uri, response)
     };
-    let routes = forwarded::refuse_contradictions(routes, contradiction);
-    middleware::change_answers(routes, |request| request.uri().clone(), finished).with_state(state)
+    let check = forwarded::contradiction_check(contradiction);
+    middleware::check_and_change(routes, check, |request| request.uri().clone(), finished).with_state(state)
 }
 
 async fn unknown() -> CaptchaApiError {

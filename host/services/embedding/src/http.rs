@@ -213,9 +213,10 @@ pub fn router(state: Arc<EmbeddingState>) -> Router {
         .route("/tei/{model_id}/{*rest}", any(async || HostError::NOT_FOUND))
         .method_not_allowed_fallback(async || HostError::METHOD_NOT_ALLOWED);
     let routes = guarded.merge(public).route("/", get(health::health));
-    let routes = middleware::check_requests(routes, path::refuse_unreadable);
-    let routes =
-        cors::with_cors(forwarded::refuse_contradictions(routes, contradiction), &state.cors_origins);
+    let contradicts = forwarded::contradiction_check(contradiction);
+    let checked =
+        move |request: &mut Request| contradicts(request).or_else(|| path::refuse_unreadable(request));
+    let routes = cors::with_cors(middleware::check_requests(routes, checked), &state.cors_origins);
     let finished = {
         let state = Arc::clone(&state);
         move |(asked, is_openai): (EmbeddingAsked, bool), response: Response| {

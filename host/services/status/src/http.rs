@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use axum::{
     Router,
+    extract::Request,
     http::{HeaderName, HeaderValue, StatusCode, Uri, header},
     response::{IntoResponse, Response},
     routing::{any, get},
@@ -102,9 +103,9 @@ pub fn router(state: StatusState) -> Router {
         let state = Arc::clone(&state);
         move |client: Option<Client>, response: Response| finish(&state, client.as_ref(), response)
     };
-    let routes = forwarded::refuse_contradictions(routes, contradiction);
-    middleware::change_answers(routes, |request| request.extensions().get::<Client>().cloned(), finished)
-        .with_state(state)
+    let check = forwarded::contradiction_check(contradiction);
+    let noted = |request: &Request| request.extensions().get::<Client>().cloned();
+    middleware::check_and_change(routes, check, noted, finished).with_state(state)
 }
 
 /// Answers a request whose forwarding headers contradict each other.

@@ -100,8 +100,8 @@ pub fn router(state: Arc<TicketState>) -> Router {
         let state = Arc::clone(&state);
         move |asked: TicketAsked, response: Response| observe::count(&state, &asked, response)
     };
-    let routes = forwarded::refuse_contradictions(routes, contradiction);
-    middleware::change_answers(routes, TicketAsked::of, counted).with_state(state)
+    let check = forwarded::contradiction_check(contradiction);
+    middleware::check_and_change(routes, check, TicketAsked::of, counted).with_state(state)
 }
 
 /// Answers a request whose forwarding headers contradict each other.
