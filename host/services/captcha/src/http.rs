@@ -42,7 +42,7 @@ use crate::{CaptchaService, RejectedRequest, config::Captcha};
 pub use self::auth::{AuthError, Guard};
 pub use self::widget_files::{WidgetFiles, WidgetFilesError};
 
-/// The prefix of the service's paths.
+/// The prefix of the service's paths. Part of each route's path: a router that is nested rewrites the URI of each request.
 const BASE: &str = "/api/v1/captcha";
 
 /// The `Cache-Control` of every answer.
@@ -121,10 +121,10 @@ pub fn router(state: CaptchaState) -> Router {
         .merge(widget::router())
         .merge(widget_files::router())
         .merge(siteverify::router())
-        .route("/", any(unknown))
-        .route("/{*rest}", any(unknown))
+        .route(BASE, any(unknown))
+        .route(&format!("{BASE}/"), any(unknown))
+        .route(&format!("{BASE}/{{*rest}}"), any(unknown))
         .method_not_allowed_fallback(wrong_method);
-    let routes = Router::new().nest(BASE, routes).route(&format!("{BASE}/"), any(unknown));
     let finished = {
         let state = Arc::clone(&state);
         move |uri: Uri, response: Response| finish(&state, &uri, response)

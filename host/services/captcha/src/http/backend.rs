@@ -13,15 +13,15 @@ use axum::{
 use serde::Serialize;
 use serde_json::{json, value::RawValue};
 
-use super::{CaptchaState, envelope::CaptchaEnvelope, error::CaptchaApiError, request::JsonText};
+use super::{BASE, CaptchaState, envelope::CaptchaEnvelope, error::CaptchaApiError, request::JsonText};
 use crate::{CaptchaCallError, PayloadJudgement, RejectionReason, ServedSite};
 
 /// Returns the routes, behind the guard, unless it admits everyone.
 pub fn router(state: &Arc<CaptchaState>) -> Router<Arc<CaptchaState>> {
     let routes = Router::new()
-        .route("/challenge", post(challenge))
-        .route("/verify", post(verify))
-        .route("/invalidate", post(invalidate));
+        .route(&format!("{BASE}/challenge"), post(challenge))
+        .route(&format!("{BASE}/verify"), post(verify))
+        .route(&format!("{BASE}/invalidate"), post(invalidate));
     match state.guard.is_open() {
         true => routes,
         false => routes.route_layer(middleware::from_fn_with_state(state.clone(), admit)),

@@ -18,7 +18,7 @@ use tracing::Instrument as _;
 
 use self::verification::{RemoteIp, SiteverifyRequest};
 use super::{
-    CaptchaState,
+    BASE, CaptchaState,
     error::CaptchaApiError,
     payload::CaptchaPayload,
     request::{AnyText, ClientAddress},
@@ -34,7 +34,7 @@ pub type SiteverifyAnswers = idempotency::AnswerCache<SiteverifyAnswer>;
 /// Returns the route. Most clients of reCAPTCHA post; some use GET, which spends the response too.
 pub fn router() -> Router<Arc<CaptchaState>> {
     let route = get(siteverify).post(siteverify);
-    Router::new().route("/siteverify", without_head(route, "GET, POST"))
+    Router::new().route(&format!("{BASE}/siteverify"), without_head(route, "GET, POST"))
 }
 
 /// The error codes of reCAPTCHA, and hCaptcha's for a site that does not have the secret.

@@ -13,7 +13,7 @@ use axum::{
 use serde_json::json;
 
 use super::{
-    CaptchaState,
+    BASE, CaptchaState,
     cors::{ANY_ORIGIN, CorsDecision},
     envelope::{action, nfc},
     error::CaptchaApiError,
@@ -29,8 +29,8 @@ pub fn router() -> Router<Arc<CaptchaState>> {
     // A challenge counts as a visit, which raises the cost of the next one.
     let challenges = without_head(get(challenge).options(preflight), "GET, OPTIONS");
     Router::new()
-        .route("/widget/challenge", challenges)
-        .route("/widget/verify", post(verify).options(preflight))
+        .route(&format!("{BASE}/widget/challenge"), challenges)
+        .route(&format!("{BASE}/widget/verify"), post(verify).options(preflight))
 }
 
 /// Answers the challenge itself: the widget takes any object with a member `challenge` for protocol v1.

@@ -30,7 +30,9 @@ const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-
 
 /// Returns the routes, which answer 404 without `captcha.widget_dir`.
 pub fn router() -> Router<Arc<CaptchaState>> {
-    Router::new().route(FILES, get(list)).route(&format!("{FILES}/{{*path}}"), get(file))
+    Router::new()
+        .route(&format!("{BASE}{FILES}"), get(list))
+        .route(&format!("{BASE}{FILES}/{{*path}}"), get(file))
 }
 
 async fn list(State(state): State<Arc<CaptchaState>>) -> Result<Response, CaptchaApiError> {
