@@ -83,7 +83,6 @@ where
     fn call(&mut self, mut request: Request) -> Self::Future {
         let Passage { compression, proxies, observer } = &*self.passage;
         let (id, span) = request_id::begin(&mut request);
-        let entered = span.enter();
         let entry = Entry::begin(Arc::clone(observer), &request, span.clone());
         let called = match refusal(&request) {
             Some(refusal) => Err(refusal.into_response()),
@@ -92,11 +91,11 @@ where
                 if *compression {
                     compression::allow_plain(&mut request);
                 }
+                // Outside of the span: routes begin to work when their answer is first polled.
                 panic::catch_unwind(AssertUnwindSafe(|| self.inner.call(request)))
-                    .map_err(error::answer_panic)
+                    .map_err(|panic| span.in_scope(|| error::answer_panic(panic)))
             }
         };
-        drop(entered);
         let answer = async move {
             let response = match called {
                 Ok(called) => answered(called).await,
