@@ -37,10 +37,16 @@ pub(super) fn find(text: &str) -> Vec<(Range<usize>, PiiKind)> {
     let is_lower = words.first().is_some_and(|first| first.text.starts_with(char::is_lowercase))
         && words.iter().filter(|word| is_capitalised(word.text)).nth(MOST_CAPITALISED).is_none();
     let mut found = Vec::new();
+    // The end of the last name that the words around it announce.
+    let mut last = None;
     let mut at = 0;
     while let Some(rest) = words.get(at..).filter(|rest| !rest.is_empty()) {
         let count = run(text, rest);
-        found.extend(rest.get(..count).and_then(|run| in_run(text, run)));
+        let follows = rest.first().zip(last).is_some_and(|(first, last)| is_joined(text, last, first.start));
+        if let Some((range, announced)) = rest.get(..count).and_then(|run| in_run(text, run, follows)) {
+            last = announced.then_some(range.end);
+            found.push(range);
+        }
         if count == 0 && is_lower {
             found.extend(in_lower_case(text, rest));
         }
@@ -93,13 +99,20 @@ fn run(text: &str, words: &[Word<'_>]) -> usize {
     count
 }
 
-/// Returns the name in a run of capitalised words.
-fn in_run(text: &str, run: &[Word<'_>]) -> Option<Range<usize>> {
+/// Returns whether an "and" is between two names.
+fn is_joined(text: &str, end: usize, start: usize) -> bool {
+    let between = text.get(end..start).unwrap_or_default();
+    between.starts_with(' ') && between.ends_with(' ') && people::JOINTS.contains(&between.trim())
+}
+
+/// Returns the name in a run of capitalised words, and whether the words around it announce it, as they do if it
+/// `follows` such a name.
+fn in_run(text: &str, run: &[Word<'_>], follows: bool) -> Option<(Range<usize>, bool)> {
     let role = run.iter().rposition(|word| is_role(word.text));
     let name = run.get(role.map_or(0, |at| at + 1)..).unwrap_or_default();
     let first = name.first()?;
     let before = text.get(..first.start)?;
-    let announced = role.is_some() || is_announced(text, first.start, run.last()?.end());
+    let announced = follows || role.is_some() || is_announced(text, first.start, run.last()?.end());
     let name = if announced { name } else { without_beginning(before, name) };
     let name = without_common(name);
     let least = if announced && name.len() == run.len() - role.map_or(0, |at| at + 1) { 1 } else { 2 };
@@ -114,7 +127,7 @@ fn in_run(text: &str, run: &[Word<'_>]) -> Option<Range<usize>> {
         && (announced || !follows_determiner(text.get(..first.start)?))
         && !is_numbered(text.get(last.end()..)?)
         && !names::is_not_name(own);
-    fits.then_some(first.start..first.start + own.len())
+    fits.then_some((first.start..first.start + own.len(), announced))
 }
 
 /// Returns `name` without the nouns that it begins with, and the particles after them: "Konto von".
@@ -156,7 +169,7 @@ fn without_beginning<'w, 't>(before: &str, name: &'w [Word<'t>]) -> &'w [Word<'t
 }
 
 /// Returns whether the words around `start..end` of `text` say that a name is there: "namens", "my neighbour", "die
-/// Halterin ist", or a number in the same parentheses.
+/// Halterin ist", or a number or nothing else in the same parentheses.
 fn is_announced(text: &str, start: usize, end: usize) -> bool {
     let (before, after) = (text.get(..start).unwrap_or_default(), text.get(end..).unwrap_or_default());
     let lower = last(before.trim_end_matches([' ', ',', ':', '(']), REACH).to_lowercase();
@@ -171,7 +184,8 @@ fn is_announced(text: &str, start: usize, end: usize) -> bool {
     let whole = text.get(start..end).is_some_and(|name| name.contains(' '));
     let verbs = people::CALLING_VERBS.iter().chain(people::VERBS.iter().filter(|_| whole));
     let verb = verbs.into_iter().find_map(|verb| lower.strip_suffix(verb)?.strip_suffix(' '));
-    before.strip_suffix(' ').is_some_and(last_word) || verb.is_some_and(last_word)
+    let aside = before.strip_suffix(" (").filter(|_| after.starts_with(')'));
+    aside.or_else(|| before.strip_suffix(' ')).is_some_and(last_word) || verb.is_some_and(last_word)
 }
 
 fn ends_with_word(text: &str, words: &str) -> bool {

@@ -67,6 +67,10 @@ fn names_are_taken_where_they_are_sure() {
         ("Liebe Ḥanna,\nwo ist die Tonne?", "Liebe [NAME_1],\nwo ist die Tonne?"),
         ("Name: Șerban\n", "Name: [NAME_1]\n"),
         ("Hr. Phạm war da.", "Hr. [NAME_1] war da."),
+        ("Frau Dr. med. dent. Vogel", "Frau Dr. med. dent. [NAME_1]"),
+        ("Sehr geehrter Herr von und zu Vogel,", "Sehr geehrter Herr [NAME_1],"),
+        ("Der Bescheid ist falsch.\ngez. Vogel", "Der Bescheid ist falsch.\ngez. [NAME_1]"),
+        ("Der Bescheid ist falsch.\nIm Auftrag\nP. Vogel", "Der Bescheid ist falsch.\nIm Auftrag\n[NAME_1]"),
         ("Name, Vorname: Vogel, Petra\nDie Akte Vogel", "Name, Vorname: [NAME_1]\nDie Akte [NAME_2]"),
     ] {
         assert_eq!(redact(text).text(), expected);
@@ -177,6 +181,7 @@ fn secrets_and_codes_are_redacted() {
         ("Mein Passwort lautet Birne_9.", "Mein Passwort lautet [NUMBER_1]."),
         ("Login rosa, Kennwort: k9!abc, danke", "Login rosa, Kennwort: [NUMBER_1], danke"),
         ("my PIN is 4711", "my PIN is [NUMBER_1]"),
+        ("API key: sk-birne9apfel", "API key: [NUMBER_1]"),
         ("BIC ABCDDEFFXXX", "BIC [NUMBER_1]"),
         ("Fahrgestell ZZZAB12C3D4567890 gestohlen", "Fahrgestell [NUMBER_1] gestohlen"),
         ("mein Router 3c:22:fb:0d:11:9a", "mein Router [NUMBER_1]"),

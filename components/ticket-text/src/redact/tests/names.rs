@@ -93,6 +93,9 @@ fn names_in_running_text_are_redacted() {
         ("ich bin die tochter von trude ahlers", "ich bin die tochter von [NAME_1]"),
         ("kind regards aylin demir", "kind regards [NAME_1]"),
         ("Es hat Can Aydin unterschrieben.", "Es hat [NAME_1] unterschrieben."),
+        ("Meine Töchter Thea und Ida sind krank.", "Meine Töchter [NAME_1] und [NAME_2] sind krank."),
+        ("My sons Tilo and Fynn Pohl moved.", "My sons [NAME_1] and [NAME_2] moved."),
+        ("Mein Sohn (Tilo) ist krank.", "Mein Sohn ([NAME_1]) ist krank."),
         ("wo ist der pass? lg rosa", "wo ist der pass? lg [NAME_1]"),
     ] {
         assert_eq!(redact(text).text(), kept, "{text}");
@@ -108,6 +111,8 @@ fn names_in_running_text_are_redacted() {
         "Die Anlage Typ B und das Formular Anmeldung fehlen.",
         "Die Mängel:\n* Die Laterne flackert.\n• Der Gehweg bricht.\na) Das Tor klemmt.",
         "> Die Laterne flackert.",
+        "Mein Vermieter und Hausverwalter (siehe Anlage) schweigt.",
+        "Im Auftrag der Behörde\nging ein Brief ein.",
         "Auf dem Schild steht “Die Laterne flackert”.",
     ] {
         assert_eq!(redact(text).text(), text);
