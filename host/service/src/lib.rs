@@ -214,5 +214,7 @@ pub trait Service: Send + Sync {
 
 /// Returns the error for a check of a slot that no service has.
 pub fn not_owned(slot: SlotId) -> anyhow::Error {
-    anyhow::anyhow!("no service of this host owns the slot {slot}")
+    anyhow::anyhow!(
+        "this host has no slot {slot}: no service owns it, and the configuration adds none of this name"
+    )
 }

@@ -81,13 +81,15 @@ impl Fit {
     }
 }
 
-/// Returns the lines that grant what a refusal lists, if it lists nothing else.
+/// Returns the line that grants what a refusal lists, or an empty list without a refusal. `None` if it lists anything else.
 fn grants(findings: &[PreflightFinding]) -> Option<Vec<String>> {
     let grant = |finding: &PreflightFinding| match finding {
         PreflightFinding::Ungranted { grant, .. } => Some(grant.clone()),
         _ => None,
     };
-    findings.iter().map(grant).collect()
+    let mut lines: Vec<String> = findings.iter().map(grant).collect::<Option<_>>()?;
+    lines.dedup();
+    Some(lines)
 }
 
 /// Reads a component and its outline.

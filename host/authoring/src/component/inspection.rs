@@ -40,15 +40,16 @@ enum ImportStatus {
     Granted,
     /// It is importable without effect.
     Stub,
-    /// The configuration can grant it, with this line.
+    /// The configuration can grant it, with this line, which grants every such import.
     Grantable(String),
     /// The host does not offer it, for this reason.
     Missing(String),
 }
 
 impl ImportStatus {
-    fn of(contract: &Contract<'_>, import: &str) -> Self {
-        match contract.import(import) {
+    /// Returns how a host treats one of the imports of a component.
+    fn of(contract: &Contract<'_>, import: &str, imports: &[String]) -> Self {
+        match contract.import(import, imports) {
             None => {
                 let capabilities = contract.capabilities;
                 match capabilities.is_without_effect(bare(import), &contract.slot, contract.grants) {
@@ -114,11 +115,9 @@ impl ComponentInspection {
             }
             Fit::None(_) => (None, None, platform.contract(NOTHING_GRANTED, &no_world)),
         };
-        let status = |import: String| {
-            let status = ImportStatus::of(&contract, &import);
-            (import, status)
-        };
-        let imports = outline.imports.into_iter().map(status).collect();
+        let status =
+            |import: &String| (import.clone(), ImportStatus::of(&contract, import, &outline.imports));
+        let imports = outline.imports.iter().map(status).collect();
         let (exports, usage) = (outline.exports, outline.usage);
         Ok(Self { world, slot, refusal, imports, exports, usage, sizes: Sizes::read(wasm)? })
     }
@@ -158,11 +157,21 @@ impl ComponentInspection {
             (None, _) => writeln!(text, "world: none of this host: {}", self.refusal.join("; "))?,
         }
         writeln!(text, "imports:")?;
+        let mut grant = None;
         for (name, status) in &self.imports {
-            match status.detail() {
-                Some(detail) => writeln!(text, "  {:<8}  {name}: {detail}", status.as_str())?,
-                None => writeln!(text, "  {:<8}  {name}", status.as_str())?,
+            match status {
+                ImportStatus::Missing(reason) => writeln!(text, "  missing   {name}: {reason}")?,
+                ImportStatus::Grantable(line) => {
+                    writeln!(text, "  by grant  {name}")?;
+                    grant = Some(line);
+                }
+                ImportStatus::Granted | ImportStatus::Stub => {
+                    writeln!(text, "  {:<8}  {name}", status.as_str())?;
+                }
             }
+        }
+        if let Some(line) = grant {
+            writeln!(text, "grant: {line}")?;
         }
         writeln!(text, "exports:")?;
         for name in &self.exports {

@@ -134,15 +134,17 @@ impl Contract<'_> {
                 }
             }
         });
-        missing.chain(outline.imports.iter().filter_map(|import| self.import(import))).take(LISTED).collect()
+        let imports = outline.imports.iter().filter_map(|import| self.import(import, &outline.imports));
+        missing.chain(imports).take(LISTED).collect()
     }
 
     fn is_granted(&self, interface: &Interface) -> bool {
         self.capabilities.is_granted(interface, &self.slot, self.grants)
     }
 
-    /// Returns the reason why the slot refuses an import, or `None` where it has it.
-    pub fn import(&self, wanted: &str) -> Option<PreflightFinding> {
+    /// Returns the reason why the slot refuses an import, or `None` where it has it. The line that would grant it grants all of
+    /// the component's `imports` that need a grant.
+    pub fn import(&self, wanted: &str, imports: &[String]) -> Option<PreflightFinding> {
         let wanted = wanted.to_owned();
         let (name, _) = split(&wanted);
         if let Some(stub) = self.capabilities.stub(name, &self.slot, self.grants) {
@@ -158,20 +160,38 @@ impl Contract<'_> {
             return Some(PreflightFinding::Unknown { nearest, wanted });
         };
         let offered = format!("{interface:?}");
-        let under_this_name = match self.capabilities.deprecation(name) {
-            Some(deprecated) => format!("{deprecated:?}"),
-            None => offered.clone(),
-        };
-        if !compatible(&wanted, &under_this_name) {
+        if !self.is_offered(&wanted, interface) {
             return Some(PreflightFinding::OtherVersion { wanted, offered });
         }
         if self.is_granted(interface) {
             return None;
         }
-        let grants = self.grants.iter().map(String::as_str).chain([interface.name]);
-        let list = grants.map(|grant| format!("\"{grant}\"")).collect::<Vec<_>>().join(", ");
-        let grant = format!("{}.{}.grants = [{list}]", self.table, self.slot.id);
-        Some(PreflightFinding::Ungranted { wanted, offered, grant })
+        Some(PreflightFinding::Ungranted { wanted, offered, grant: self.grant_line(imports) })
+    }
+
+    /// Returns whether an import that names an interface is of a version that is offered under its name.
+    fn is_offered(&self, wanted: &str, interface: &Interface) -> bool {
+        match self.capabilities.deprecation(split(wanted).0) {
+            Some(deprecated) => compatible(wanted, &format!("{deprecated:?}")),
+            None => compatible(wanted, &format!("{interface:?}")),
+        }
+    }
+
+    /// Returns the line of the configuration that grants all of these imports, and what is granted already.
+    fn grant_line(&self, imports: &[String]) -> String {
+        let mut grants: Vec<&str> = self.grants.iter().map(String::as_str).collect();
+        for wanted in imports {
+            let (name, _) = split(wanted);
+            let is_stub = self.capabilities.stub(name, &self.slot, self.grants).is_some();
+            if let Some(interface) = self.capabilities.find(name).filter(|_| !is_stub)
+                && self.is_offered(wanted, interface)
+                && !self.is_granted(interface)
+                && !grants.contains(&interface.name)
+            {
+                grants.push(interface.name);
+            }
+        }
+        format!("{}.{}.grants = {grants:?}", self.table, self.slot.id)
     }
 }
 

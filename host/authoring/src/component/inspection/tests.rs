@@ -28,6 +28,8 @@ fn imports_have_their_status() {
     assert_eq!(json["world"], Value::Null);
     assert_eq!(json["imports"][2]["detail"], "slots.name.grants = [\"bulkhead:host/keys\"]");
     let text = found.text();
+    let grant = "  by grant  bulkhead:host/keys@0.1.1\n";
+    assert!(text.contains(grant) && text.contains("\ngrant: slots.name.grants = ["), "{text}");
     assert!(
         text.contains("  missing   other:thing/gone: it imports other:thing/gone, not offered"),
         "{text}"

@@ -149,6 +149,21 @@ fn ungranted_import_names_line_with_all_grants() {
 }
 
 #[test]
+fn one_line_grants_every_import() {
+    // The first is granted to all, the second has another version, and the last is the third again.
+    let imports = [
+        "wasi:clocks/wall-clock@0.2.12",
+        "bulkhead:old/keys@0.2.0",
+        "bulkhead:old/llm@0.1.0",
+        "bulkhead:host/llm@0.1.1",
+    ];
+    let found = findings(EXPORTS, &imports, &["other:thing/here"]);
+    assert_eq!(found.len(), 3, "{found:?}");
+    let line = "slots.captcha.grants = [\"other:thing/here\", \"bulkhead:host/llm\"]";
+    assert!(found.iter().skip(1).all(|finding| finding.ends_with(line)), "{found:?}");
+}
+
+#[test]
 fn deprecated_import_is_the_renamed_interface() {
     let deprecated = ["bulkhead:old/keys@0.1.0", "bulkhead:old/keys@0.1.7"];
     assert_eq!(findings(EXPORTS, &deprecated, &[]), [""; 0], "the slot has the interface");
@@ -228,7 +243,7 @@ fn a_granted_interface_replaces_its_stub() {
             assert_eq!(without_effect, has_stub, "{streams} {grants:?}");
         }
         assert!(capabilities.is_without_effect("wasi:cli/stdin", &contract.slot, grants), "{grants:?}");
-        assert_eq!(contract.import("wasi:http/types@0.2.10"), None, "{grants:?}");
+        assert_eq!(contract.import("wasi:http/types@0.2.10", &[]), None, "{grants:?}");
         let mut linker = wasmtime::component::Linker::new(&wasmtime::Engine::default());
         let linked = capabilities.add_to_linker(&mut linker, &contract.slot, grants);
         assert!(linked.is_ok(), "{grants:?}: {linked:?}");
