@@ -3,8 +3,10 @@
 
 use bindings::bulkhead::host::embeddings::{self, Options, Truncation};
 use bindings::bulkhead::host::llm::{self, Message, Request, Role};
-use bindings::exports::wasi::http::incoming_handler::{Guest, IncomingRequest, ResponseOutparam};
-use bindings::wasi::http::types::{Fields, OutgoingBody, OutgoingResponse};
+use bindings::exports::wasi::http::incoming_handler::Guest;
+use bindings::wasi::http::types::{
+    Fields, IncomingRequest, OutgoingBody, OutgoingResponse, ResponseOutparam,
+};
 use bindings::wasi::nn::errors::Error;
 use bindings::wasi::nn::graph;
 use bindings::wasi::nn::tensor::{Tensor, TensorType};
