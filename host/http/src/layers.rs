@@ -42,7 +42,7 @@ pub struct Layers {
     pub observer: Arc<dyn RequestObserver>,
     /// A listener's own layer around its routes and their fallbacks, inside of all others.
     pub innermost: Option<RouterLayer>,
-    /// Answers what no route takes; without it, that is an error of the host.
+    /// Answers what no route takes, and is not compressed; without it, that is an error of the host.
     pub rest: Option<Router>,
 }
 
@@ -56,19 +56,32 @@ impl Layers {
 
 /// Adds the layers to all of `router`'s routes. Call it last.
 pub fn with_layers(router: Router, layers: Layers) -> Router {
+    let Layers { compression, proxies, observer, innermost, rest } = layers;
     let router = error::with_fallbacks(router);
-    let router = match layers.rest {
-        Some(rest) => router.fallback_service(rest),
-        None => router,
-    };
-    let router = match layers.innermost {
+    // Outside of the compression, which would wrap every answer of it for nothing, unless a layer is around both.
+    let (inside, outside) = if innermost.is_some() { (rest, None) } else { (None, rest) };
+    let router = with_rest(router, inside);
+    let router = match innermost {
         Some(wrap) => wrap(router),
         None => router,
     };
-    let Layers { compression, proxies, observer, .. } = layers;
     let outermost = OutermostLayer::from(Passage { compression, proxies, observer });
-    // In one call, because each call of `layer` clones and boxes all that is inside of it for each request.
-    if compression { router.layer((outermost, compression::gzip())) } else { router.layer(outermost) }
+    match outside {
+        Some(rest) if compression => {
+            router.layer(compression::gzip()).fallback_service(rest).layer(outermost)
+        }
+        // In one call, because each call of `layer` clones and boxes all that is inside of it for each request.
+        None if compression => router.layer((outermost, compression::gzip())),
+        outside => with_rest(router, outside).layer(outermost),
+    }
+}
+
+/// Adds what takes the requests that no route takes, if there is such a router.
+fn with_rest(router: Router, rest: Option<Router>) -> Router {
+    match rest {
+        Some(rest) => router.fallback_service(rest),
+        None => router,
+    }
 }
 
 /// Makes browsers use the declared content type.

@@ -43,6 +43,26 @@ async fn answers_have_id_and_forbid_sniffing() {
     }
 }
 
+#[tokio::test]
+async fn only_routes_are_compressed() {
+    let large = async || "x".repeat(5000);
+    let layers = Layers {
+        compression: true,
+        proxies: Proxies::none(),
+        observer: Arc::new(()),
+        innermost: None,
+        rest: Some(Router::new().fallback(large)),
+    };
+    let router = with_layers(Router::new().route("/route", get(large)), layers);
+    for (path, is_compressed) in [("/route", true), ("/rest", false)] {
+        let request = Request::get(path).header("host", "x").header("accept-encoding", "gzip");
+        let response = router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        assert_eq!(response.status(), StatusCode::OK, "{path}");
+        assert_eq!(response.headers().contains_key("content-encoding"), is_compressed, "{path}");
+        assert!(response.headers().contains_key(request_id::X_REQUEST_ID), "{path}");
+    }
+}
+
 /// Collects what is logged.
 #[derive(Default)]
 struct Lines(Mutex<Vec<u8>>);
