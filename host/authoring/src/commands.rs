@@ -73,7 +73,7 @@ pub enum AuthorCommand {
         /// The language: rust, python, javascript or c.
         #[arg(long)]
         lang: String,
-        /// The world, such as http. A world without a template is refused with the list of those that have one.
+        /// The world, such as http or wasi:http/proxy. One without a template is refused with the list of those that have one.
         #[arg(long)]
         world: String,
         /// The folder, which must be empty or not there; the name if it is not given.

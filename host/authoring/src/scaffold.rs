@@ -64,6 +64,18 @@ fn offered(platform: &AuthorPlatform) -> BTreeSet<(&'static str, &'static str)> 
     manifests.collect()
 }
 
+/// Returns the name of the template in a language for a world, which may be the template's name or that of the world, with or
+/// without a version.
+fn template_name(platform: &AuthorPlatform, language: &str, world: &str) -> Option<&'static str> {
+    let (full, _) = world.split_once('@').unwrap_or((world, ""));
+    platform.templates().find_map(|file| {
+        let name = file.path.strip_prefix(language)?.strip_prefix('/')?;
+        let name = name.strip_suffix(MANIFEST)?.strip_suffix('/')?;
+        let manifest = TemplateManifest::read(str::from_utf8(file.bytes).ok()?)?;
+        (name == world || manifest.world == full).then_some(name)
+    })
+}
+
 /// Lists the worlds of each language.
 fn listed(offered: &BTreeSet<(&'static str, &'static str)>) -> String {
     let languages: BTreeSet<&str> = offered.iter().map(|(language, _)| *language).collect();
@@ -106,12 +118,11 @@ pub(crate) fn create(
     folder: &Path,
 ) -> anyhow::Result<CommandReport> {
     check_name(name)?;
-    let offered = offered(platform);
-    if !offered.contains(&(language, world)) {
-        let listed = listed(&offered);
+    let Some(world) = template_name(platform, language, world) else {
+        let listed = listed(&offered(platform));
         let text = format!("there is no template in {language} for the world {world}; there are {listed}");
         return Err(AuthoringFailure::Usage(text).into());
-    }
+    };
     let (own, shared) = (format!("{language}/{world}/"), format!("{language}/{EVERY_WORLD}/"));
     let below = |prefix: &str| {
         let files = platform.templates().filter_map(|file| Some((file.path.strip_prefix(prefix)?, file)));

@@ -29,8 +29,9 @@ pub(crate) fn arguments(
     }
     if parameters.len() != texts.len() {
         let (takes, given) = (parameters.len(), texts.len());
+        let arguments = if takes == 1 { "argument" } else { "arguments" };
         return Err(AuthoringFailure::Usage(format!(
-            "{} takes {takes} arguments, {given} given\n  {}",
+            "{} takes {takes} {arguments}, {given} given\n  {}",
             function.full_name(),
             exports::signature(wasm, function)
         )));

@@ -35,6 +35,15 @@ fn templates_of_services_are_offered() {
 }
 
 #[test]
+fn world_may_have_its_full_name() {
+    for world in ["greeter", "test:greeter/greeter", "test:greeter/greeter@0.1.0"] {
+        let folder = tempfile::tempdir().unwrap();
+        let report = made("guard", "rust", world, folder.path()).unwrap();
+        assert!(report.text.contains("a component for test:greeter/greeter in rust"), "{}", report.text);
+    }
+}
+
+#[test]
 fn rust_brings_the_guest_crate() {
     let folder = tempfile::tempdir().unwrap();
     made("guard", "rust", "greeter", folder.path()).unwrap();

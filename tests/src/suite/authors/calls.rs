@@ -59,7 +59,7 @@ async fn wrong_export_and_argument_are_explained() {
         "{said}"
     );
     let said = fails(folder, &["component", "call", "status.wasm", "status"], 2).await;
-    assert!(said.contains("takes 1 arguments, 0 given"), "{said}");
+    assert!(said.contains("takes 1 argument, 0 given"), "{said}");
 }
 
 #[tokio::test]
