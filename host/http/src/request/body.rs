@@ -175,11 +175,15 @@ pub fn is_json(headers: &HeaderMap) -> bool {
     let Ok(value) = value.to_str() else {
         return false;
     };
-    let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    match essence.strip_prefix("application/") {
-        Some(subtype) => subtype == "json" || (subtype.len() > 5 && subtype.ends_with("+json")),
-        None => false,
-    }
+    let essence = value.split(';').next().unwrap_or_default().trim();
+    let Some((kind, subtype)) = essence.split_once('/') else {
+        return false;
+    };
+    // Of a name that is not empty.
+    let suffix =
+        subtype.len().checked_sub("+json".len()).filter(|at| *at > 0).and_then(|at| subtype.get(at..));
+    let has_suffix = suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case("+json"));
+    kind.eq_ignore_ascii_case("application") && (subtype.eq_ignore_ascii_case("json") || has_suffix)
 }
 
 /// Reads a body. One whose declared length is too large is refused unread, so that a client that

@@ -47,11 +47,7 @@ impl Peppers {
     fn keys(&self, text: &str, now: Duration) -> Vec<String> {
         let epoch = now.as_secs().checked_div(self.epoch_seconds).unwrap_or(0);
         let peppers = self.of_epoch(epoch);
-        peppers
-            .keys
-            .iter()
-            .map(|pepper| hex::encode(pepper.hmac(HmacHash::Sha256, text.as_bytes())))
-            .collect()
+        peppers.keys.iter().map(|pepper| digits(pepper.hmac(HmacHash::Sha256, text.as_bytes()))).collect()
     }
 
     fn of_epoch(&self, epoch: u64) -> Arc<EpochPeppers> {
@@ -110,7 +106,16 @@ fn text(address: IpAddr) -> String {
 
 /// Returns captchaservice's key: an unsalted hash, which anyone can reverse by trying all addresses.
 fn java_hash(text: &str) -> String {
-    hex::encode(Sha256::digest(text))
+    digits(Sha256::digest(text))
+}
+
+/// Returns the hex digits of a hash. `hex::encode` appends them as characters, one by one, in longer than the hash takes.
+fn digits(hash: impl AsRef<[u8]>) -> String {
+    let hash = hash.as_ref();
+    let mut digits = vec![0; 2 * hash.len()];
+    // They are ASCII and fill the buffer, so that neither fails.
+    let _ = hex::encode_to_slice(hash, &mut digits);
+    String::from_utf8(digits).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -31,8 +31,8 @@ impl CaptchaEnvelope {
     /// Reads the members that every call has; ignores unknown ones.
     pub fn read(members: &CaptchaMembers<'_>) -> Result<Self, CaptchaApiError> {
         Ok(Self {
-            site_key: nfc(&members.required("siteKey")?),
-            site_secret: nfc(&members.required("siteSecret")?),
+            site_key: nfc(members.required("siteKey")?),
+            site_secret: nfc(members.required("siteSecret")?),
             client_address: address::parse(&members.required("clientAddress")?)
                 .ok_or_else(|| invalid("clientAddress", "must be an IPv4 or IPv6 address"))?,
             action: members.optional("action")?.map(action).transpose()?,
@@ -54,9 +54,10 @@ impl CaptchaEnvelope {
 }
 
 /// Converts text to Unicode normal form C, in which credentials are configured and compared.
-pub fn nfc(text: &str) -> String {
+pub fn nfc(text: impl Into<String>) -> String {
+    let text = text.into();
     // ASCII has this form.
-    if text.is_ascii() { text.to_owned() } else { text.nfc().collect() }
+    if text.is_ascii() { text } else { text.nfc().collect() }
 }
 
 /// Checks an action name: 1 to 64 visible ASCII characters.

@@ -60,12 +60,12 @@ impl SiteverifyRequest {
         }
         match (field("secret"), field("response")) {
             (Some(secret), Some(response)) => Ok(Self {
-                secret: nfc(&secret),
+                secret: nfc(secret),
                 response,
                 remote_ip: field(REMOTE_IP).map_or(RemoteIp::Absent, |text| {
                     remote_address(text.trim()).map_or(RemoteIp::Unreadable, RemoteIp::Address)
                 }),
-                site_key: field("sitekey").map(|key| nfc(&key)),
+                site_key: field("sitekey").map(nfc),
                 idempotency_key,
             }),
             (secret, response) => {
