@@ -22,9 +22,13 @@ use std::collections::BTreeSet;
 use bulkhead_text::language::Language;
 
 use self::context::Other;
-use self::figures::{Figure, figures};
+use self::figures::{Figure, figure, figures, is_free};
 use self::source::Known;
-use crate::lists::{figures::ASSENT, negation::WORDS as NEGATIONS};
+use self::units::{is_currency, named};
+use crate::lists::{
+    figures::{ASSENT, PRICES},
+    negation::WORDS as NEGATIONS,
+};
 use crate::passage::Passage;
 use crate::quotable::{is_ended, is_question};
 use crate::statement::{Grounded, Statement};
@@ -174,6 +178,15 @@ pub fn check(sentence: &str, source: &Source<'_>) -> Result<(), Ungrounded> {
     let is_figure = |term: &String| term.chars().any(char::is_numeric);
     let mut claimed = source.stems.terms(sentence);
     claimed.retain(|term| !is_figure(term) && !NEGATIONS.contains(&term.as_str()));
+    if stated.iter().any(Figure::is_amount) {
+        // The amount itself says that there is a price; number words and currencies are compared as figures.
+        let implied = |word: &String| {
+            PRICES.contains(&word.as_str()) || figure(word).is_some() || named(word).is_some_and(is_currency)
+        };
+        for word in words(sentence).filter(implied) {
+            claimed.remove(&source.stems.stem(&word));
+        }
+    }
     if claimed.is_empty() && stated.is_empty() {
         return Err(Ungrounded::Empty);
     }
@@ -181,6 +194,9 @@ pub fn check(sentence: &str, source: &Source<'_>) -> Result<(), Ungrounded> {
         return Err(Ungrounded::Figure(new.text.clone()));
     }
     together(&claimed, &stated, sentences)?;
+    if let Some(other) = contradicted(&claimed, &stated, sentences) {
+        return Err(Ungrounded::Figure(other.text.clone()));
+    }
     let share = |known: &Known| share(&claimed, std::slice::from_ref(known));
     let nearest = sentences.iter().max_by(|one, other| share(one).total_cmp(&share(other)));
     match nearest.is_some_and(|nearest| is_negated(&nearest.text) != is_negated(sentence)) {
@@ -214,6 +230,26 @@ fn together(
             Err(Ungrounded::Words(missing.cloned().collect()))
         }
     }
+}
+
+/// Returns a `stated` amount that the sentences with most of the `claimed` words lack although one of them names an amount:
+/// the price of something else.
+fn contradicted<'f>(
+    claimed: &BTreeSet<String>,
+    stated: &'f BTreeSet<Figure>,
+    sentences: &[Known],
+) -> Option<&'f Figure> {
+    let shares: Vec<f32> =
+        sentences.iter().map(|known| share(claimed, std::slice::from_ref(known))).collect();
+    let most = shares.iter().copied().fold(0.0, f32::max);
+    let nearest =
+        || sentences.iter().zip(&shares).filter(|(_, share)| **share >= most).map(|(known, _)| known);
+    let names_amount = |known: &Known| known.figures.iter().any(Figure::is_amount) || is_free(&known.text);
+    if most < LEAST_SAID || !nearest().any(names_amount) {
+        return None;
+    }
+    let mut amounts = stated.iter().filter(|figure| figure.is_amount());
+    amounts.find(|figure| nearest().all(|known| !known.has_figure(figure)))
 }
 
 /// Returns the share of the `claimed` words that `near` has; 1 if there are none.

@@ -54,8 +54,12 @@ pub fn has_several_amounts(text: &str) -> bool {
     };
     let text: Vec<&str> = text.split_whitespace().filter(|piece| !is_note(piece)).collect();
     let text = text.join(" ");
-    let is_free = words(&text).any(|word| FREE.iter().any(|start| word.starts_with(start)));
-    figures(&text).iter().filter(|figure| figure.is_amount()).count() + usize::from(is_free) > 1
+    figures(&text).iter().filter(|figure| figure.is_amount()).count() + usize::from(is_free(&text)) > 1
+}
+
+/// Returns whether `text` says that something costs nothing.
+pub fn is_free(text: &str) -> bool {
+    words(text).any(|word| FREE.iter().any(|start| word.starts_with(start)))
 }
 
 /// Returns the normalised figure or address that `word` is.

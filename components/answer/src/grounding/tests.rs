@@ -30,6 +30,27 @@ fn other_words_for_the_same_are_grounded() {
 }
 
 #[test]
+fn words_for_a_price_may_be_others() {
+    assert_eq!(german("Die Gebühr beträgt siebzig Euro."), Ok(()));
+    assert_eq!(checked("The fee is 12 euros.", "Mooring costs 12 euros.", Language::English), Ok(()));
+    assert!(german("Die Gebühr für Hunde beträgt siebzig Euro.").is_err());
+}
+
+#[test]
+fn amount_of_others_is_not_grounded() {
+    let passage = "Eine Kopie kostet 12 Euro. Kopien für Kita und Schule sind gebührenfrei.";
+    for (passage, sentence) in [
+        (PASSAGE, "Ein Reisepass kostet 37,50 Euro."),
+        (passage, "Kopien für Kita und Schule: 12 Euro"),
+        (passage, "Kopien für Kita und Schule kosten 12 Euro."),
+    ] {
+        let refused = checked(sentence, passage, Language::German);
+        assert!(matches!(refused, Err(Ungrounded::Figure(_))), "{sentence}: {refused:?}");
+    }
+    assert_eq!(checked("Kopien kosten 12 Euro.", passage, Language::German), Ok(()));
+}
+
+#[test]
 fn unknown_figure_is_not_grounded() {
     assert_eq!(german("Der Reisepass kostet 75 Euro."), Err(Ungrounded::Figure("75".to_owned())));
     assert_eq!(german("Ein Reisepass kostet zwei Euro."), Err(Ungrounded::Figure("2".to_owned())));

@@ -37,7 +37,8 @@ pub(super) fn unit(before: Option<&str>, piece: &str, behind: [Option<&str>; 2])
     behind.or_else(|| leading().filter(|unit| LEADING.contains(unit)))
 }
 
-fn named(piece: &str) -> Option<Unit> {
+/// Returns the unit that a word or sign names.
+pub(super) fn named(piece: &str) -> Option<Unit> {
     let word =
         piece.trim_matches(|sign: char| !sign.is_alphanumeric() && !SIGNS.contains(&sign)).to_lowercase();
     UNITS.iter().find(|(_, names)| names.contains(&word.as_str())).map(|(unit, _)| *unit)
