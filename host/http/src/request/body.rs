@@ -1,6 +1,8 @@
 //! Reads a request's body within limits of size and time.
 
-use std::{borrow::Cow, error::Error as StdError, fmt, time::Duration};
+use std::{
+    borrow::Cow, error::Error as StdError, fmt, future::poll_fn, pin::pin, task::Poll, time::Duration,
+};
 
 use axum::{
     Json,
@@ -15,6 +17,7 @@ use bytes::{Buf as _, BytesMut};
 use http_body::Body as HttpBody;
 use http_body_util::BodyExt;
 use serde_json::json;
+use tokio::time::{error::Elapsed, timeout};
 
 /// A byte order mark in UTF-8, which some clients put before their text.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
@@ -196,9 +199,27 @@ pub async fn read(body: Body, limits: BodyLimits) -> Result<Bytes, BodyError> {
     if declared > limits.bytes as u64 {
         return Err(limits.too_large());
     }
-    tokio::time::timeout(limits.time, collect(body, declared, limits))
-        .await
-        .unwrap_or(Err(BodyError::Timeout))
+    in_time(limits.time, collect(body, declared, limits)).await.unwrap_or(Err(BodyError::Timeout))
+}
+
+/// Waits for `limit` at most. The first wait ends at once and has no timer: a body that has come with its head is there when
+/// the task of its connection runs again.
+async fn in_time<T>(limit: Duration, read: impl Future<Output = T>) -> Result<T, Elapsed> {
+    let mut read = pin!(read);
+    let mut has_waited = false;
+    let early = poll_fn(|context| match read.as_mut().poll(context) {
+        Poll::Ready(done) => Poll::Ready(Some(done)),
+        Poll::Pending if has_waited => Poll::Ready(None),
+        Poll::Pending => {
+            has_waited = true;
+            context.waker().wake_by_ref();
+            Poll::Pending
+        }
+    });
+    match early.await {
+        Some(done) => Ok(done),
+        None => timeout(limit, read).await,
+    }
 }
 
 async fn collect(mut body: Body, declared: u64, limits: BodyLimits) -> Result<Bytes, BodyError> {
@@ -255,6 +276,16 @@ mod tests {
     async fn one_byte_more_is_too_large() {
         assert_eq!(read(Body::from("123456789"), LIMITS).await, Err(LIMITS.too_large()));
         assert_eq!(read(chunks(&["12345678", "9"]), LIMITS).await, Err(LIMITS.too_large()));
+    }
+
+    #[test]
+    fn body_on_second_poll_needs_no_timer() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let soon = stream::once(async {
+            tokio::task::yield_now().await;
+            Ok::<_, std::io::Error>("{}")
+        });
+        assert_eq!(runtime.block_on(read(Body::from_stream(soon), LIMITS)).unwrap(), "{}");
     }
 
     #[tokio::test]
