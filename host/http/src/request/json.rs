@@ -1,6 +1,6 @@
 //! Reads JSON objects one level deep; each service reports faults in its own format.
 
-use std::{fmt, marker::PhantomData};
+use std::{borrow::Cow, fmt, marker::PhantomData};
 
 use bulkhead_telemetry::shortened;
 use serde::{
@@ -44,21 +44,21 @@ pub fn members<'de, V: Deserialize<'de>>(text: &'de [u8]) -> Result<Vec<(String,
     expect_object(text)?;
     let mut members = Vec::new();
     let read = each(text, |name, value| {
-        members.push((name, value));
+        members.push((name.into_owned(), value));
         true
     });
     read.map(|()| members).map_err(ObjectError::Unreadable)
 }
 
 /// Passes an object's members to `take` in their order, until it rejects one. A rejected member is reported before
-/// faults after it.
+/// faults after it. A name without escapes is a part of the text.
 ///
 /// # Errors
 /// A data error where the text begins as JSON of another kind or a member is rejected; any other error where it is not
 /// JSON.
 pub fn each<'de, V: Deserialize<'de>>(
     text: &'de [u8],
-    take: impl FnMut(String, V) -> bool,
+    take: impl FnMut(Cow<'de, str>, V) -> bool,
 ) -> serde_json::Result<()> {
     let mut reader = serde_json::Deserializer::from_slice(text);
     reader.deserialize_map(Each { take, value: PhantomData })?;
@@ -135,12 +135,15 @@ impl<'de> Visitor<'de> for Readable {
     }
 }
 
+#[derive(Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+
 struct Each<F, V> {
     take: F,
     value: PhantomData<V>,
 }
 
-impl<'de, V: Deserialize<'de>, F: FnMut(String, V) -> bool> Visitor<'de> for Each<F, V> {
+impl<'de, V: Deserialize<'de>, F: FnMut(Cow<'de, str>, V) -> bool> Visitor<'de> for Each<F, V> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -148,7 +151,7 @@ impl<'de, V: Deserialize<'de>, F: FnMut(String, V) -> bool> Visitor<'de> for Eac
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
-        while let Some((name, value)) = map.next_entry()? {
+        while let Some((Name(name), value)) = map.next_entry()? {
             if !(self.take)(name, value) {
                 return Err(de::Error::custom("a member is refused"));
             }

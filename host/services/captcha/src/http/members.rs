@@ -1,6 +1,6 @@
 //! Parses a JSON object one level deep: every value stays text, so that only the sandbox parses a hostile payload.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use bulkhead_http::json;
 use serde_json::value::RawValue;
@@ -15,7 +15,7 @@ const PAYLOAD: &str = "payload";
 
 /// The members of a JSON object by name. Duplicate names are errors.
 #[derive(Debug)]
-pub struct CaptchaMembers<'a>(BTreeMap<String, &'a RawValue>);
+pub struct CaptchaMembers<'a>(BTreeMap<Cow<'a, str>, &'a RawValue>);
 
 impl<'a> CaptchaMembers<'a> {
     /// Parses an object; `what` names it in errors.
