@@ -2,6 +2,7 @@
 //! PostgreSQL, which hosts share, uses its own instead.
 
 use super::StorageError;
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
@@ -103,21 +104,25 @@ pub(super) fn is_hash(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Checks the client keys of a count, and returns them sorted without duplicates.
-pub(super) fn client_keys(keys: &[String]) -> Result<Vec<String>, StorageError> {
+/// Checks the client keys of a count, and returns them in their order without duplicates.
+pub(super) fn client_keys(keys: &[String]) -> Result<Cow<'_, [String]>, StorageError> {
     if keys.is_empty() || keys.len() > MAX_CLIENT_KEYS {
         return Err(StorageError::Invalid(format!("client: one to {MAX_CLIENT_KEYS} keys are needed")));
     }
-    let mut checked: Vec<String> = Vec::with_capacity(keys.len());
+    if !keys.iter().all(|key| is_hash(key)) {
+        return Err(StorageError::Invalid("client key: 64 lower-case hex digits are needed".into()));
+    }
+    let is_repeated = |(place, key): (usize, &String)| keys.iter().take(place).any(|earlier| earlier == key);
+    if !keys.iter().enumerate().any(is_repeated) {
+        return Ok(keys.into());
+    }
+    let mut distinct: Vec<String> = Vec::with_capacity(keys.len());
     for key in keys {
-        if !is_hash(key) {
-            return Err(StorageError::Invalid("client key: 64 lower-case hex digits are needed".into()));
-        }
-        if !checked.contains(key) {
-            checked.push(key.clone());
+        if !distinct.contains(key) {
+            distinct.push(key.clone());
         }
     }
-    Ok(checked)
+    Ok(distinct.into())
 }
 
 /// Checks a site key.
