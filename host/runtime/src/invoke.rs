@@ -176,17 +176,16 @@ where
     let _in_flight = InFlight::new(&slot.metrics, version.tally.start_call());
     let (begun, limit) = (Instant::now(), version.settings.limits.deadline);
     let deadline = begun + longest.unwrap_or(limit);
-    let mut pooled = match slot.take_instance(version) {
+    let (mut pooled, since) = match slot.take_instance(version) {
         Some(mut pooled) => {
             pooled.store.data_mut().reset_for_call();
             sandbox::arm_epoch_deadline(&mut pooled.store);
-            pooled
+            (pooled, begun)
         }
-        None => instantiate(slot, version, record, begun + limit).await?,
+        None => (instantiate(slot, version, record, begun + limit).await?, Instant::now()),
     };
     // A pooled instance still has the values of its last call.
     pooled.store.data_mut().capabilities.begin_call(deadline, shadow);
-    let since = Instant::now();
     let called = timeout_at(deadline, export(&pooled.instance, &mut pooled.store)).await;
     record.metrics.guest.observe(since.elapsed().as_secs_f64());
     record.memory(pooled.store.data());

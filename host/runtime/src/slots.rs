@@ -211,14 +211,14 @@ impl<W: World> Slot<W> {
     pub fn choose(&self, key: Option<&[u8]>) -> Result<Arc<Version<W>>, SlotUnavailable> {
         let routing = self.routing.load();
         let versions = routing.versions(self.name())?;
-        let now = Instant::now();
         if let Some((candidate, weight)) = versions.canary()
             && self.split.selects_candidate(weight, self.name(), key)
-            && candidate.circuit.admit(now).is_ok()
+            && candidate.circuit.admit(Instant::now()).is_ok()
         {
             return Ok(Arc::clone(candidate));
         }
-        versions.stable(now).map(Arc::clone).map_err(|retry_after| {
+        let stable = versions.unhindered().map_or_else(|| versions.stable(Instant::now()), Ok);
+        stable.map(Arc::clone).map_err(|retry_after| {
             self.metrics.circuit_refused();
             SlotUnavailable::CircuitOpen { slot: self.name().as_str(), retry_after }
         })
@@ -298,7 +298,7 @@ impl<W: World> Slot<W> {
     /// Records the result of a call of `version` in its tally and its circuit breaker.
     pub(crate) fn record_result(&self, version: &Version<W>, result: CallResult) {
         version.tally.record(result);
-        if version.circuit.record(result, Instant::now()) {
+        if version.circuit.record(result, Instant::now) {
             let then = match self.fall_back(version.serial) {
                 true => "the previous version takes its calls",
                 false => "only probe calls run until one succeeds",

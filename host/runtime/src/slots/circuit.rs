@@ -68,8 +68,8 @@ impl CircuitBreaker {
         }
     }
 
-    /// Records the result of a call. Returns true when it has opened the circuit.
-    pub fn record(&self, result: CallResult, now: Instant) -> bool {
+    /// Records the result of a call. Returns true when it has opened the circuit. Reads the clock only where it may.
+    pub fn record(&self, result: CallResult, clock: impl FnOnce() -> Instant) -> bool {
         match result {
             CallResult::Trapped => {}
             // Slow backends and costly inputs prove neither a fault nor health.
@@ -83,6 +83,7 @@ impl CircuitBreaker {
         if self.threshold == 0 || failures < self.threshold {
             return false;
         }
+        let now = clock();
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut *open {
             Some(open) => {
@@ -130,7 +131,7 @@ mod tests {
 
     fn open(now: Instant) -> CircuitBreaker {
         let circuit = CircuitBreaker::new(3);
-        let opened: Vec<bool> = (0..3).map(|_| circuit.record(CallResult::Trapped, now)).collect();
+        let opened: Vec<bool> = (0..3).map(|_| circuit.record(CallResult::Trapped, || now)).collect();
         assert_eq!(opened, [false, false, true]);
         circuit
     }
@@ -142,9 +143,9 @@ mod tests {
         assert!((FIRST_WAIT / 2..=FIRST_WAIT).contains(&wait), "{wait:?}");
         let circuit = CircuitBreaker::new(3);
         for _ in 0..10 {
-            circuit.record(CallResult::Trapped, now);
-            circuit.record(CallResult::Trapped, now);
-            circuit.record(CallResult::GuestError, now);
+            circuit.record(CallResult::Trapped, || now);
+            circuit.record(CallResult::Trapped, || now);
+            circuit.record(CallResult::GuestError, || now);
         }
         assert_eq!(circuit.admit(now), Ok(()), "they were not consecutive");
     }
@@ -158,17 +159,17 @@ mod tests {
             now += circuit.admit(now).unwrap_err();
             assert_eq!(circuit.admit(now), Ok(()), "the probe");
             circuit.admit(now + TICK).unwrap_err();
-            circuit.record(CallResult::Trapped, now + TICK);
+            circuit.record(CallResult::Trapped, || now + TICK);
             longest = (longest * 2).min(LONGEST_WAIT);
             let wait = circuit.admit(now + TICK).unwrap_err();
             assert!((longest / 2..=longest).contains(&wait), "{wait:?} of {longest:?}");
         }
         now += LONGEST_WAIT * 2;
         assert_eq!(circuit.admit(now), Ok(()));
-        circuit.record(CallResult::Answered, now);
+        circuit.record(CallResult::Answered, || now);
         assert!(!circuit.is_open());
         assert_eq!(circuit.admit(now), Ok(()));
-        assert!(!circuit.record(CallResult::Trapped, now), "the count starts at zero");
+        assert!(!circuit.record(CallResult::Trapped, || now), "the count starts at zero");
     }
 
     #[test]
@@ -186,7 +187,7 @@ mod tests {
         let now = Instant::now();
         let circuit = open(now);
         for _ in 0..100 {
-            circuit.record(CallResult::Trapped, now);
+            circuit.record(CallResult::Trapped, || now);
         }
         assert!(circuit.admit(now).unwrap_err() <= FIRST_WAIT);
     }
@@ -197,14 +198,14 @@ mod tests {
     fn exceeded_limits_neither_open_nor_close() {
         let (circuit, now) = (CircuitBreaker::new(3), Instant::now());
         for _ in 0..1000 {
-            assert!(!circuit.record(CallResult::LimitExceeded, now));
+            assert!(!circuit.record(CallResult::LimitExceeded, || now));
         }
         assert_eq!(circuit.admit(now), Ok(()));
         for opens in [false, false, true] {
-            circuit.record(CallResult::LimitExceeded, now);
-            assert_eq!(circuit.record(CallResult::Trapped, now), opens);
+            circuit.record(CallResult::LimitExceeded, || now);
+            assert_eq!(circuit.record(CallResult::Trapped, || now), opens);
         }
-        circuit.record(CallResult::LimitExceeded, now);
+        circuit.record(CallResult::LimitExceeded, || now);
         assert!(circuit.is_open());
     }
 
@@ -212,7 +213,7 @@ mod tests {
     fn threshold_zero_keeps_circuit_closed() {
         let (circuit, now) = (CircuitBreaker::new(0), Instant::now());
         for _ in 0..1000 {
-            assert!(!circuit.record(CallResult::Trapped, now));
+            assert!(!circuit.record(CallResult::Trapped, || now));
         }
         assert_eq!(circuit.admit(now), Ok(()));
     }

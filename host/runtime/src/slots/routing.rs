@@ -135,6 +135,12 @@ impl<W: World> RoutedVersions<W> {
         self.predecessor.is_some() && is_wanted()
     }
 
+    /// Returns the active version, if nothing keeps it from its calls: what [`stable`](Self::stable) returns then, without
+    /// the time.
+    pub(super) fn unhindered(&self) -> Option<&Arc<Version<W>>> {
+        (!self.active.circuit.is_open() && !self.has_fallen_back()).then_some(&self.active)
+    }
+
     /// Returns the version that takes the calls of the active one: the predecessor once the active one's circuit has
     /// opened.
     ///

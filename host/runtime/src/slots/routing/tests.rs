@@ -115,7 +115,7 @@ fn version() -> Arc<Version<Unrun>> {
 
 fn trap(version: &Version<Unrun>, times: usize) {
     for _ in 0..times {
-        version.circuit.record(CallResult::Trapped, Instant::now());
+        version.circuit.record(CallResult::Trapped, Instant::now);
     }
 }
 
@@ -148,7 +148,7 @@ fn late_answer_keeps_predecessor_active() {
     let versions = RoutedVersions::new(Arc::clone(&active), None, Some(Arc::clone(&before)));
     trap(&active, 3);
     assert!(versions.fall_back());
-    active.circuit.record(CallResult::Answered, Instant::now());
+    active.circuit.record(CallResult::Answered, Instant::now);
     assert_eq!(stable(&versions), Some(before.serial));
 }
 
