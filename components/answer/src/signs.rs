@@ -115,9 +115,11 @@ fn says_nothing_new(text: &str, question: &str) -> bool {
     words(text).all(|word| known.contains(&word))
 }
 
-/// Returns whether the sentences have several amounts, or several fragments with figures, as rows of a table.
+/// Returns whether the sentences and their headings have several amounts, or the sentences several fragments with figures,
+/// as rows of a table.
 fn has_choices(sentences: &[Grounded]) -> bool {
-    let shown = sentences.iter().map(|one| one.text.as_str()).collect::<Vec<_>>().join("\n");
+    let shown = sentences.iter().map(Grounded::shown).collect::<Vec<_>>().join("\n");
     let is_row = |line: &&str| line.contains(char::is_numeric) && !is_ended(line);
-    has_several_amounts(&shown) || shown.lines().filter(is_row).count() > 1
+    let rows = sentences.iter().flat_map(|one| one.text.lines()).filter(is_row);
+    has_several_amounts(&shown) || rows.count() > 1
 }

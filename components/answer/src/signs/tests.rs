@@ -101,6 +101,16 @@ fn figures_to_choose_from_are_doubtful() {
 }
 
 #[test]
+fn amounts_of_headings_are_choices() {
+    let found = |heading: &str| {
+        let said = Grounded { heading: Some(heading.to_owned()), ..sentence("für Gäste: 3 Euro", 0) };
+        doubts("Was zahlen Gäste für den Steg?", &[said], &harbour(), None, false)
+    };
+    assert_eq!(found("Für ein Jahr: 50 Euro zusätzlich:"), [Doubt::Several]);
+    assert_eq!(found("Am Steg:"), []);
+}
+
+#[test]
 fn yes_or_no_needs_permission_and_sentence() {
     let found = |said: &str, may| {
         doubts("Darf ich im Hafen baden?", &[sentence(said, 0)], &harbour(), Some(&lead(said, 0.03)), may)
