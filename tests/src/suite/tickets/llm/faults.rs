@@ -145,12 +145,16 @@ async fn missing_endpoint_is_reported() {
     service.stop().await;
 }
 
-/// The slot's deadline is kept with time to go on without the model.
+/// The slot's deadline is kept with time to go on without the model. The endpoint, which had less time than `timeout_ms` allows,
+/// is asked again.
 #[tokio::test(flavor = "multi_thread")]
 async fn slot_deadline_precedes_endpoint_timeout() {
     let slow = Slow(Duration::from_secs(60), String::new());
-    let (service, _endpoint) = service([slow], "[slots.triage]\ndeadline_ms = 8000").await;
-    assert_fallen_back(&service.decision(AHOY).await, SILENT);
+    let (service, endpoint) = service([slow], "[slots.triage]\ndeadline_ms = 8000").await;
+    for _ in 0..2 {
+        assert_fallen_back(&service.decision(AHOY).await, SILENT);
+    }
+    assert_eq!(endpoint.received().len(), 2);
     service.stop().await;
 }
 
