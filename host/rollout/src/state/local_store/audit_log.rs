@@ -48,12 +48,14 @@ impl LocalStore {
         if fs::metadata(self.audit_path()).is_ok_and(|log| log.len() > audit::TAIL_BYTES) {
             return Vec::new();
         }
+        // All of it: any number of rejected pushes may follow a move.
+        let Ok(known) = self.audit(None, usize::MAX) else { return Vec::new() };
         let folders = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let slots = folders.filter_map(|folder| SlotId::parse(folder.file_name().to_str()?).ok());
         let lacks_last = |slot: &SlotId| {
             let state = self.state(*slot).ok().flatten().unwrap_or_default();
             let last = state.audit_entries(*slot, &SlotState::default()).pop();
-            !self.unlogged(*slot, last.into_iter().collect()).is_empty()
+            last.is_some_and(|last| !known.iter().any(|known| known.is_same_move(&last)))
         };
         slots.filter(lacks_last).collect()
     }

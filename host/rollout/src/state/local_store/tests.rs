@@ -5,7 +5,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::*;
-use crate::{Move, Stage, VersionRecord, tests::settings};
+use crate::{AuditEntry, Move, Stage, VersionRecord, tests::settings};
 
 const SLOT: SlotId = SlotId::new("captcha");
 
@@ -195,6 +195,9 @@ fn lost_audit_log_names_its_slots() {
     fs::remove_file(&log).unwrap();
     assert_eq!(store.slots_without_last_move(), [SLOT]);
     fs::write(&log, whole).unwrap();
+    let refused = Move::now(Stage::Refused, "ops", "a push of a known version");
+    let refused = AuditEntry::new(SLOT, 2, &two.versions[0], &refused);
+    store.append_entries(&vec![refused; 200]).unwrap();
     assert!(store.slots_without_last_move().is_empty());
 }
 
