@@ -42,7 +42,7 @@ pub struct Layers {
     pub observer: Arc<dyn RequestObserver>,
     /// A listener's own layer around its routes and their fallbacks, inside of all others.
     pub innermost: Option<RouterLayer>,
-    /// Answers what no route takes, and is not compressed; without it, that is an error of the host.
+    /// Answers what no route takes, not compressed unless `innermost` is around it; without it, that is an error of the host.
     pub rest: Option<Router>,
 }
 
