@@ -228,19 +228,14 @@ impl Slots {
         self.all().find(|slot| slot.id() == id)
     }
 
-    /// Returns the settings of every slot, also of those that services configure in tables of their own.
+    /// Returns the settings of every slot, also of those that services configure in tables of their own, such as apps.
     pub fn all(&self) -> impl Iterator<Item = &SlotSettings> {
-        self.each().chain(self.added())
+        self.fixed.iter().chain(&self.added)
     }
 
     /// Returns the settings of every slot that the host starts with.
     pub fn each(&self) -> impl Iterator<Item = &SlotSettings> {
         self.fixed.iter()
-    }
-
-    /// Returns the settings of the slots that services configure in tables of their own, such as apps.
-    pub fn added(&self) -> impl Iterator<Item = &SlotSettings> {
-        self.added.iter()
     }
 
     /// Returns the id of every slot that the host starts with.

@@ -84,8 +84,7 @@ impl Command {
             }
             Self::Import { site, file, keys } => {
                 let config = site.config(distribution)?;
-                let slots = config.slots.each().chain(config.slots.added());
-                let of_slots = slots.flat_map(|slot| slot.signatures.keys.iter().cloned());
+                let of_slots = config.slots.all().flat_map(|slot| slot.signatures.keys.iter().cloned());
                 let keys: Vec<String> = if keys.is_empty() { of_slots.collect() } else { keys };
                 let signature = import::signature(&file)?;
                 if keys.is_empty() {

@@ -20,8 +20,7 @@ pub(super) fn report(loaded: &Loaded, pool: PoolSize) {
 fn lowered(Loaded { config, set, .. }: &Loaded, pool: PoolSize, memory: u64) -> Vec<String> {
     let is_default = |key: &str| !set.contains_key(key);
     let mut lowered = Vec::new();
-    let slots = config.slots.each().chain(config.slots.added());
-    for slot in slots.filter(|slot| config.services.uses(&slot.spec)) {
+    for slot in config.slots.all().filter(|slot| config.services.uses(&slot.spec)) {
         let (key, calls, more) =
             (slot.key("max_concurrent"), slot.limits.max_concurrent, slot.spec.limits.max_concurrent);
         if calls < more && is_default(&key) {

@@ -94,8 +94,7 @@ impl Plan {
         let text = file.map(read).transpose()?.unwrap_or_default();
         let mut edited = EditedFile::parse(&text)?;
         self.manifest.secrets = edited.remove_secrets(&reference(&distribution.spec()));
-        let slots = config.slots.each().chain(config.slots.added());
-        let of_slots = slots.map(|slot| (slot.key("component"), None));
+        let of_slots = config.slots.all().map(|slot| (slot.key("component"), None));
         let named =
             edited.texts_named("component").into_iter().map(|(path, text)| (path.join("."), Some(text)));
         let keys: BTreeMap<String, Option<String>> = of_slots.chain(named).collect();
