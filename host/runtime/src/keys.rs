@@ -49,6 +49,15 @@ impl fmt::Debug for MasterKey {
     }
 }
 
+impl SecretFileError {
+    /// Returns whether the disk is read-only or full, so that a new secret cannot be kept.
+    pub fn is_of_disk(&self) -> bool {
+        use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+        let Self::Io(_, error) = self else { return false };
+        matches!(error.kind(), QuotaExceeded | ReadOnlyFilesystem | StorageFull)
+    }
+}
+
 impl MasterKey {
     /// Returns a master key from configured text.
     pub fn new(secret: &str) -> Self {
@@ -86,10 +95,11 @@ impl MasterKey {
         let temporary = path.with_extension(format!("{}.tmp", uuid::Uuid::new_v4()));
         let mut file =
             fs::File::options().write(true).create_new(true).mode(0o600).open(&temporary).map_err(io)?;
-        file.write_all(&made.0).and_then(|()| file.sync_all()).map_err(io)?;
+        let written = file.write_all(&made.0).and_then(|()| file.sync_all());
         // A hard link fails where a rename would replace: of two hosts that start at once, the second uses the first
         // one's secret.
-        let linked = fs::hard_link(&temporary, path);
+        let linked = written.and_then(|()| fs::hard_link(&temporary, path));
+        // Of a full disk, too, at each start.
         fs::remove_file(&temporary).map_err(io)?;
         // A link is durable once the folder is synchronized.
         path.parent().map_or(Ok(()), |folder| fs::File::open(folder)?.sync_all()).map_err(io)?;

@@ -108,6 +108,15 @@ fn generated_secret_is_readable_by_owner_only() {
 }
 
 #[test]
+fn unreadable_secret_is_no_disk_fault() {
+    let folder = TempDir::new().unwrap();
+    let error = MasterKey::load_or_generate(folder.path(), &DamagedFiles::default()).unwrap_err();
+    assert!(matches!(error, SecretFileError::Io(..)) && !error.is_of_disk(), "{error}");
+    let full = SecretFileError::Io(folder.path().to_owned(), io::ErrorKind::StorageFull.into());
+    assert!(full.is_of_disk());
+}
+
+#[test]
 fn concurrent_hosts_share_one_secret() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("secrets/host.key");

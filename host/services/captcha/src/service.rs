@@ -15,12 +15,12 @@ use bulkhead_config::{
     tables::{MissingTable, TableSpec},
 };
 use bulkhead_ledger::{ANSWER_TIMEOUT, Backend, Ledger, LedgerOptions};
-use bulkhead_os::{damaged_files::DamagedFiles, files};
+use bulkhead_os::damaged_files::DamagedFiles;
 use bulkhead_pow::Pow;
 use bulkhead_rollout::LiveKeys;
 use bulkhead_runtime::capabilities::{CapabilitySet, SlotResources};
 use bulkhead_runtime::compile::ComponentDigest;
-use bulkhead_runtime::keys::{MasterKey, SecretFileError};
+use bulkhead_runtime::keys::MasterKey;
 use bulkhead_runtime::slots::{AuthorFiles, SlotWorld};
 use bulkhead_service::{
     CommandSpec, HostHealth, MetricRegistrar, PageEntry, PageForm, PageGuide, SECRETS_DIR, ServedAt, Service,
@@ -285,7 +285,8 @@ fn masters(settings: &Captcha, config: &Config, health: &HostHealth) -> anyhow::
     const CHECK: &str = "captcha key";
     let file = config.data_dir.join(SECRETS_DIR).join("captcha.key");
     let generated = || match MasterKey::load_or_generate(&file, health.damaged_files()) {
-        Err(error @ SecretFileError::Io(..)) if files::disk_fault(&config.data_dir).is_some() => {
+        // Another key does not take the place of one that cannot be read.
+        Err(error) if error.is_of_disk() => {
             tracing::error!(%error, "the key of challenges cannot be kept; the next start does not accept them");
             let reason = "it cannot be kept in the data folder, so that the next start accepts no challenge of this one";
             health.set_faults(CHECK, [(CHECK.to_owned(), reason.to_owned())]);
