@@ -48,16 +48,17 @@ impl LocalStore {
         if fs::metadata(self.audit_path()).is_ok_and(|log| log.len() > audit::TAIL_BYTES) {
             return Vec::new();
         }
-        // All of it: any number of rejected pushes may follow a move.
-        let Ok(known) = self.audit(None, usize::MAX) else { return Vec::new() };
         let folders = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let slots = folders.filter_map(|folder| SlotId::parse(folder.file_name().to_str()?).ok());
-        let lacks_last = |slot: &SlotId| {
-            let state = self.state(*slot).ok().flatten().unwrap_or_default();
-            let last = state.audit_entries(*slot, &SlotState::default()).pop();
-            last.is_some_and(|last| !known.iter().any(|known| known.is_same_move(&last)))
+        let last_move = |slot: SlotId| {
+            let state = self.state(slot).ok()??;
+            Some((slot, state.audit_entries(slot, &SlotState::default()).pop()?))
         };
-        slots.filter(lacks_last).collect()
+        let moves: Vec<(SlotId, AuditEntry)> = slots.filter_map(last_move).collect();
+        // Read after the states, which another host may change, and as a whole: any number of rejected pushes may follow a move.
+        let Ok(known) = self.audit(None, usize::MAX) else { return Vec::new() };
+        let is_lost = |last: &AuditEntry| !known.iter().any(|known| known.is_same_move(last));
+        moves.into_iter().filter(|(_, last)| is_lost(last)).map(|(slot, _)| slot).collect()
     }
 
     /// Removes the lines after a `length`, because the change that they name was rejected.
