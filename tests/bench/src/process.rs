@@ -77,13 +77,9 @@ impl Process {
         self.0.id()
     }
 
-    /// Processor seconds that it has used, with those of the children that have ended. Grain: 10 ms.
+    /// Processor seconds that it and its running children have used. Grain: 10 ms.
     pub fn cpu_seconds(&self) -> f64 {
-        let stat = self.read("stat");
-        let fields: Vec<_> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
-        // utime and stime; proc(5) counts from 1, and two fields are cut off. USER_HZ is 100.
-        let ticks = |field: usize| fields[field - 3].parse::<f64>().unwrap();
-        (ticks(14) + ticks(15)) / 100.0
+        cpu_seconds(self.id()).expect("a process that runs")
     }
 
     /// Puts a load on it, and measures the processor time that it takes.
@@ -106,6 +102,18 @@ impl Process {
     fn read(&self, file: &str) -> String {
         fs::read_to_string(Path::new("/proc").join(self.id().to_string()).join(file)).unwrap()
     }
+}
+
+/// Processor seconds of a process and its running children; `None` if it has ended.
+fn cpu_seconds(id: u32) -> Option<f64> {
+    let read = |file: &str| fs::read_to_string(format!("/proc/{id}/{file}")).ok();
+    let stat = read("stat")?;
+    let fields: Vec<_> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    // utime and stime; proc(5) counts from 1, and two fields are cut off. USER_HZ is 100.
+    let ticks = |field: usize| fields.get(field - 3)?.parse::<f64>().ok();
+    let children = read(&format!("task/{id}/children")).unwrap_or_default();
+    let children = children.split_whitespace().filter_map(|id| cpu_seconds(id.parse().ok()?));
+    Some((ticks(14)? + ticks(15)?) / 100.0 + children.sum::<f64>())
 }
 
 impl Drop for Process {
