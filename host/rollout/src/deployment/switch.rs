@@ -55,7 +55,7 @@ impl<W: World> Deployment<W> {
         for _ in 0..ATTEMPTS {
             let guard = self.lock().await;
             self.check_generation(expected)?;
-            self.check_signature(remembered).await?;
+            self.check_remembered(remembered).await?;
             match self.switch(&guard, next.clone(), expected, scope, &update_previous).await {
                 Err(DeployError::ConcurrentChange) => drop(guard),
                 switched => return switched,
@@ -65,6 +65,13 @@ impl<W: World> Deployment<W> {
             self.refresh().await?;
         }
         Err(DeployError::ConcurrentChange)
+    }
+
+    /// Checks that a prepared version may still answer. A push may have taken it out of the history meanwhile, and its
+    /// component out of the store: the next start would not find it.
+    async fn check_remembered(&self, remembered: &VersionRecord) -> Result<(), DeployError> {
+        self.find_version(remembered.id.as_str())?;
+        self.check_signature(remembered).await
     }
 
     /// Switches to other versions: first the stored state, then the slot, each atomically. `update_previous`
@@ -196,5 +203,30 @@ impl<W: World> Deployment<W> {
             // The version has retired even if that cannot be written.
             let _ = self.commit_in_memory(&guard, ChangeScope::LocalThenPublish, retire, || {}).await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use bulkhead_runtime::compile::ComponentDigest;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::tests::{deployment, settings};
+
+    #[tokio::test]
+    async fn version_out_of_the_history_is_refused() {
+        let folder = TempDir::new().unwrap();
+        let deployment = deployment(folder.path(), "/nowhere".as_ref());
+        let record = VersionRecord::new(ComponentDigest::of(b"a"), 1, "test", &settings());
+        let mut state = SlotState::default();
+        state.receive(record.clone());
+        deployment.set_state(state);
+        deployment.check_remembered(&record).await.unwrap();
+        deployment.set_state(SlotState::default());
+        let refused = deployment.check_remembered(&record).await;
+        assert!(matches!(refused, Err(DeployError::UnknownVersion { .. })), "{refused:?}");
     }
 }
