@@ -115,9 +115,8 @@ fn last_written(path: &Path) -> Option<SystemTime> {
 /// Returns whether the file at `path` cannot be opened because its disk takes nothing, as one that is read-only, full or
 /// faulty: it can be opened later.
 pub fn is_disk_fault(error: &sqlx::Error, path: &Path) -> bool {
-    use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
     let is_named = match error {
-        sqlx::Error::Io(error) => matches!(error.kind(), QuotaExceeded | ReadOnlyFilesystem | StorageFull),
+        sqlx::Error::Io(error) => files::is_disk_fault(error),
         error => has_code(error, &DISK),
     };
     // Of a read-only disk SQLite may say only that it cannot open the file.

@@ -169,6 +169,12 @@ fn replace_with(
     path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
+/// Returns whether an operation failed because its disk takes nothing: it is read-only, full, or full for this user.
+pub fn is_disk_fault(error: &io::Error) -> bool {
+    use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    matches!(error.kind(), QuotaExceeded | ReadOnlyFilesystem | StorageFull)
+}
+
 /// Returns why nothing can be written to the disk of `path`, in words that follow "the disk": it is read-only or full.
 /// `None` if neither is known.
 pub fn disk_fault(path: &Path) -> Option<&'static str> {

@@ -52,9 +52,7 @@ impl fmt::Debug for MasterKey {
 impl SecretFileError {
     /// Returns whether the disk is read-only or full, so that a new secret cannot be kept.
     pub fn is_of_disk(&self) -> bool {
-        use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
-        let Self::Io(_, error) = self else { return false };
-        matches!(error.kind(), QuotaExceeded | ReadOnlyFilesystem | StorageFull)
+        matches!(self, Self::Io(_, error) if files::is_disk_fault(error))
     }
 }
 
