@@ -88,7 +88,7 @@ fuzz *ARGS:
 arm *ARGS:
     @{{ setup }} arm "$@"
 
-# Build for the edge, without a compiler: target/edge/dist/bulkhead with its components compiled for this kind of machine
+# Build for the edge, without a compiler: target/edge/bulkhead with its components compiled for this kind of machine
 edge: components
     @{{ setup }} edge
 

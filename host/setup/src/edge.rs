@@ -7,6 +7,8 @@ use std::process::Command;
 use crate::command::{Outcome, cargo, program, run};
 use crate::{files, paths};
 
+/// The profile of its build, and the folder below `target` that the binary is in.
+pub const PROFILE: &str = "edge";
 /// What chooses its features.
 pub const FEATURES: [&str; 1] = ["--no-default-features"];
 /// The components of its services.
@@ -16,14 +18,9 @@ const PACKS: &str = "BULKHEAD_PACKS";
 
 /// Builds the binary for this machine, as `just edge` does.
 pub fn build() -> Outcome {
-    let mut command = cargo(["build", "--profile", "dist", "--locked", "-p", "bulkhead"]);
+    let mut command = cargo(["build", "--profile", PROFILE, "--locked", "-p", "bulkhead"]);
     prepare(&mut command, None)?;
-    run(command.arg("--target-dir").arg(folder()).current_dir(paths::workspace()))
-}
-
-/// Returns the folder of what is built for this machine.
-pub fn folder() -> PathBuf {
-    paths::target().join("edge")
+    run(command.current_dir(paths::workspace()))
 }
 
 /// Builds the full binary for this machine, which compiles components to packs, and returns its path.

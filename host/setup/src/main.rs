@@ -31,7 +31,7 @@ Steps:
               examples in other languages into target/examples and the apps of tests/apps into target/test-apps
   lint        install what `just lint` runs
   fuzz        run the fuzz targets of tests/fuzz: [TARGET|all] [SECONDS]
-  edge        build the binary for the edge: target/edge/dist/bulkhead
+  edge        build the binary for the edge: target/edge/bulkhead
   package     build the packages in target/package: [edge] [archive|debian|image]... | [edge] --check |
               [edge] aarch64 [--check]
   arm         run the tests of the embedding engine on 64-bit ARM, emulated: [FILTER]...

@@ -11,7 +11,7 @@ mod notices;
 mod smoke;
 mod stage;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{Outcome, capture, cargo, program, run};
@@ -46,6 +46,14 @@ impl FeatureSet {
         match self {
             Self::Full => &[],
             Self::Edge => &edge::FEATURES,
+        }
+    }
+
+    /// Returns the profile of the build, and the folder below that of the target which the binary is in.
+    const fn profile(self) -> &'static str {
+        match self {
+            Self::Full => "dist",
+            Self::Edge => edge::PROFILE,
         }
     }
 
@@ -142,35 +150,32 @@ pub fn package(arguments: &[String]) -> Outcome {
 
 /// Builds the binary for this machine.
 fn build(features: FeatureSet) -> Outcome<Release> {
-    let mut command = cargo_build();
-    let folder = match features {
-        FeatureSet::Full => paths::target(),
-        FeatureSet::Edge => {
-            edge::prepare(&mut command, None)?;
-            edge::folder()
-        }
-    };
-    command.arg("--target-dir").arg(&folder).current_dir(paths::workspace());
-    run(command.env("CARGO_ENCODED_RUSTFLAGS", flags().join("\x1f")).arg("--").args(linking()?))?;
-    release(features, Rustc::ask("rustc")?.host, folder.join("dist/bulkhead"))
+    let mut command = cargo_build(features);
+    if features == FeatureSet::Edge {
+        edge::prepare(&mut command, None)?;
+    }
+    command.current_dir(paths::workspace()).env("CARGO_ENCODED_RUSTFLAGS", flags().join("\x1f"));
+    run(command.arg("--").args(linking()?))?;
+    release(features, Rustc::ask("rustc")?.host, &paths::target())
 }
 
 /// Builds the binary for 64-bit ARM, with the libraries of the cross compiler.
 fn build_for_arm(features: FeatureSet) -> Outcome<Release> {
     let compiler = arm::prepare()?;
-    let mut command = cargo_build();
+    let mut command = cargo_build(features);
     if features == FeatureSet::Edge {
         edge::prepare(&mut command, Some(ARM.name))?;
     }
     arm::cross(&mut command, &compiler, flags());
     run(command.arg("--").args(linking()?))?;
-    release(features, ARM.name.to_owned(), arm::folder().join(ARM.name).join("dist/bulkhead"))
+    release(features, ARM.name.to_owned(), &arm::folder().join(ARM.name))
 }
 
-/// Returns the command that builds the binary in the profile `dist`, without what links it.
-fn cargo_build() -> Command {
-    println!("package: building in the profile dist, which takes longer than a release");
-    cargo(["rustc", "--profile", "dist", "--locked", "-p", "bulkhead", "--bin", "bulkhead"])
+/// Returns the command that builds the binary, without what links it.
+fn cargo_build(features: FeatureSet) -> Command {
+    let profile = features.profile();
+    println!("package: building in the profile {profile}, which takes longer than a release");
+    cargo(["rustc", "--profile", profile, "--locked", "-p", "bulkhead", "--bin", "bulkhead"])
 }
 
 /// Returns the flags of the compiler that keep paths of this machine out of the binary.
@@ -193,9 +198,11 @@ fn linking() -> Outcome<Vec<String>> {
     Ok(flags)
 }
 
-fn release(features: FeatureSet, target: String, binary: PathBuf) -> Outcome<Release> {
+/// Returns the release whose binary lies below `folder`, where cargo writes what it builds for the target.
+fn release(features: FeatureSet, target: String, folder: &Path) -> Outcome<Release> {
     let time = capture(program("git", ["log", "-1", "--format=%ct"]).current_dir(paths::workspace()))?;
     let (time, stage) = (time.trim().to_owned(), Release::folder().join("stage"));
+    let binary = folder.join(features.profile()).join("bulkhead");
     Ok(Release { features, target, time, binary, stage })
 }
 

@@ -5,11 +5,8 @@ use std::path::PathBuf;
 
 use super::{FeatureSet, Release, VERSION};
 use crate::command::{Outcome, capture, cargo, program, run};
-use crate::{
-    edge,
-    install::{apt, cargo_tool},
-    paths,
-};
+use crate::install::{apt, cargo_tool};
+use crate::paths;
 
 /// What finds the packages of shared libraries; without it the package would depend on none of them.
 const PACKAGES: [&str; 1] = ["dpkg-dev"];
@@ -27,11 +24,10 @@ pub(super) fn make(release: &Release) -> Outcome<PathBuf> {
     let architecture = capture(&mut program("dpkg", ["--print-architecture"]))?;
     let name = format!("{}_{VERSION}-1_{}.deb", release.features.name(), architecture.trim());
     let path = Release::folder().join(name);
-    let mut command =
-        cargo(["deb", "--quiet", "-p", "bulkhead", "--profile", "dist", "--no-build", "--no-strip"]);
+    let mut command = cargo(["deb", "--quiet", "-p", "bulkhead", "--profile", release.features.profile()]);
+    command.args(["--no-build", "--no-strip"]);
     if release.features == FeatureSet::Edge {
-        // It looks for the binary in this folder.
-        command.args(["--variant", "edge"]).env("CARGO_TARGET_DIR", edge::folder());
+        command.args(["--variant", "edge"]);
     }
     if let [Ok(name), Ok(address)] = MAINTAINER.map(env::var) {
         command.arg("--maintainer").arg(format!("{name} <{address}>"));
