@@ -12,4 +12,4 @@ pub use self::{
     slot_state::{Candidate, SlotState},
 };
 
-pub(super) use self::local_store::Blob;
+pub(super) use self::local_store::{Blob, StagedComponent};

@@ -10,7 +10,10 @@ use bulkhead_runtime::slots::World;
 use tokio::sync::MutexGuard;
 
 use super::Deployment;
-use crate::{DeployError, SlotState, state::Blob};
+use crate::{
+    DeployError, SlotState,
+    state::{Blob, StagedComponent},
+};
 
 pub(super) use self::pending_write::PendingWrite;
 
@@ -29,6 +32,21 @@ pub(super) enum ChangeScope {
 pub(super) const ATTEMPTS: usize = 5;
 
 impl<W: World> Deployment<W> {
+    /// Writes `component`, and those that wait for the next change, before that change takes the lock, so that no rollback
+    /// waits for it. They are kept as long as the result.
+    pub(super) async fn stage(&self, component: Option<&Blob>) -> Vec<StagedComponent> {
+        let configured_blob = self.configured_blob.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let fetched = self.fetched_blobs.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let blobs: Vec<Blob> = component.cloned().into_iter().chain(configured_blob).chain(fetched).collect();
+        if blobs.is_empty() {
+            return Vec::new();
+        }
+        let (store, slot) = (Arc::clone(&self.store), self.slot.name());
+        let stage = move || blobs.iter().map(|blob| store.stage(slot, blob)).collect::<Vec<_>>();
+        // The error means that the host stops.
+        background::run(stage).await.unwrap_or_default()
+    }
+
     /// Changes the state on disk and then in memory; in cluster scope it is published first.
     pub(super) async fn commit(
         &self,

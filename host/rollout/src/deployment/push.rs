@@ -142,6 +142,7 @@ impl<W: World> Deployment<W> {
 
     /// Changes the state in cluster scope without a change of the versions that answer, and retries on conflicts.
     async fn record(&self, blob: Option<Blob>, change: impl Fn(&mut SlotState)) -> Result<(), DeployError> {
+        let _staged = self.stage(blob.as_ref()).await;
         for _ in 0..ATTEMPTS {
             let guard = self.lock().await;
             match self.commit(&guard, blob.clone(), ChangeScope::Cluster, &change).await {
@@ -151,5 +152,43 @@ impl<W: World> Deployment<W> {
             self.refresh().await?;
         }
         Err(DeployError::ConcurrentChange)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::sync::mpsc;
+
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::{
+        Deploy as _,
+        tests::{EMPTY, deployment},
+    };
+
+    #[tokio::test]
+    async fn pushed_component_is_written_outside_change_lock() {
+        let folder = TempDir::new().unwrap();
+        let deployment = deployment(folder.path(), "/nowhere".as_ref());
+        let (report, writes) = mpsc::channel();
+        let pushing = deployment.weak();
+        deployment.store.check_writes(move |path| {
+            let file = path.extension().unwrap().to_str().unwrap().to_owned();
+            let is_free = pushing.upgrade().unwrap().change_lock.try_lock().is_ok();
+            report.send((file, is_free)).unwrap();
+            Ok(())
+        });
+        let (source, actor) = ("test".to_owned(), "ops".to_owned());
+        let pushed = Arc::clone(&deployment).push(EMPTY.into(), source, Proof::None, actor, Arc::new(|_| {}));
+        assert!(pushed.await.is_err(), "nothing compiles it");
+        let writes: Vec<_> = writes.try_iter().collect();
+        let record = [("jsonl".to_owned(), false), ("json".to_owned(), false)];
+        let component = [("wasm".to_owned(), true)];
+        assert_eq!(writes, [&component[..], &record, &record].concat(), "a rollback may come between");
+        let versions = deployment.history();
+        assert!(deployment.store.has_component(deployment.slot.name(), &versions.first().unwrap().component));
     }
 }

@@ -4,6 +4,7 @@ mod audit_log;
 mod built_in;
 mod recovery;
 mod reserve;
+mod staged;
 #[cfg(test)]
 mod tests;
 
@@ -13,7 +14,6 @@ use std::{
     io,
     os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
-    slice,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -23,8 +23,10 @@ use bulkhead_runtime::compile::ComponentDigest;
 use bulkhead_runtime::slots::{FileError, read_component};
 use rustix::fs::{FlockOperation, flock};
 
-use self::built_in::BUILT_IN;
+use self::staged::StagedFiles;
 use super::SlotState;
+
+pub(crate) use self::staged::StagedComponent;
 
 /// Extension of the signature file beside a component.
 const SIGNATURE: &str = "minisig";
@@ -83,6 +85,8 @@ pub struct LocalStore {
     built_in: BTreeMap<SlotId, &'static [u8]>,
     /// States whose write by this host failed; each may be on disk nevertheless.
     attempted: Mutex<BTreeMap<SlotId, Vec<u8>>>,
+    /// Files of components that the next states name.
+    staged: StagedFiles,
     /// Lets a test make writes fail.
     #[cfg(test)]
     fault: tests::WriteFault,
@@ -97,6 +101,7 @@ impl LocalStore {
             damaged_files: DamagedFiles::default(),
             built_in: BTreeMap::new(),
             attempted: Mutex::default(),
+            staged: StagedFiles::default(),
             #[cfg(test)]
             fault: tests::WriteFault::default(),
         }
@@ -249,7 +254,8 @@ impl LocalStore {
             WriteMode::Rollback => false,
         };
         if takes_room {
-            self.check_reserve(components, text.len())?;
+            let unwritten = self.unwritten_bytes(slot, components);
+            self.check_reserve(unwritten.saturating_add(text.len()))?;
         }
         for blob in components {
             self.write_blob(slot, blob)?;
@@ -299,26 +305,6 @@ impl LocalStore {
         }
     }
 
-    fn write_blob(&self, slot: SlotId, blob: &Blob) -> Result<(), LocalStoreError> {
-        if let Some(signature) = &blob.signature {
-            self.write(self.signature_path(slot, &blob.component), &[signature.as_bytes()])?;
-        }
-        if self.is_built_in(slot, &blob.component)
-            && let Some(note) = self.built_in_note(slot, &blob.component)
-        {
-            self.write(self.built_in_path(slot, &blob.component), &[note.as_bytes()])?;
-        }
-        self.write(self.component_path(slot, &blob.component), &[&blob.wasm])
-    }
-
-    /// Adds a component that the state names already.
-    pub(crate) fn add_blob(&self, slot: SlotId, blob: &Blob) -> Result<(), LocalStoreError> {
-        self.create_slot_folder(slot)?;
-        let _lock = self.lock()?;
-        self.check_reserve(slice::from_ref(blob), 0)?;
-        self.write_blob(slot, blob)
-    }
-
     /// Returns whether a component is stored.
     pub(crate) fn has_component(&self, slot: SlotId, component: &str) -> bool {
         self.component_path(slot, component).is_file()
@@ -365,26 +351,6 @@ impl LocalStore {
             return Err(LocalStoreError::Damaged(path, "its digest differs".to_owned()));
         }
         Ok(wasm)
-    }
-
-    /// Removes components that the state does not name, and temporary files of a crash. Failures only cost disk
-    /// space.
-    fn remove_unreferenced(&self, slot: SlotId, state: &SlotState) {
-        let files_of = |record: &super::VersionRecord| {
-            let of = |path: fn(&Self, SlotId, &str) -> PathBuf| path(self, slot, &record.component);
-            [of(Self::component_path), of(Self::signature_path), of(Self::built_in_path)]
-        };
-        let named: Vec<PathBuf> = state.versions.iter().flat_map(files_of).collect();
-        let Ok(files) = fs::read_dir(self.slot(slot)) else { return };
-        for path in files.flatten().map(|file| file.path()) {
-            let extension = path.extension().and_then(|extension| extension.to_str());
-            // No other host writes while this one has the lock.
-            let is_ours =
-                extension.is_some_and(|extension| ["wasm", SIGNATURE, BUILT_IN].contains(&extension));
-            if extension == Some("tmp") || is_ours && !named.contains(&path) {
-                let _ = fs::remove_file(path);
-            }
-        }
     }
 }
 

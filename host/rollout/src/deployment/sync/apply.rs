@@ -40,6 +40,11 @@ impl<W: World> Deployment<W> {
             active.as_ref().is_none_or(|(active, _)| active.id != tried.id)
         };
         let candidate = candidate.filter(is_other);
+        // A rollback by another host does not wait for this host's disk.
+        let is_back = |state: &SlotState| {
+            active.as_ref().is_some_and(|(record, _)| state.previous.last() == Some(&record.id))
+        };
+        let _staged = if is_back(&before) { Vec::new() } else { self.stage(None).await };
         let guard = self.lock().await;
         let now = self.state();
         if now.stamp != before.stamp
@@ -60,9 +65,7 @@ impl<W: World> Deployment<W> {
             *state = SlotState { revision, ..after };
         };
         let mut is_switched = false;
-        // A rollback by another host does not wait for this host's disk.
-        let is_back = |(record, _): &LoadedVersion<W>| now.previous.last() == Some(&record.id);
-        let kept = if active.as_ref().is_some_and(is_back) {
+        let kept = if is_back(&now) {
             let serve = || is_switched = self.serve_desired(active, candidate, old);
             self.commit_rollback(&guard, ChangeScope::LocalThenPublish, write, serve).await
         } else {

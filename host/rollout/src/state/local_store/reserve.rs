@@ -8,7 +8,7 @@ use std::{
 
 use bulkhead_os::files;
 
-use super::{Blob, LocalStore, LocalStoreError};
+use super::{LocalStore, LocalStoreError};
 
 /// Its size, bytes: more than a slot's state and its audit lines need.
 const BYTES: u64 = 512 << 10;
@@ -30,10 +30,9 @@ impl LocalStore {
         made.is_ok()
     }
 
-    /// Rejects a write of `components` and of a state of this size if it would take the space of a missing reserve.
-    pub(super) fn check_reserve(&self, components: &[Blob], state: usize) -> Result<(), LocalStoreError> {
+    /// Rejects a write of so many bytes if it would take the space of a missing reserve.
+    pub(super) fn check_reserve(&self, bytes: usize) -> Result<(), LocalStoreError> {
         let path = self.reserve_path();
-        let bytes = components.iter().fold(state, |sum, blob| sum.saturating_add(blob.wasm.len()));
         // If the system does not report free space, the write itself shows whether there was enough.
         let takes_it = self.free().is_some_and(|free| free < BYTES.saturating_add(bytes as u64));
         if takes_it && !is_whole(&path) {

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use super::*;
 use crate::{AuditEntry, Move, Stage, VersionRecord, tests::settings};
 
-const SLOT: SlotId = SlotId::new("captcha");
+pub(super) const SLOT: SlotId = SlotId::new("captcha");
 
 type Check = Box<dyn FnMut(&Path) -> io::Result<()> + Send>;
 
@@ -43,12 +43,19 @@ impl WriteFault {
     }
 }
 
+impl LocalStore {
+    /// Has a test check each write before it is made.
+    pub(crate) fn check_writes(&self, check: impl FnMut(&Path) -> io::Result<()> + Send + 'static) {
+        self.fault.set(check);
+    }
+}
+
 /// Simulates a disk that is full as long as the file at `reserve` exists.
 fn full_while_exists(reserve: PathBuf) -> impl FnMut(&Path) -> io::Result<()> + Send {
     move |_| if reserve.exists() { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
 }
 
-fn after(before: &SlotState, wasm: &[u8]) -> SlotState {
+pub(super) fn after(before: &SlotState, wasm: &[u8]) -> SlotState {
     let mut state = before.clone();
     let mut record = VersionRecord::new(ComponentDigest::of(wasm), wasm.len(), "test", &settings());
     record.step(Move::now(Stage::Active, "ops", "because"));
@@ -58,7 +65,7 @@ fn after(before: &SlotState, wasm: &[u8]) -> SlotState {
     state
 }
 
-fn component(state: &SlotState, wasm: &[u8]) -> [Blob; 1] {
+pub(super) fn component(state: &SlotState, wasm: &[u8]) -> [Blob; 1] {
     let component = state.active().unwrap().component.clone();
     [Blob { component, wasm: wasm.into(), signature: Some("signed".to_owned()) }]
 }
@@ -249,7 +256,7 @@ fn full_disk_releases_reserve_for_rollback() {
 #[test]
 fn space_of_missing_reserve_stays_for_rollbacks() {
     let folder = tempfile::tempdir().unwrap();
-    let store = LocalStore::new(folder.path().to_owned());
+    let store = Arc::new(LocalStore::new(folder.path().to_owned()));
     let one = after(&SlotState::default(), b"one");
     store.save(SLOT, 0, &one, &component(&one, b"one")).unwrap();
     let reserve = folder.path().join("reserve");
