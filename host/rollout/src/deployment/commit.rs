@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError};
 
 use bulkhead_runtime::background;
 use bulkhead_runtime::slots::World;
-use tokio::sync::MutexGuard;
+use tokio::{sync::MutexGuard, task::spawn_blocking};
 
 use super::Deployment;
 use crate::{
@@ -62,7 +62,8 @@ impl<W: World> Deployment<W> {
         let (store, slot, kept, revision) =
             (Arc::clone(&self.store), self.slot.name(), after.clone(), self.revision_on_disk());
         let write = move || store.save(slot, revision, &kept, &components);
-        background::run(write).await.map_err(|_| DeployError::Stopping)??;
+        // A rollback may wait for the lock, so neither in a queue behind compilations nor at their priority.
+        spawn_blocking(write).await.map_err(|_| DeployError::Stopping)??;
         self.set_state(after);
         self.mark_written(guard);
         Ok(())
@@ -140,5 +141,43 @@ impl<W: World> Deployment<W> {
         let configured_blob = self.configured_blob.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let fetched = self.fetched_blobs.lock().unwrap_or_else(PoisonError::into_inner);
         configured_blob.into_iter().chain(fetched.iter().filter(named).cloned()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::{sync::mpsc, time::Duration};
+
+    use tempfile::TempDir;
+    use tokio::{task::yield_now, time::timeout};
+
+    use super::*;
+    use crate::tests::deployment;
+
+    /// Only a failing test waits so long.
+    const PATIENCE: Duration = Duration::from_secs(60);
+    /// More than there are background threads.
+    const BUSY: usize = 16;
+
+    #[tokio::test]
+    async fn commit_waits_for_no_background_thread() {
+        let folder = TempDir::new().unwrap();
+        let deployment = deployment(folder.path(), "/nowhere".as_ref());
+        let occupy = |_| {
+            let (gate, wait) = mpsc::channel::<()>();
+            tokio::spawn(background::run(move || drop(wait.recv())));
+            gate
+        };
+        let gates: Vec<_> = (0..BUSY).map(occupy).collect();
+        // All of them are queued.
+        yield_now().await;
+        let guard = deployment.lock().await;
+        let change = |state: &mut SlotState| state.generation = 1;
+        let committed = deployment.commit(&guard, None, ChangeScope::Local, change);
+        timeout(PATIENCE, committed).await.unwrap().unwrap();
+        assert_eq!(deployment.state().generation, 1);
+        drop(gates);
     }
 }
