@@ -15,6 +15,8 @@ use crate::VersionId;
 
 /// Number of bytes at the end that are read for the last lines, which are thousands of moves.
 pub(super) const TAIL_BYTES: u64 = 4 << 20;
+/// Number of bytes at the end that are read first, which are hundreds of moves: each change looks for its own.
+const LAST_BYTES: u64 = 128 << 10;
 
 /// Slot name of lines about the host's configuration.
 pub const CONFIGURATION: &str = "config";
@@ -135,17 +137,17 @@ fn ends_mid_line(file: &mut File) -> io::Result<bool> {
     Ok(last != *b"\n")
 }
 
-/// Reads the end of the log: bytes that begin with a line, unless the log is longer.
-fn tail(path: &Path) -> io::Result<Vec<u8>> {
+/// Reads the end of the log, at most so many bytes, which begin with a line unless the log is longer.
+fn tail(path: &Path, bytes: u64) -> io::Result<Vec<u8>> {
     let mut file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
     let length = file.seek(SeekFrom::End(0))?;
-    file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
+    file.seek(SeekFrom::Start(length.saturating_sub(bytes)))?;
     let mut tail = Vec::new();
-    file.take(TAIL_BYTES).read_to_end(&mut tail)?;
+    file.take(bytes).read_to_end(&mut tail)?;
     Ok(tail)
 }
 
@@ -155,18 +157,22 @@ pub(super) fn read(
     limit: usize,
     wanted: impl Fn(&AuditEntry) -> bool,
 ) -> io::Result<Vec<AuditEntry>> {
-    let tail = tail(path)?;
-    let lines = tail.split(|byte| *byte == b'\n');
-    let mut entries: Vec<AuditEntry> =
-        lines.filter_map(|line| serde_json::from_slice(line).ok()).filter(wanted).collect();
-    let surplus = entries.len().saturating_sub(limit);
-    entries.drain(..surplus);
+    let last = |tail: &[u8]| -> Vec<AuditEntry> {
+        let lines = tail.rsplit(|byte| *byte == b'\n');
+        lines.filter_map(|line| serde_json::from_slice(line).ok()).filter(&wanted).take(limit).collect()
+    };
+    let end = tail(path, LAST_BYTES)?;
+    let mut entries = last(&end);
+    if entries.len() < limit && end.len() as u64 == LAST_BYTES {
+        entries = last(&tail(path, TAIL_BYTES)?);
+    }
+    entries.reverse();
     Ok(entries)
 }
 
 /// Returns how many of the last lines are damaged.
 pub(super) fn damaged_lines(path: &Path) -> io::Result<usize> {
-    let tail = tail(path)?;
+    let tail = tail(path, TAIL_BYTES)?;
     // The first line of a long log may begin before its tail.
     let cut = usize::from(tail.len() as u64 == TAIL_BYTES);
     let lines = tail.split(|byte| *byte == b'\n').skip(cut).filter(|line| !line.is_empty());
@@ -210,6 +216,19 @@ mod tests {
         assert_eq!(generations(&path, 2), [2, 3]);
         assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 3, "a line each");
         assert_eq!(read(&path, 9, |entry| entry.generation == 2).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn long_log_is_read_from_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.jsonl");
+        let entries: Vec<AuditEntry> = (1..=1000).map(entry).collect();
+        append(&path, &entries).unwrap();
+        assert!(fs::metadata(&path).unwrap().len() > LAST_BYTES);
+        assert_eq!(generations(&path, 2), [999, 1000]);
+        assert_eq!(generations(&path, 9999), (1..=1000).collect::<Vec<_>>());
+        let early = read(&path, 1, |entry| entry.generation <= 2).unwrap();
+        assert_eq!(early.iter().map(|entry| entry.generation).collect::<Vec<_>>(), [2]);
     }
 
     #[test]
