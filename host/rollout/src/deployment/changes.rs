@@ -48,7 +48,7 @@ impl<W: World> Deployment<W> {
         if state.candidate.as_ref().is_some_and(|candidate| candidate.version == record.id) {
             return self.promote(expected).await;
         }
-        let version = self.revive(&record).await?;
+        let version = self.fresh_version(&record).await?;
         let next = NextVersions { active: (record.id.clone(), version), candidate: None };
         self.switch_to(&record, next, expected, self.scope(expected), SlotState::push_previous).await
     }
@@ -71,7 +71,7 @@ impl<W: World> Deployment<W> {
             (Some(tried), _) => return Err(DeployError::OtherCandidate { slot, version: tried.clone() }),
             (None, None) => return Err(DeployError::NoCandidate(slot)),
             (None, Some(wanted)) if wanted.id == active.0 => return Err(DeployError::Answering(wanted.id)),
-            (None, Some(wanted)) => (wanted.id.clone(), self.revive(&wanted).await?),
+            (None, Some(wanted)) => (wanted.id.clone(), self.fresh_version(&wanted).await?),
         };
         let record = self.find_version(id.as_str())?;
         let next = NextVersions { active, candidate: Some((id, version, trial)) };

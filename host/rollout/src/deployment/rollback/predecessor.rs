@@ -48,6 +48,18 @@ impl<W: World> Deployment<W> {
         }
     }
 
+    /// Returns a remembered version for a swap or a trial: a fresh copy if its code is held, else it is loaded.
+    pub(in crate::deployment) async fn fresh_version(
+        &self,
+        record: &VersionRecord,
+    ) -> Result<Arc<Version<W>>, DeployError> {
+        let Some(held) = self.held(&record.id) else { return self.revive(record).await };
+        self.check_signature(record).await?;
+        // The next start must find it.
+        self.component(record).await?;
+        Ok(held.fresh_copy())
+    }
+
     /// Returns the version of this id if its code is held.
     pub(in crate::deployment) fn held(&self, id: &VersionId) -> Option<Arc<Version<W>>> {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);

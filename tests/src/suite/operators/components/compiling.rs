@@ -119,6 +119,32 @@ async fn a_rollback_waits_for_no_compilation() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn swap_back_within_watch_compiles_nothing() {
+    let gated = Gated::new();
+    let host = hosting_a().env("BULKHEAD_SANDBOX__CACHE", "false").compile_program(&gated.program());
+    let host = host.start().await;
+    let operator = operator(&host);
+    let first = operator.slot().await["active"]["id"].as_str().unwrap().to_owned();
+    let second = operator.push(answering('B', "").component()).await;
+    let begun = gated.begun();
+    let active = operator.swap(&second).await["active"].clone();
+    assert_eq!(gated.begun(), begun + 1, "no cache has it");
+    operator.swap(&first).await;
+    assert_eq!(letter(&host, 1).await, 'A');
+    operator.change("canary", json!({ "version": second, "weight": 100 })).await;
+    assert_eq!(letter(&host, 1).await, 'B');
+    operator.change("rollback", json!({})).await;
+    assert_eq!(gated.begun(), begun + 1);
+    // The next start would not find it.
+    let file = active["component"].as_str().unwrap().replace("sha256:", "") + ".wasm";
+    fs::write(host.folder().join("data/slots/captcha").join(file), "damaged").unwrap();
+    let body = json!({ "version": second, "generation": operator.generation().await });
+    let (status, error) = operator.post("/swap", &body).await;
+    assert_eq!((status, error["error"].as_str()), (500, Some("storage")), "{error}");
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn failing_compile_program_refuses_the_push_only() {
     let host = hosting_a().start().await;
     let folder = host.stop().await;
