@@ -36,8 +36,10 @@ const CONNECTIONS: usize = 2;
 const SWITCHES: usize = 1000;
 /// Swaps that are timed in a turn.
 const SWAPS: usize = 20;
-/// A component of the same answers with another digest.
-const OTHER: &[u8] = &[0, 3, 1, b'x', 0];
+/// Between the beginnings of two swaps while calls are measured.
+const BETWEEN_SWAPS: Duration = Duration::from_millis(20);
+/// Versions that are swapped in turn: with two, the next would be the one that is held for a rollback, and nothing loaded.
+const VERSIONS: u8 = 3;
 /// Rollbacks that are timed while components compile.
 const ROLLBACKS: usize = 50;
 /// Components that compile then on the host, all of its permits, and as many on a compiler of the bench's own.
@@ -113,7 +115,7 @@ fn switches(options: &Options) -> Vec<f64> {
 struct Operators {
     runtime: tokio::runtime::Runtime,
     operator: Operator,
-    versions: [String; 2],
+    versions: Vec<String>,
     made: AtomicUsize,
 }
 
@@ -125,25 +127,33 @@ impl Operators {
         let versions = runtime.block_on(async {
             let active = operator.slot().await["active"]["id"].as_str().unwrap().to_owned();
             let built_in = list::component(CAPTCHA).unwrap();
-            [active, operator.push([built_in, OTHER].concat()).await]
+            let mut versions = vec![active];
+            for number in 1..VERSIONS {
+                // A component of the same answers with another digest.
+                versions.push(operator.push([built_in, &[0, 3, 1, b'x', number]].concat()).await);
+            }
+            versions
         });
         Self { runtime, operator, versions, made: AtomicUsize::new(0) }
     }
 
     fn swap(&self) {
         let next = self.made.fetch_add(1, Ordering::Relaxed) + 1;
-        self.runtime.block_on(self.operator.swap(&self.versions[next % 2]));
+        self.runtime.block_on(self.operator.swap(&self.versions[next % self.versions.len()]));
     }
 
-    /// Swaps one after the other while `load` runs; how many were made.
+    /// Swaps every [`BETWEEN_SWAPS`] while `load` runs; how many were made.
     fn swapping(&self, load: impl FnOnce() -> Done) -> (Done, usize) {
         let (over, before) = (AtomicBool::new(false), self.made.load(Ordering::Relaxed));
         let done = thread::scope(|scope| {
             scope.spawn(|| {
                 // An operator asks from elsewhere; here the asking shares the machine with what is measured.
                 rustix::process::setpriority_process(None, 10).unwrap();
+                let mut next = Instant::now();
                 while !over.load(Ordering::Relaxed) {
                     self.swap();
+                    next += BETWEEN_SWAPS;
+                    thread::sleep(next.saturating_duration_since(Instant::now()));
                 }
             });
             let done = load();
