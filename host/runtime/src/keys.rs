@@ -19,8 +19,13 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256, Sha384, Sha512};
 use subtle::ConstantTimeEq as _;
 
-/// Bytes of a generated secret.
+/// Random bytes of a generated secret.
 const GENERATED_BYTES: usize = 32;
+/// Bytes of the checksum that it begins with: the first of the SHA-256 of its random digits.
+const CHECKSUM_BYTES: usize = 4;
+/// Most characters that are no hexadecimal digits of a text that may be a damaged generated secret: what follows its checksum,
+/// and a digit that was overwritten.
+const OTHER_CHARACTERS: usize = 2;
 
 /// The error of a generated secret that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -28,7 +33,7 @@ pub enum SecretFileError {
     /// Reading or writing failed.
     #[error("{0}: {1}; make the data folder writable or set data_dir")]
     Io(PathBuf, io::Error),
-    /// The file is shorter than a generated secret, or no text.
+    /// The file is shorter than a generated secret, differs from its checksum, or is no text.
     #[error("{0} holds no usable secret; remove it to have a new one generated")]
     Unusable(PathBuf),
     /// Other users can read the file.
@@ -69,7 +74,8 @@ impl MasterKey {
     pub fn generate() -> Result<Self, SecretFileError> {
         let mut secret = [0; GENERATED_BYTES];
         getrandom::fill(&mut secret).map_err(SecretFileError::Random)?;
-        Ok(Self(hex::encode(secret).into_bytes()))
+        let digits = hex::encode(secret);
+        Ok(Self(format!("{}-{digits}", checksum(&digits)).into_bytes()))
     }
 
     /// Reads the secret in `path`, or generates it with mode 600 when the file does not exist. A damaged file is set aside and
@@ -149,13 +155,28 @@ fn read(path: &Path) -> Result<Option<MasterKey>, SecretFileError> {
         return Err(SecretFileError::Exposed(path.to_owned()));
     }
     let text = text.trim();
-    // A power cut may leave zeros in place of what was written, which everybody could guess, or a part of a generated secret,
-    // which would be another one.
-    let is_cut = text.len() < 2 * GENERATED_BYTES && text.bytes().all(|digit| digit.is_ascii_hexdigit());
-    if is_cut || text.len() < GENERATED_BYTES || text.chars().any(char::is_control) {
+    // A power cut may leave zeros in place of what was written, which everybody could guess.
+    if is_damaged(text) || text.len() < GENERATED_BYTES || text.chars().any(char::is_control) {
         return Err(SecretFileError::Unusable(path.to_owned()));
     }
     Ok(Some(MasterKey::new(text)))
+}
+
+/// Returns whether a text was a generated secret, of which a part is missing or another digit is there: it would be another
+/// secret. One of an earlier version has no checksum.
+fn is_damaged(text: &str) -> bool {
+    let digits = text.bytes().filter(u8::is_ascii_hexdigit).count();
+    if digits == text.len() {
+        return digits < 2 * GENERATED_BYTES || digits % 2 == 1;
+    }
+    let is_whole =
+        |(sum, digits): (&str, &str)| digits.len() == 2 * GENERATED_BYTES && sum == checksum(digits);
+    text.len() - digits <= OTHER_CHARACTERS && !text.split_once('-').is_some_and(is_whole)
+}
+
+/// Returns the checksum of the random digits of a generated secret, in hexadecimal digits.
+fn checksum(digits: &str) -> String {
+    Sha256::digest(digits).iter().take(CHECKSUM_BYTES).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Sets a damaged secret file aside, and logs what that means.

@@ -101,7 +101,7 @@ fn generated_secret_is_readable_by_owner_only() {
     let path = folder.path().join("secrets/host.key");
     let made = MasterKey::load_or_generate(&path, &DamagedFiles::default()).unwrap();
     assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
-    assert_eq!(made.raw().len(), 2 * GENERATED_BYTES);
+    assert_eq!(made.raw().len(), 2 * CHECKSUM_BYTES + 1 + 2 * GENERATED_BYTES);
     let other = MasterKey::generate().unwrap();
     assert!(other.raw().len() == made.raw().len() && other.raw() != made.raw());
     assert_eq!(MasterKey::load_or_generate(&path, &DamagedFiles::default()).unwrap().raw(), made.raw());
@@ -144,13 +144,43 @@ fn exposed_secret_is_refused() {
 }
 
 #[test]
+fn each_cut_or_overwritten_secret_is_damaged() {
+    let whole = MasterKey::generate().unwrap().0;
+    let damaged = |bytes: &[u8]| str::from_utf8(bytes).is_ok_and(is_damaged);
+    assert!(!damaged(&whole));
+    for at in 0..whole.len() {
+        assert!(damaged(&whole[..at]), "cut at {at}");
+        for other in (b' '..=b'~').filter(|other| *other != whole[at]) {
+            let mut bytes = whole.clone();
+            bytes[at] = other;
+            assert!(damaged(&bytes), "{other} at {at}");
+        }
+    }
+}
+
+#[test]
+fn other_secrets_have_no_checksum() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("host.key");
+    // That of an earlier version, a longer one, and one that is no number.
+    for secret in ["0a".repeat(32), "0a".repeat(64), "a passphrase of more than six words".to_owned()] {
+        fs::write(&path, format!("{secret}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        let key = MasterKey::load_or_generate(&path, &DamagedFiles::default()).unwrap();
+        assert_eq!(key.raw(), secret.as_bytes());
+    }
+}
+
+#[test]
 fn damaged_secret_is_set_aside() {
     let folder = TempDir::new().unwrap();
     let (path, set_aside) = (folder.path().join("host.key"), DamagedFiles::default());
     let mut last = MasterKey::load_or_generate(&path, &set_aside).unwrap();
     let zeros = [0_u8; 2 * GENERATED_BYTES];
     let cut = [b'a'; 2 * GENERATED_BYTES - 1];
-    for damaged in [&b""[..], b"too short\n", &cut, &zeros, &[0xff_u8; 2 * GENERATED_BYTES]] {
+    let mut flipped = last.raw().to_vec();
+    flipped[40] ^= 1;
+    for damaged in [&b""[..], b"too short\n", &cut, &flipped, &zeros, &[0xff_u8; 2 * GENERATED_BYTES]] {
         fs::write(&path, damaged).unwrap();
         let error = MasterKey::load(&path).unwrap_err();
         assert!(matches!(error, SecretFileError::Unusable(_)), "{error}");

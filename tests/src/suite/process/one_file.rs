@@ -62,7 +62,7 @@ async fn binary_serves_with_empty_environment() {
     for name in names(&secrets) {
         assert_eq!(mode(&secrets.join(&name)), 0o600, "{name}");
         let secret = fs::read_to_string(secrets.join(&name)).unwrap();
-        assert_eq!(secret.len(), 64, "256 bits in hexadecimal");
+        assert_eq!(secret.len(), 8 + 1 + 64, "a checksum, and 256 bits in hexadecimal");
     }
 }
 

@@ -24,6 +24,8 @@ enum Damage {
     Zeros,
     /// The tail is garbled, from a page of a database on.
     Garbled,
+    /// One bit in the middle, which only a checksum shows: of a secret.
+    Flipped,
 }
 
 impl Damage {
@@ -35,6 +37,11 @@ impl Damage {
             Self::Garbled => {
                 let from = bytes.len() * 2 / 3 / 4096 * 4096;
                 bytes[from..].iter_mut().for_each(|byte| *byte ^= 0x80);
+                bytes
+            }
+            Self::Flipped => {
+                let middle = bytes.len() / 2;
+                bytes[middle] ^= 1;
                 bytes
             }
         };
@@ -81,7 +88,8 @@ async fn each_damaged(
     let names = files(&killed.join("data")).into_iter().map(|file| file.display().to_string());
     let names: Vec<String> = names.filter(|name| name.starts_with(below)).collect();
     for name in &names {
-        for damage in [Damage::Cut, Damage::Zeros, Damage::Garbled] {
+        let flipped = name.starts_with("secrets/").then_some(Damage::Flipped);
+        for damage in [Damage::Cut, Damage::Zeros, Damage::Garbled].into_iter().chain(flipped) {
             let folder = copied(killed);
             damage.apply(&folder.path().join("data").join(name));
             let host = Launch::serve_with(folder.path(), config).ready().await;
