@@ -89,13 +89,19 @@ impl Launch {
     pub fn serve_with_read_only_data(folder: &Path, config: &str) -> Self {
         let (file, data) = (folder.join("bulkhead.toml"), folder.join("data"));
         fs::write(&file, config).unwrap();
-        let script = "mount --bind \"$0\" \"$0\" && mount -o remount,bind,ro \"$0\" && exec \"$@\"";
-        let (program, data) = (program(), data.to_str().unwrap());
-        let namespace = ["--user", "--map-root-user", "--mount", "/bin/sh", "-c", script];
-        Self::new(Path::new("/usr/bin/unshare"), &namespace)
-            .args(&[data, program.to_str().unwrap(), "serve", "--data-dir", data])
+        Self::bulkhead_with_read_only(&data, &["serve", "--data-dir", data.to_str().unwrap()])
             .args(&["--config", file.to_str().unwrap()])
             .ephemeral()
+    }
+
+    /// `bulkhead` with these arguments where `folder` is read-only, in a mount namespace of the process.
+    pub fn bulkhead_with_read_only(folder: &Path, arguments: &[&str]) -> Self {
+        let script = "mount --bind \"$0\" \"$0\" && mount -o remount,bind,ro \"$0\" && exec \"$@\"";
+        let program = program();
+        let namespace = ["--user", "--map-root-user", "--mount", "/bin/sh", "-c", script];
+        Self::new(Path::new("/usr/bin/unshare"), &namespace)
+            .args(&[folder.to_str().unwrap(), program.to_str().unwrap()])
+            .args(arguments)
     }
 
     /// The same where the system finds names in the file `hosts`, in a mount namespace of the process.

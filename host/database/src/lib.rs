@@ -10,8 +10,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use bulkhead_os::files;
 use futures_util::future::BoxFuture;
-use sqlx::{Connection, Database};
+use sqlx::{Connection, Database, Sqlite};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
@@ -140,6 +141,30 @@ impl<DB: Database> Pool<DB> {
     }
 }
 
+impl Pool<Sqlite> {
+    /// Returns a connection for reading. One to a file of a read-only disk ends with the lease, because the disk may take
+    /// writes again.
+    ///
+    /// # Errors
+    /// As [`Pool::lease`], and with what to do when changes of such a file are only in its log or its journal.
+    pub async fn lease_to_read(&self) -> Result<Lease<Sqlite>, NoConnection> {
+        let path = self.options.get_filename();
+        if !files::is_read_only(path) {
+            return self.lease().await;
+        }
+        let options = match sqlite::is_unchanging(path) {
+            true => self.options.clone().read_only(true).immutable(true),
+            false => self.options.clone(),
+        };
+        let pool = Self::new(options, Box::new(|connection| Box::pin(sqlite::read_schema(connection))));
+        let unfinished = |refused| match sqlite::unfinished_fault(path) {
+            Some(fault) => NoConnection::Refused(Arc::new(fault.into())),
+            None => refused,
+        };
+        pool.lease().await.map_err(unfinished)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -147,7 +172,7 @@ mod tests {
     use std::pin::pin;
 
     use sqlx::{
-        ConnectOptions as _, Sqlite,
+        ConnectOptions as _,
         sqlite::{SqliteConnectOptions, SqliteJournalMode},
     };
     use tempfile::TempDir;

@@ -7,7 +7,7 @@ mod tests;
 use std::{
     ffi::OsStr,
     fs::{self, File},
-    io,
+    io::{self, Read as _},
     path::{Path, PathBuf},
     time::{Duration, Instant, SystemTime},
 };
@@ -27,6 +27,8 @@ use self::log::{LogState, inspect_log};
 const LOG: &str = "-wal";
 /// What follows it in the name of the log's index.
 const INDEX: &str = "-shm";
+/// What follows it in the name of its rollback journal.
+const JOURNAL: &str = "-journal";
 /// After this time a log is inspected again that a running host may have been writing. It takes microseconds for a frame.
 const LOG_PAUSE: Duration = Duration::from_millis(100);
 /// SQLite's codes of a damaged file: SQLITE_CORRUPT and SQLITE_NOTADB.
@@ -89,8 +91,47 @@ pub async fn set_damaged_aside(
     Ok(lost_until(path).max(written))
 }
 
+/// Returns whether nothing changes a file, because its disk is read-only, and the file has all of its rows. It is then opened as
+/// immutable: SQLite can make neither a log nor its index beside it.
+pub fn is_unchanging(path: &Path) -> bool {
+    files::is_read_only(path) && unfinished(path).is_none()
+}
+
+/// Returns why the rows of a file are not whole, and what to do, where its disk is read-only and a log or a journal is beside it
+/// that SQLite must write into the file first. If the index of a log is there too, SQLite reads both nevertheless.
+pub fn unfinished_fault(path: &Path) -> Option<io::Error> {
+    let file = unfinished(path).filter(|_| files::is_read_only(path))?;
+    let text = format!(
+        "{} has changes that are not in the database yet, and SQLite cannot read them on a read-only disk; make the disk \
+         writable, or copy the database with this file to one that is",
+        file.display()
+    );
+    Some(io::Error::new(io::ErrorKind::ReadOnlyFilesystem, text))
+}
+
+/// Returns the log or the rollback journal of a database that was not closed, without which its rows are old, or half of a
+/// transaction.
+fn unfinished(path: &Path) -> Option<PathBuf> {
+    let (log, journal) = (beside(path, LOG), beside(path, JOURNAL));
+    if has_log(path) {
+        return Some(log);
+    }
+    let mut first = [0];
+    let is_hot = match File::open(&journal).and_then(|mut journal| journal.read_exact(&mut first)) {
+        // That of a finished transaction may stay and begins with a zero.
+        Ok(()) => first != [0],
+        Err(error) => !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof),
+    };
+    is_hot.then_some(journal)
+}
+
+/// Reads the names of the tables: SQLite opens a file when it is first read.
+pub(crate) async fn read_schema(connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+    sqlx::query("SELECT count(*) FROM sqlite_master").execute(connection).await.map(drop)
+}
+
 /// Returns whether a database has a write-ahead log that is not empty: a host has it open, or was not stopped.
-pub fn has_log(path: &Path) -> bool {
+fn has_log(path: &Path) -> bool {
     fs::metadata(beside(path, LOG)).is_ok_and(|log| log.len() > 0)
 }
 

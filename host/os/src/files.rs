@@ -175,10 +175,15 @@ pub fn is_disk_fault(error: &io::Error) -> bool {
     matches!(error.kind(), QuotaExceeded | ReadOnlyFilesystem | StorageFull)
 }
 
+/// Returns whether the disk of `path`, which must exist, is mounted read-only.
+pub fn is_read_only(path: &Path) -> bool {
+    statvfs(path).is_ok_and(|disk| disk.f_flag.contains(StatVfsMountFlags::RDONLY))
+}
+
 /// Returns why nothing can be written to the disk of `path`, in words that follow "the disk": it is read-only or full.
 /// `None` if neither is known.
 pub fn disk_fault(path: &Path) -> Option<&'static str> {
-    if statvfs(path).ok()?.f_flag.contains(StatVfsMountFlags::RDONLY) {
+    if is_read_only(path) {
         return Some("is read-only");
     }
     free_bytes(path).filter(|free| *free < FULL_BYTES).map(|_| "is full")
@@ -299,7 +304,7 @@ mod tests {
     #[test]
     fn writable_disk_has_no_fault() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(disk_fault(folder.path()), None);
+        assert_eq!((disk_fault(folder.path()), is_read_only(folder.path())), (None, false));
         assert_eq!(disk_fault(&folder.path().join("none")), None);
         assert!(free_bytes(folder.path()).is_some_and(|free| free >= FULL_BYTES));
         assert_eq!(free_bytes(&folder.path().join("none")), None);

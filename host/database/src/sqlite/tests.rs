@@ -60,6 +60,26 @@ async fn intact_or_missing_file_stays() {
     assert!(!file(&folder, ".damaged").exists());
 }
 
+#[test]
+fn log_or_hot_journal_is_unfinished() {
+    let folder = TempDir::new().unwrap();
+    let found = || unfinished(&file(&folder, ""));
+    assert_eq!(found(), None);
+    for suffix in [LOG, JOURNAL] {
+        let beside = file(&folder, suffix);
+        for (bytes, is_unfinished) in [("", false), ("changes", true)] {
+            fs::write(&beside, bytes).unwrap();
+            assert_eq!(found(), is_unfinished.then(|| beside.clone()), "{suffix}: {bytes}");
+        }
+        fs::remove_file(&beside).unwrap();
+    }
+    fs::write(file(&folder, JOURNAL), [0; 512]).unwrap();
+    assert_eq!(found(), None, "its transaction has ended");
+    fs::write(file(&folder, JOURNAL), "changes").unwrap();
+    let path = file(&folder, "");
+    assert!(unfinished_fault(&path).is_none() && !is_unchanging(&path), "the disk is writable");
+}
+
 #[tokio::test]
 async fn cut_or_garbled_file_is_set_aside() {
     for damage in ["cut", "halved", "empty", "gone", "zeros", "text"] {

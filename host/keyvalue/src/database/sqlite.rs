@@ -1,16 +1,11 @@
 //! Stores in a file of SQLite.
 
 use std::{
-    fs::File,
-    io,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use bulkhead_database::{
-    Lease, Pool,
-    sqlite::{has_log, set_damaged_aside},
-};
+use bulkhead_database::{Pool, sqlite::set_damaged_aside};
 use bulkhead_os::{clock::HostClock, damaged_files::DamagedFiles, files};
 use sqlx::{
     ConnectOptions as _, Connection as _, Sqlite,
@@ -103,30 +98,13 @@ impl SqliteStores {
         files::disk_fault(self.path.parent()?)
     }
 
-    /// Returns a connection for reading. SQLite cannot make a log beside a file on a read-only disk: one that has no log is read
-    /// as one that does not change.
-    async fn reader(&self) -> Result<Lease<Sqlite>, StoreFailure> {
-        let refused = match self.pool.lease().await {
-            Ok(lease) => return Ok(lease),
-            Err(refused) => refused,
-        };
-        if has_log(&self.path) || !is_read_only(&self.path) {
-            return Err(refused.into());
-        }
-        let options = SqliteConnectOptions::new().filename(&self.path).read_only(true).immutable(true);
-        // Ends with the lease: the disk may take writes again.
-        let options = options.disable_statement_logging();
-        let pool = Pool::<Sqlite>::new(options, Box::new(|_| Box::pin(async { Ok(()) })));
-        Ok(pool.lease().await?)
-    }
-
     pub(super) async fn values(
         &self,
         store: &str,
         keys: &[String],
     ) -> Result<Vec<Option<Vec<u8>>>, StoreFailure> {
         let (mut values, mut left, now) = (Vec::with_capacity(keys.len()), ANSWER_BYTES, self.clock.millis());
-        let mut lease = self.reader().await?;
+        let mut lease = self.pool.lease_to_read().await?;
         for key in keys {
             let value = value(&mut lease.connection, store, key, now).await?;
             left = count(left, value.as_ref())?;
@@ -137,7 +115,7 @@ impl SqliteStores {
     }
 
     pub(super) async fn exists(&self, store: &str, key: &str) -> Result<bool, StoreFailure> {
-        let mut lease = self.reader().await?;
+        let mut lease = self.pool.lease_to_read().await?;
         let exists: bool = sqlx::query_scalar(
             "SELECT EXISTS (SELECT 1 FROM bulkhead_keyvalue
                 WHERE store = ? AND key = ? AND (expires_at IS NULL OR expires_at > ?))",
@@ -152,7 +130,7 @@ impl SqliteStores {
     }
 
     pub(super) async fn page(&self, store: &str, after: i64) -> Result<NumberedKeys, StoreFailure> {
-        let mut lease = self.reader().await?;
+        let mut lease = self.pool.lease_to_read().await?;
         let rows = sqlx::query_as(
             "SELECT id, key FROM bulkhead_keyvalue
                 WHERE store = ? AND id > ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY id LIMIT ?",
@@ -202,12 +180,6 @@ impl SqliteStores {
     pub(super) async fn close(&self) {
         self.pool.close().await;
     }
-}
-
-/// Returns whether the disk of a file is read-only.
-fn is_read_only(path: &Path) -> bool {
-    let opened = File::options().append(true).open(path);
-    opened.is_err_and(|error| error.kind() == io::ErrorKind::ReadOnlyFilesystem)
 }
 
 async fn value(

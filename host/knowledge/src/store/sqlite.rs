@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use bulkhead_database::sqlite::{is_unchanging, unfinished_fault};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
@@ -74,11 +75,13 @@ impl Sqlite {
     /// Begins a snapshot of the file that is at the path now: a base may be moved away, or replaced by a copy.
     pub(super) async fn snapshot(&self) -> Result<SqliteSnapshot, Error> {
         let file = FileIdentity::of(&self.path)?;
-        if let Some(readers) = self.readers.read().await.as_ref().filter(|open| Some(open.file) == file) {
+        if let Some(readers) =
+            self.readers.read().await.as_ref().filter(|open| open.may_read(&self.path, file))
+        {
             return readers.snapshot().await;
         }
         let mut opened = self.readers.write().await;
-        if let Some(readers) = opened.as_ref().filter(|open| Some(open.file) == file) {
+        if let Some(readers) = opened.as_ref().filter(|open| open.may_read(&self.path, file)) {
             return readers.snapshot().await;
         }
         // Log and index of a file are found by its name: connections to the old file and to the new one would share
@@ -124,10 +127,23 @@ impl Sqlite {
 struct Readers {
     pool: SqlitePool,
     file: FileIdentity,
+    /// Whether it was opened as a file that nothing changes.
+    is_unchanging: bool,
 }
 
 impl Readers {
+    /// Opens a file; one of a read-only disk as one that nothing changes.
     async fn open(path: &Path) -> Result<Self, Error> {
+        match Self::connect(path).await {
+            Err(Error::Database(said)) => {
+                Err(Error::Database(unfinished_fault(path).map_or(said, |fault| fault.to_string())))
+            }
+            opened => opened,
+        }
+    }
+
+    async fn connect(path: &Path) -> Result<Self, Error> {
+        let is_unchanging = is_unchanging(path);
         let missing = || Error::Missing(path.to_path_buf());
         let file = FileIdentity::of(path)?.ok_or_else(missing)?;
         let pool = SqlitePoolOptions::new()
@@ -135,7 +151,13 @@ impl Readers {
             .acquire_timeout(PATIENCE)
             // A file does not disconnect as a server does.
             .test_before_acquire(false)
-            .connect_with(options(path).create_if_missing(false).pragma("query_only", "on"))
+            .connect_with(
+                options(path)
+                    .create_if_missing(false)
+                    .pragma("query_only", "on")
+                    .read_only(is_unchanging)
+                    .immutable(is_unchanging),
+            )
             .await?;
         let tables: i64 =
             sqlx::query_scalar("SELECT count(*) FROM sqlite_master WHERE name = 'knowledge_base'")
@@ -145,7 +167,12 @@ impl Readers {
             return Err(missing());
         }
         check(sqlx::query_scalar(WHICH_FORMAT).fetch_one(&pool).await?)?;
-        Ok(Self { pool, file })
+        Ok(Self { pool, file, is_unchanging })
+    }
+
+    /// Returns whether these connections read the file that is at the path now, whose disk may take writes again.
+    fn may_read(&self, path: &Path, file: Option<FileIdentity>) -> bool {
+        Some(self.file) == file && (!self.is_unchanging || is_unchanging(path))
     }
 
     async fn snapshot(&self) -> Result<SqliteSnapshot, Error> {

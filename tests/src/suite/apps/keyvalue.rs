@@ -158,6 +158,33 @@ async fn read_only_store_is_degraded_and_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn unfinished_read_only_store_is_named() {
+    let folder = TempDir::new().unwrap();
+    let config = keeping_and_showing(folder.path());
+    let host = Launch::serve_with(folder.path(), &config).ready().await;
+    assert_eq!(answered(&host, "/keep").await.0, 200);
+    host.stop().await;
+    for suffix in ["-journal", "-wal"] {
+        // Changes that SQLite would undo or add.
+        let unfinished = folder.path().join(format!("data/keyvalue.sqlite{suffix}"));
+        fs::write(&unfinished, "changes").unwrap();
+        let host = Launch::serve_with_read_only_data(folder.path(), &config).ready().await;
+        assert!(has_degraded_stores(&host).await);
+        assert_eq!(answered(&host, "/show").await.0, 500, "{suffix}");
+        let failed = "the key-value store does not answer; check that its database runs and has room";
+        let reason = host.line(failed).await["reason"].to_string();
+        for said in [&format!("keyvalue.sqlite{suffix} has changes"), "make the disk writable"] {
+            assert!(reason.contains(said), "{reason}");
+        }
+        host.stop().await;
+        fs::remove_file(&unfinished).unwrap();
+    }
+    let host = Launch::serve_with_read_only_data(folder.path(), &config).ready().await;
+    assert_eq!(answered(&host, "/show").await.0, 200);
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn full_store_is_degraded_until_room() {
     let folder = TempDir::new().unwrap();
     let config = keeping_and_showing(folder.path());

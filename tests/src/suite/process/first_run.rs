@@ -100,7 +100,7 @@ triage:
 ";
 
 /// What arguments name, in a folder of its own.
-fn inputs() -> TempDir {
+pub fn inputs() -> TempDir {
     let folder = TempDir::new().unwrap();
     ToyModel::default().write(folder.path(), "toy");
     fs::create_dir(folder.path().join("pages")).unwrap();

@@ -177,8 +177,8 @@ impl Connections {
     ) -> Result<Vec<Row>, CollectError> {
         let late = || CollectError::Timeout(self.timeout.as_secs());
         macro_rules! fetch {
-            ($pool:expr) => {{
-                let mut lease = $pool.lease().await.map_err(|reason| self.unreached(&reason))?;
+            ($lease:expr) => {{
+                let mut lease = $lease.await.map_err(|reason| self.unreached(&reason))?;
                 let mut query = sqlx::query(AssertSqlSafe(sql));
                 for parameter in parameters {
                     query = match parameter {
@@ -215,9 +215,9 @@ impl Connections {
         }
         match &self.pool {
             #[cfg(feature = "mysql")]
-            AnyPool::MariaDb(pool) => fetch!(pool),
-            AnyPool::Postgres(pool) => fetch!(pool),
-            AnyPool::Sqlite(pool) => fetch!(pool),
+            AnyPool::MariaDb(pool) => fetch!(pool.lease()),
+            AnyPool::Postgres(pool) => fetch!(pool.lease()),
+            AnyPool::Sqlite(pool) => fetch!(pool.lease_to_read()),
         }
     }
 

@@ -10,7 +10,7 @@ use bulkhead_tests::{
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::process::{SITE, degraded, envelope, solved, valid, verdict};
+use crate::process::{SITE, degraded, envelope, first_run, solved, valid, verdict};
 
 #[tokio::test]
 async fn read_only_disk_serves_what_it_can() {
@@ -76,4 +76,51 @@ async fn read_only_ledger_grants_nothing() {
     let host = Launch::serve_with(folder.path(), SITE).ready().await;
     assert_eq!(verdict(&host, &payload).await, valid());
     host.stop().await;
+}
+
+#[tokio::test]
+async fn read_only_appointments_are_read() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("data/appointments.sqlite");
+    let name = file.to_str().unwrap();
+    let made = Launch::bulkhead(&["demo", "appointments", "--rows", "10", "--file", name]).finish().await;
+    assert!(made.succeeded(), "{}", made.stderr);
+    // The two bytes of the header that say that a database has a write-ahead log.
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[18..20].fill(2);
+    fs::write(&file, bytes).unwrap();
+    let services =
+        "[services]\nembedding.enabled = false\ncaptcha.enabled = false\ntickets.enabled = false\n";
+    let config =
+        format!("{services}[status]\ndatabase = 'sqlite:{name}'\ntokens = ['a token of the monitoring']\n");
+    let host = Launch::serve_with_read_only_data(folder.path(), &config).ready().await;
+    let request = host.client().get(host.url("/terminvereinbarung/api/2/status/"));
+    let response = request.header("x-token", "a token of the monitoring").send().await.unwrap();
+    assert_eq!(response.status(), 200, "{}", host.text());
+    let body: serde_json::Value = response.json().await.unwrap();
+    assert_eq!(body["meta"]["error"], false, "{body}");
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn read_only_knowledge_base_is_read() {
+    let (inputs, data) = (first_run::inputs(), TempDir::new().unwrap());
+    let [pages, model] = ["pages", "toy"].map(|name| inputs.path().join(name).display().to_string());
+    let folder = data.path().to_str().unwrap();
+    let import =
+        Launch::bulkhead(&["kb", "import", &pages, "--model", &model, "--data-dir", folder]).finish().await;
+    assert!(import.succeeded(), "{}", import.stderr);
+    let info = async || {
+        Launch::bulkhead_with_read_only(data.path(), &["kb", "info", "--data-dir", folder]).finish().await
+    };
+    let shown = info().await;
+    assert!(shown.succeeded() && shown.stdout.contains("1 document"), "{}{}", shown.stdout, shown.stderr);
+    fs::write(data.path().join("knowledge.sqlite-journal"), "changes").unwrap();
+    let refused = info().await;
+    assert!(
+        refused.stderr.contains("knowledge.sqlite-journal has changes"),
+        "{}{}",
+        refused.stdout,
+        refused.stderr
+    );
 }
