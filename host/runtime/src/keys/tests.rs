@@ -162,7 +162,7 @@ fn each_cut_or_overwritten_secret_is_damaged() {
 fn other_secrets_have_no_checksum() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("host.key");
-    // That of an earlier version, a longer one, and one that is no number.
+    // Of an earlier version, longer, and in words.
     for secret in ["0a".repeat(32), "0a".repeat(64), "a passphrase of more than six words".to_owned()] {
         fs::write(&path, format!("{secret}\n")).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
