@@ -5,7 +5,7 @@ use std::{
     fs::{self, File},
     io::{self, Read as _, Write as _},
     os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, fchown},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use rustix::fs::{FlockOperation, OFlags, StatVfsMountFlags, flock, statvfs};
@@ -132,6 +132,23 @@ pub fn rewrite(path: &Path, text: &str) -> io::Result<()> {
         let _ = fchown(&*file, Some(old.uid()), Some(old.gid()));
         file.set_permissions(old.permissions())
     })
+}
+
+/// Returns the path of the plain file that a command is to write, which a link may lead to, for [`replace`]: a rename would
+/// put a file in the place of a device, such as `/dev/stdout`.
+///
+/// # Errors
+/// When something else is there.
+pub fn output_path(path: &Path) -> io::Result<PathBuf> {
+    match fs::metadata(path) {
+        Ok(metadata) => {
+            refuse_special(&metadata)?;
+            fs::canonicalize(path)
+        }
+        // A name without a folder is in the current folder.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Path::new(".").join(path)),
+        Err(error) => Err(error),
+    }
 }
 
 /// Locks the folder of the plain file that `path` leads to, until the result is dropped. Waits for other callers of this
@@ -298,6 +315,24 @@ mod tests {
             let refusal = rewrite(special, "x").unwrap_err().to_string();
             assert!(refusal.contains("put a plain file there"), "{}: {refusal}", special.display());
             assert!(!fs::metadata(special).unwrap().is_file(), "{}", special.display());
+        }
+    }
+
+    #[test]
+    fn output_leads_to_a_plain_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = fs::canonicalize(folder.path()).unwrap();
+        let (path, link) = (folder.join("plain"), folder.join("link"));
+        assert_eq!(output_path(&path).unwrap(), path);
+        assert_eq!(output_path(Path::new("new-file")).unwrap(), Path::new("./new-file"));
+        fs::write(&path, "old").unwrap();
+        std::os::unix::fs::symlink("plain", &link).unwrap();
+        for named in [&path, &link] {
+            assert_eq!(output_path(named).unwrap(), path);
+        }
+        for special in [folder.as_path(), Path::new("/dev/full")] {
+            let refusal = output_path(special).unwrap_err().to_string();
+            assert!(refusal.contains("put a plain file there"), "{refusal}");
         }
     }
 

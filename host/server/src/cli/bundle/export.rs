@@ -63,14 +63,7 @@ pub(super) fn export(
     for (name, folder) in folders {
         plan.add_folder(name, folder, true)?;
     }
-    let mut part = output.as_os_str().to_owned();
-    part.push(".part");
-    let part = PathBuf::from(part);
-    let written = plan.write(&part).and_then(|()| Ok(fs::rename(&part, output)?));
-    if written.is_err() {
-        let _ = fs::remove_file(&part);
-    }
-    written.with_context(|| format!("cannot write {}", output.display()))?;
+    plan.write_whole(output).with_context(|| format!("cannot write {}", output.display()))?;
     Ok(plan.manifest)
 }
 
@@ -146,6 +139,19 @@ impl Plan {
             }
         }
         Ok(())
+    }
+
+    /// Writes the bundle, or leaves the file as it was.
+    fn write_whole(&self, output: &Path) -> anyhow::Result<()> {
+        let path = files::output_path(output)?;
+        let mut part = path.clone().into_os_string();
+        part.push(".part");
+        let part = PathBuf::from(part);
+        let written = self.write(&part).and_then(|()| Ok(fs::rename(&part, &path)?));
+        if written.is_err() {
+            let _ = fs::remove_file(&part);
+        }
+        written
     }
 
     fn write(&self, path: &Path) -> anyhow::Result<()> {

@@ -42,6 +42,8 @@ pub(super) struct Imported {
 
 /// Reads the signature beside a bundle.
 pub(super) fn signature(bundle: &Path) -> anyhow::Result<String> {
+    // One that is not there needs no signature.
+    files::open(bundle).with_context(|| format!("cannot read {}", bundle.display()))?;
     let path = beside(bundle, SIGNATURE);
     files::read_text(&path).with_context(|| {
         format!("cannot read {}; sign the bundle with `minisign -Sm {}`", path.display(), bundle.display())

@@ -1,6 +1,6 @@
 //! Compiles a component for a machine, and writes it as a pack.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context as _;
 use bulkhead_cli::{Configuration, exit::UsageError, output};
@@ -42,9 +42,9 @@ impl CompileArgs {
         let wasm = slots::read_component(&self.file, sandbox.component_bytes)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let pack = runtime.block_on(compile_pack(wasm, target, &sandbox, signer.as_ref()))?;
-        // A name without a folder is in the current folder.
         let named = self.output.display();
-        files::replace(&Path::new(".").join(&self.output), &[&pack])
+        files::output_path(&self.output)
+            .and_then(|path| files::replace(&path, &[&pack]))
             .with_context(|| format!("cannot write {named}"))?;
         let signed = match signer {
             Some(signer) => format!("signed, sandbox.pack_keys = [\"{}\"]", signer.public_key()),

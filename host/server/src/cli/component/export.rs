@@ -43,13 +43,9 @@ pub(super) fn export(
     if file == Path::new(STANDARD_OUTPUT) {
         return Ok(output::bytes(&wasm)?);
     }
-    // A name without a folder is in the current folder.
-    let whole = if file.parent().is_some_and(|folder| folder.as_os_str().is_empty()) {
-        Path::new(".").join(file)
-    } else {
-        file.to_owned()
-    };
-    files::replace(&whole, &[&wasm]).with_context(|| format!("cannot write {}", file.display()))?;
+    files::output_path(file)
+        .and_then(|path| files::replace(&path, &[&wasm]))
+        .with_context(|| format!("cannot write {}", file.display()))?;
     if remote.json {
         let (file, bytes) = (file.display().to_string(), wasm.len());
         return Ok(output::json(&json!({ "file": file, "component": digest.to_string(), "bytes": bytes }))?);

@@ -238,6 +238,9 @@ async fn altered_bundle_changes_nothing() {
     // No process writes to it, so opening it would never return.
     mkfifoat(CWD, &bundle, Mode::RUSR).unwrap();
     exported.assert_refused(&bundle, &key, "put a plain file there").await;
+    fs::remove_file(&bundle).unwrap();
+    exported.assert_refused(&bundle, &key, &format!("cannot read {}: ", bundle.display())).await;
+    fs::write(&bundle, whole).unwrap();
     fs::remove_file(exported.folder.path().join("signed.bundle.minisig")).unwrap();
     exported.assert_refused(&bundle, &key, "minisign -Sm").await;
 }

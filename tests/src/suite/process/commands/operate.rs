@@ -140,8 +140,13 @@ async fn a_component_is_exported_to_a_file() {
     fails(&host, operator::DEPLOY, &unknown, 1, "knows no version").await;
     fails(&host, operator::READ, &arguments, 5, "the token's scope is read").await;
     let missing = folder.path().join("none/out.wasm");
-    let arguments = ["component", "export", "captcha", "-o", missing.to_str().unwrap()];
-    fails(&host, operator::DEPLOY, &arguments, 1, "cannot write").await;
+    let socket = folder.path().join("socket");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    for (unusable, reason) in [(&missing, "cannot write"), (&socket, "put a plain file there")] {
+        let arguments = ["component", "export", "captcha", "-o", unusable.to_str().unwrap()];
+        fails(&host, operator::DEPLOY, &arguments, 1, reason).await;
+    }
+    assert!(!fs::metadata(&socket).unwrap().is_file());
     host.stop().await;
 }
 
