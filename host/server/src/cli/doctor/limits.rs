@@ -14,6 +14,8 @@ const OWN: &str = "this command";
 /// Files that a host has open besides the connections of its public listeners: databases, models, components, those of
 /// operators.
 const OTHER_FILES: u64 = 256;
+/// Open files without which no host starts.
+const LEAST_FILES: u64 = 32;
 /// Threads of a host besides those for each processor.
 const OTHER_THREADS: u64 = 64;
 /// Threads for each processor: of the runtime, for models, for proofs of work, of a compilation.
@@ -81,6 +83,11 @@ pub(super) fn examine(config: Option<&Config>, hosts: &[u32]) -> Vec<MachineFind
     limits.iter().flat_map(|limits| limits.judge(config)).collect()
 }
 
+/// Returns whether this command may open the few files that its own checks need.
+pub(super) fn may_open_files() -> bool {
+    getrlimit(Resource::Nofile).current.is_none_or(|files| files >= LEAST_FILES)
+}
+
 /// Judges a limit of threads; `None` means that there is no limit.
 fn of_threads(limit: Option<u64>, processors: u64) -> MachineFinding {
     let needed = OTHER_THREADS + THREADS_A_PROCESSOR * processors;
@@ -120,6 +127,13 @@ fn of_memory(limit: Option<u64>) -> MachineFinding {
 fn judge_files(limit: Option<u64>, connections: usize) -> MachineFinding {
     let needed = OTHER_FILES.saturating_add(connections as u64);
     match limit {
+        Some(limit) if limit < LEAST_FILES => MachineFinding::failure(
+            CHECK,
+            format!(
+                "{limit} files may be open, and no host starts with fewer than {LEAST_FILES}; raise ulimit -n (LimitNOFILE of \
+                 the unit)"
+            ),
+        ),
         Some(limit) if limit < needed => MachineFinding::warning(
             CHECK,
             format!(
@@ -155,7 +169,7 @@ mod tests {
 
     use std::process;
 
-    use bulkhead_service::Severity::{Fine, Warning};
+    use bulkhead_service::Severity::{Failure, Fine, Warning};
 
     use super::*;
 
@@ -168,6 +182,7 @@ mod tests {
             (of_memory(Some(LEAST_MEMORY - 1)), Warning, "memory.max"),
             (of_memory(Some(LEAST_MEMORY)), Fine, "256 MiB"),
             (of_memory(None), Fine, "no control group"),
+            (judge_files(Some(31), 1024), Failure, "fewer than 32"),
             (judge_files(Some(1279), 1024), Warning, "LimitNOFILE"),
             (judge_files(Some(1280), 1024), Fine, "1280"),
             (judge_files(None, 1024), Fine, "no limit"),

@@ -7,6 +7,8 @@ use bulkhead_http::listen;
 use bulkhead_service::MachineFinding;
 use tokio::runtime;
 
+use super::limits;
+
 /// What a finding about a listener is called.
 const CHECK: &str = "ports";
 /// The state of a socket that listens, in `/proc/net/tcp`.
@@ -14,6 +16,12 @@ const LISTENS: &str = "0A";
 
 /// Opens every listener and closes it again. `hosts` are the processes that use the data folder.
 pub(super) fn examine(config: &Config, hosts: &[u32]) -> anyhow::Result<Vec<MachineFinding>> {
+    if !limits::may_open_files() {
+        return Ok(vec![MachineFinding::failure(
+            CHECK,
+            "too few files may be open to try them; raise ulimit -n",
+        )]);
+    }
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     // Sockets belong to a runtime.
     let _entered = runtime.enter();

@@ -261,6 +261,20 @@ async fn low_limits_are_warnings() {
 }
 
 #[tokio::test]
+async fn few_open_files_are_a_failure() {
+    let folder = TempDir::new().unwrap();
+    let finished = after("ulimit -n 8", folder.path(), &format!("{BASE}{SITE}")).finish().await;
+    assert_eq!(finished.status.code(), Some(3), "{}{}", finished.stdout, finished.stderr);
+    let found = findings(&finished);
+    for check in ["limits", "ports"] {
+        let is_found = |[found, severity, text]: &[String; 3]| {
+            found == check && severity == "failure" && text.contains("ulimit -n")
+        };
+        assert!(found.iter().any(is_found), "{check}: {found:?}");
+    }
+}
+
+#[tokio::test]
 async fn disk_that_takes_little_is_found() {
     for (options, severity, named) in
         [("ro,mode=700", "failure", "cannot be written"), ("size=8m,mode=700", "warning", "MiB are free")]
