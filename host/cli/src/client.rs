@@ -73,6 +73,10 @@ impl Remote {
         match answer.status {
             StatusCode::OK => Ok((true, health)),
             StatusCode::SERVICE_UNAVAILABLE => Ok((false, health)),
+            StatusCode::NOT_FOUND => anyhow::bail!(
+                "{}{path} does not exist; give the URL of the operators' listener alone, with --url or {URL_VARIABLE}",
+                self.base()?
+            ),
             status => Err(RemoteError::from_json(&health).with_status(status).into()),
         }
     }

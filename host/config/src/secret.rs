@@ -4,7 +4,7 @@
 use std::{
     env,
     ffi::OsString,
-    fmt,
+    fmt, io,
     path::{Path, PathBuf},
 };
 
@@ -56,6 +56,17 @@ fn named_in(text: &str, folder: Option<OsString>) -> Result<Option<PathBuf>, Str
     }
 }
 
+/// Says what to do about the file of a secret that cannot be read.
+pub(crate) fn unreadable(text: &str, path: &Path, error: &io::Error) -> String {
+    let correction = match text.strip_prefix("credential:") {
+        Some(name) if error.kind() == io::ErrorKind::NotFound => format!(
+            "add LoadCredential={name}:PATH to the unit; the file NAME of a folder that it loads as ID is credential:ID_NAME"
+        ),
+        _ => "the file must be plain and readable".to_owned(),
+    };
+    format!("cannot read {}: {error}; {correction}", path.display())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,6 +88,16 @@ mod tests {
         for name in ["", ".", "..", "../shadow", "/etc/shadow", "a/b"] {
             let refused = named_in(&format!("credential:{name}"), folder());
             assert!(refused.is_err_and(|text| text.contains("without a path")), "{name}");
+        }
+    }
+
+    #[test]
+    fn missing_credential_names_the_unit() {
+        let (path, missing) = (Path::new("/absent"), io::Error::from(io::ErrorKind::NotFound));
+        assert!(unreadable("credential:key", path, &missing).contains("LoadCredential=key:PATH"));
+        let denied = io::Error::from(io::ErrorKind::PermissionDenied);
+        for (text, error) in [("file:/absent", &missing), ("credential:key", &denied)] {
+            assert!(unreadable(text, path, error).ends_with("the file must be plain and readable"), "{text}");
         }
     }
 

@@ -91,9 +91,8 @@ pub(super) fn secret(value: Value) -> Result<String, String> {
     let secret = match secret::named_file(&written)? {
         None => written,
         Some(path) => {
-            let held = files::read_text(&path).map_err(|error| {
-                format!("cannot read {}: {error}; the file must be plain and readable", path.display())
-            })?;
+            let held =
+                files::read_text(&path).map_err(|error| secret::unreadable(&written, &path, &error))?;
             let line = held.strip_suffix('\n').unwrap_or(&held);
             line.strip_suffix('\r').unwrap_or(line).to_owned()
         }

@@ -252,11 +252,10 @@ async fn credential_of_unit_is_read() {
             .env("CREDENTIALS_DIRECTORY", credentials.to_str().unwrap())
     };
     let missing = check().finish().await;
-    assert!(
-        !missing.succeeded() && missing.stderr.contains("captcha.sites.shop.secret"),
-        "{}",
-        missing.stderr
-    );
+    assert!(!missing.succeeded(), "{}", missing.stdout);
+    for said in ["captcha.sites.shop.secret", "LoadCredential=shop:PATH"] {
+        assert!(missing.stderr.contains(said), "{}", missing.stderr);
+    }
     std::fs::write(credentials.join("shop"), "a secret of more than 16 characters\n").unwrap();
     let found = check().finish().await;
     assert!(found.succeeded(), "{}", found.stderr);

@@ -69,6 +69,18 @@ async fn plain_port_asked_over_tls_is_named() {
 }
 
 #[tokio::test]
+async fn url_of_other_place_is_named() {
+    let folder = TempDir::new().unwrap();
+    let host = Launch::serve_with(folder.path(), SITE).ready().await;
+    for url in [host.url(""), host.admin_url("/health/ready")] {
+        let asked = Launch::bulkhead(&["health", "--url", &url]).finish().await;
+        assert_eq!(asked.status.code(), Some(1), "{}", asked.stderr);
+        assert!(asked.stderr.contains("the operators' listener alone"), "{}", asked.stderr);
+    }
+    host.stop().await;
+}
+
+#[tokio::test]
 async fn authority_without_certificate_is_refused() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("ca.pem");
