@@ -2,10 +2,14 @@
 
 use std::{borrow::Cow, fmt, marker::PhantomData};
 
-use bulkhead_telemetry::shortened;
+use bulkhead_telemetry::{quoted, shortened};
 use serde::{
     Deserialize, Deserializer,
-    de::{self, DeserializeOwned, IgnoredAny, MapAccess, SeqAccess, Visitor},
+    de::{
+        self, DeserializeOwned, DeserializeSeed, IgnoredAny, IntoDeserializer as _, MapAccess, SeqAccess,
+        Visitor,
+        value::{CowStrDeserializer, MapAccessDeserializer},
+    },
 };
 use serde_json::value::RawValue;
 
@@ -22,7 +26,10 @@ impl fmt::Display for ObjectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotObject => f.write_str("the body must be a JSON object"),
-            Self::Unreadable(error) => f.write_str(&shortened(error.to_string())),
+            // The reader names its own type of number.
+            Self::Unreadable(error) => {
+                f.write_str(&shortened(error.to_string()).replace("expected u64", "expected a whole number"))
+            }
         }
     }
 }
@@ -33,7 +40,60 @@ impl fmt::Display for ObjectError {
 /// See [`ObjectError`].
 pub fn object<T: DeserializeOwned>(text: &[u8]) -> Result<T, ObjectError> {
     expect_object(text)?;
-    serde_json::from_slice(text).map_err(ObjectError::Unreadable)
+    serde_json::from_slice(text).map(|ObjectOf(object)| object).map_err(ObjectError::Unreadable)
+}
+
+/// An object that is read as `T`. An array is refused, though a derived reader takes its values for the members in order,
+/// and an error names the member that it is about.
+#[derive(Debug)]
+pub struct ObjectOf<T>(pub T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for ObjectOf<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ObjectVisitor(PhantomData))
+    }
+}
+
+struct ObjectVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
+    type Value = ObjectOf<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<ObjectOf<T>, A::Error> {
+        let members = NamedMembers { members, name: String::new() };
+        T::deserialize(MapAccessDeserializer::new(members)).map(ObjectOf)
+    }
+}
+
+/// The members of an object, whose names begin the errors of their values.
+struct NamedMembers<A> {
+    members: A,
+    /// The name of the member that is being read.
+    name: String,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for NamedMembers<A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
+        let Some(Name(name)) = self.members.next_key::<Name<'de>>()? else { return Ok(None) };
+        self.name.clear();
+        self.name.push_str(&name);
+        let name: CowStrDeserializer<'_, A::Error> = name.into_deserializer();
+        seed.deserialize(name).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        let value = self.members.next_value_seed(seed);
+        value.map_err(|error| match error.to_string().starts_with(&self.name) {
+            true => error,
+            false => de::Error::custom(format_args!("{}: {error}", quoted(&self.name))),
+        })
+    }
 }
 
 /// Returns an object's members in their order, duplicates included.
@@ -183,6 +243,41 @@ mod tests {
         for text in ["", "{", "[1", r#"{"x":300}"#, r#"{}"#] {
             let refused = object::<Point>(text.as_bytes()).unwrap_err().to_string();
             assert!(!refused.contains("struct"), "{text}: {refused}");
+        }
+    }
+
+    #[test]
+    fn errors_name_the_wrong_member() {
+        #[derive(Debug, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Inner {
+            _y: String,
+        }
+        #[derive(Debug, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Outer {
+            _x: Option<u64>,
+            _inner: Option<ObjectOf<Inner>>,
+        }
+        let read = |text: &str| object::<Outer>(text.as_bytes());
+        assert!(read(r#"{"_x":1,"_inn\u0065r":{"_y":"a"}}"#).is_ok());
+        assert!(read(r#"{"_inner":null}"#).is_ok());
+        for (text, wanted) in [
+            (r#"{"_x":"a"}"#, "_x: invalid type: string \"a\", expected a whole number at line 1 column 9"),
+            (
+                r#"{"_x":1,"_inner":["a"]}"#,
+                "_inner: invalid type: sequence, expected an object at line 1 column 17",
+            ),
+            (
+                r#"{"_inner":{"_y":1}}"#,
+                "_inner: _y: invalid type: integer `1`, expected a string at line 1 column 17",
+            ),
+            (r#"{"_inner":{}}"#, "_inner: missing field `_y` at line 1 column 12"),
+            (r#"{"_x":"#, "_x: EOF while parsing a value at line 1 column 6"),
+            (r#"{"_x":1,"_x":2}"#, "duplicate field `_x` at line 1 column 12"),
+            (r#"{"z":1}"#, "unknown field `z`, expected `_x` or `_inner` at line 1 column 4"),
+        ] {
+            assert_eq!(read(text).unwrap_err().to_string(), wanted, "{text}");
         }
     }
 

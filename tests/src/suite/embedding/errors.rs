@@ -102,6 +102,48 @@ async fn half_a_surrogate_pair_names_its_text() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn text_of_other_bytes_is_named() {
+    let service = Service::start("").await;
+    for (path, member) in EMBED {
+        let body = [format!("{{\"{member}\":[\"a\",\"").as_bytes(), b"\xff\"]}"].concat();
+        let message = service.post_text(path, body).await.assert_error(400, "invalid_request");
+        assert!(message.contains("input 1 is not UTF-8"), "{message}");
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_types_name_their_member() {
+    let service = Service::start("").await;
+    for (member, value) in [
+        ("dimensions", json!("x")),
+        ("dimensions", json!(-1)),
+        ("encoding_format", json!(5)),
+        ("model", json!(["first"])),
+        ("prompt_name", json!({})),
+        ("input", json!([["a"]])),
+    ] {
+        let mut body = json!({ "input": "hello" });
+        body[member] = value;
+        let error = service.post("/v1/embeddings", &body).await.json()["error"].clone();
+        assert_eq!(error["param"], member, "{error}");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.starts_with(&format!("invalid request: {member}: invalid ")), "{message}");
+        assert!(!message.contains("u64"), "{message}");
+    }
+    let sentences = json!({ "source_sentence": "hello", "sentences": ["hello"] });
+    for (path, body, part) in [
+        ("/embed", json!({ "inputs": "hello", "normalize": 1 }), "normalize: invalid type: integer `1`"),
+        ("/similarity", json!({ "inputs": ["hello", ["hello"]] }), "inputs: invalid type: sequence"),
+        ("/similarity", json!({ "inputs": sentences, "parameters": [true] }), "parameters: invalid type"),
+    ] {
+        let message = service.post(path, &body).await.assert_error(400, "invalid_request");
+        assert!(message.starts_with(&format!("invalid request: {part}")), "{message}");
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn long_names_are_not_sent_back_whole() {
     let service = Service::start("body_bytes = 4194304\n").await;
     let long = "x".repeat(1 << 20);

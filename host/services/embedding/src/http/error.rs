@@ -15,8 +15,18 @@ use serde_json::{Value, json};
 /// The service's name in logs and metrics.
 pub const SERVICE: &str = "embedding";
 
-/// Members of a body in the shape of OpenAI, in the order in which a reason is searched for them.
-const PARAMETERS: [&str; 5] = ["encoding_format", "dimensions", "prompt_name", "input", "model"];
+/// Members of a body on a route with errors in the shape of OpenAI, in the order in which a reason is searched for them.
+const PARAMETERS: [&str; 9] = [
+    "encoding_format",
+    "dimensions",
+    "prompt_name",
+    "input",
+    "model",
+    "query",
+    "documents",
+    "texts",
+    "top_n",
+];
 
 /// Seconds after which a client may retry where nothing is known of when it will succeed.
 const RETRY_AFTER_SECONDS: u32 = 1;

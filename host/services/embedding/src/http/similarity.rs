@@ -1,6 +1,7 @@
 //! `/similarity`: how alike sentences are to another, in the form of text-embeddings-inference.
 
 use axum::{extract::Path, response::Response};
+use bulkhead_http::json::ObjectOf;
 use bulkhead_inference::{engine::Input, model::TruncationSide};
 use bulkhead_models::EmbedParameters;
 use serde::{Deserialize, Deserializer};
@@ -38,9 +39,9 @@ struct SimilarityParameters {
 /// Body of `/similarity`. Unknown members are ignored.
 #[derive(Debug, Deserialize)]
 pub struct SimilarityBody {
-    inputs: SimilarityInputs,
+    inputs: ObjectOf<SimilarityInputs>,
     #[serde(default)]
-    parameters: Option<SimilarityParameters>,
+    parameters: Option<ObjectOf<SimilarityParameters>>,
 }
 
 /// Answers `POST /similarity` and `POST /tei/{model_id}/similarity`.
@@ -49,12 +50,12 @@ pub async fn similarity(
     path: Option<Path<String>>,
     JsonObject(body): JsonObject<SimilarityBody>,
 ) -> Result<Response, EmbeddingApiError> {
-    let SimilarityInputs { source_sentence, sentences: InputList(sentences) } = body.inputs;
+    let ObjectOf(SimilarityInputs { source_sentence, sentences: InputList(sentences) }) = body.inputs;
     if sentences.is_empty() {
         return Err(EmbeddingApiError::invalid("the list of sentences is empty"));
     }
     let model = run.embedder(path.as_ref().map(|Path(segment)| segment.as_str()))?;
-    let asked = body.parameters.unwrap_or_default();
+    let asked = body.parameters.map(|ObjectOf(asked)| asked).unwrap_or_default();
     let parameters = EmbedParameters {
         prompt_name: asked.prompt_name,
         truncate: asked.truncate,
@@ -100,6 +101,26 @@ mod tests {
     fn rounded_lengths_stay_within_one() {
         let (longer, shorter) = (1.000_000_5, -1.000_000_5);
         assert_eq!(cosines(&[longer, 0.0, shorter, 0.0, longer, 0.0], 2), [1.0, -1.0]);
+    }
+
+    #[test]
+    fn arrays_are_no_objects() {
+        for (body, wanted) in [
+            (r#"{"inputs":["a",["b"]]}"#, "inputs: invalid type: sequence, expected an object"),
+            (r#"{"inputs":"a"}"#, "inputs: invalid type: string \"a\", expected an object"),
+            (
+                r#"{"inputs":{"source_sentence":"a","sentences":["b"]},"parameters":[true]}"#,
+                "parameters: invalid type: sequence, expected an object",
+            ),
+            (
+                r#"{"inputs":{"source_sentence":"a","sentences":"b"}}"#,
+                "inputs: sentences: invalid type: string \"b\", expected an array",
+            ),
+        ] {
+            let error =
+                bulkhead_http::json::object::<SimilarityBody>(body.as_bytes()).unwrap_err().to_string();
+            assert!(error.starts_with(wanted), "{error}");
+        }
     }
 
     #[test]

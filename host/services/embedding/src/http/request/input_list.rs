@@ -60,18 +60,22 @@ pub fn push_input<T, E: de::Error>(inputs: &mut Vec<T>, input: T) -> Result<(), 
     Ok(())
 }
 
-/// Replaces the error of input `index` that has half of a surrogate pair, which no parser can point to.
+/// Replaces the error of input `index` that has half of a surrogate pair or is not UTF-8, which no parser can point to.
 pub fn naming_half_pair<E: de::Error>(index: usize, error: E) -> E {
     naming_half_pair_of(format_args!("input {index}"), error)
 }
 
-/// Replaces the error of a member `name` that has half of a surrogate pair.
+/// Replaces the error of a member `name` that has half of a surrogate pair or is not UTF-8.
 pub fn naming_half_pair_of<E: de::Error>(name: impl fmt::Display, error: E) -> E {
-    match error.to_string().contains("hex escape") {
-        true => E::custom(format_args!(
+    let reason = error.to_string();
+    if reason.contains("hex escape") {
+        E::custom(format_args!(
             "{name} has half of a surrogate pair (\\ud800 to \\udfff); send whole characters"
-        )),
-        false => error,
+        ))
+    } else if reason.starts_with("invalid unicode code point") {
+        E::custom(format_args!("{name} is not UTF-8"))
+    } else {
+        error
     }
 }
 
