@@ -11,9 +11,10 @@ use subtle::{Choice, ConstantTimeEq as _};
 #[derive(Clone, Debug, Default)]
 pub struct ApiKeys(Arc<ArcSwap<Vec<[u8; 32]>>>);
 
-/// Returns the SHA-256 of a key, which is what is kept of it.
+/// Returns the SHA-256 of a key, which is what is kept of it. Spaces and line ends around it do not count: no header
+/// carries them, and files have them.
 pub fn token_hash(key: &str) -> [u8; 32] {
-    Sha256::digest(key).into()
+    Sha256::digest(key.trim()).into()
 }
 
 impl ApiKeys {
@@ -47,6 +48,12 @@ impl ApiKeys {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn spaces_around_keys_do_not_count() {
+        let keys = ApiKeys::new(["one \r\n\n", " two"]);
+        assert!(keys.holds("one") && keys.holds("two") && !keys.holds("one two"));
+    }
 
     #[test]
     fn replaced_keys_apply_to_clones() {

@@ -56,12 +56,17 @@ pub(super) fn read_keys(r: &mut Reader) -> Vec<EmbeddingKey> {
     keys.into_iter().filter_map(|(_, key)| key).collect()
 }
 
-/// Checks that each key is that of one caller.
+/// Checks that each key is that of one caller, and one line.
 pub(super) fn check_keys(r: &mut Reader, api_keys: &[Secret], keys: &[EmbeddingKey]) {
     let unnamed = api_keys.iter().map(|key| (key.expose(), "embedding.api_keys".to_owned()));
     let mut owners: HashMap<&str, String> = unnamed.collect();
     for EmbeddingKey { name, key, .. } in keys {
-        match owners.entry(key.expose()) {
+        let key = key.expose().trim();
+        if key.contains(['\n', '\r']) {
+            r.problem(&format!("keys.{name}.key"), "must be one line; give each key a name of its own");
+            continue;
+        }
+        match owners.entry(key) {
             Entry::Occupied(owner) => {
                 r.problem(&format!("keys.{name}.key"), format!("must not be the key of {}", owner.get()));
             }

@@ -99,9 +99,10 @@ async fn callers_without_meaning_end_the_start() {
             "must not be the key of embedding.api_keys",
         ),
         (
-            format!("{shop}[embedding.keys.town]\nkey = \"sesame\"\n"),
+            format!("{shop}[embedding.keys.town]\nkey = \" sesame\\n\"\n"),
             "must not be the key of embedding.keys.shop",
         ),
+        ("[embedding.keys.shop]\nkey = \"sesame\\nanother\"\n".to_owned(), "must be one line"),
         ("[embedding.shares]\nslots = 50\nanonymous = 50\n".to_owned(), "may be 95 together"),
     ] {
         let Err(error) = TestHost::builder().config(&config).try_start().await else {
