@@ -167,14 +167,14 @@ fn scores() -> Router<Arc<EmbeddingState>> {
     let below = |path: &str| {
         Router::new()
             .route(&format!("{path}/rerank"), post(rerank::rerank))
+            .route(&format!("{path}/v1/rerank"), post(rerank::rerank))
+            .route(&format!("{path}/v2/rerank"), post(rerank::rerank))
             .route(&format!("{path}/predict"), post(predict::predict))
             .route(&format!("{path}/similarity"), post(similarity::similarity))
             .route(&format!("{path}/embed_all"), post(token_outputs::embed_all))
             .route(&format!("{path}/embed_sparse"), post(token_outputs::embed_sparse))
     };
-    let versions =
-        Router::new().route("/v1/rerank", post(rerank::rerank)).route("/v2/rerank", post(rerank::rerank));
-    below("").merge(below("/tei/{model_id}")).merge(versions)
+    below("").merge(below("/tei/{model_id}"))
 }
 
 /// Returns all routes. Other paths are left to the router that merges or nests this one.
@@ -193,6 +193,7 @@ pub fn router(state: Arc<EmbeddingState>) -> Router {
         .route("/tei/{model_id}/info", get(tei::info_of))
         .route("/tei/{model_id}/tokenize", post(tei::tokenize_with))
         .route("/tei/{model_id}/v1/embeddings", post(openai::embeddings_with))
+        .route("/tei/{model_id}/embeddings", post(openai::embeddings_with))
         .merge(scores())
         .method_not_allowed_fallback(async || HostError::METHOD_NOT_ALLOWED);
     let admitted = {

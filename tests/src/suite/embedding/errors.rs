@@ -3,7 +3,7 @@
 use super::*;
 
 /// Every endpoint that takes texts, and the member that holds them.
-const EMBED: [(&str, &str); 7] = [
+const EMBED: [(&str, &str); 8] = [
     ("/embed", "inputs"),
     ("/", "inputs"),
     ("/tei/first/embed", "inputs"),
@@ -11,6 +11,7 @@ const EMBED: [(&str, &str); 7] = [
     ("/v1/embeddings", "input"),
     ("/embeddings", "input"),
     ("/tei/first/v1/embeddings", "input"),
+    ("/tei/first/embeddings", "input"),
 ];
 
 #[tokio::test(flavor = "multi_thread")]

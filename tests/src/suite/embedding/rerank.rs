@@ -75,7 +75,7 @@ async fn documents_are_ranked_in_another_form() {
     assert_eq!(all["results"].as_array().unwrap().len(), 3);
     assert!(all["model"].as_str().unwrap().ends_with("bert-cross"));
     assert!(all["usage"]["total_tokens"].as_u64().unwrap() > 30);
-    for path in ["/v1/rerank", "/v2/rerank"] {
+    for path in ["/v1/rerank", "/v2/rerank", "/tei/bert-cross/v1/rerank", "/tei/bert-cross/v2/rerank"] {
         let body = json!({
             "model": "bert-cross", "query": QUERY, "documents": documents, "top_n": 1, "return_documents": true,
         });
@@ -89,6 +89,9 @@ async fn documents_are_ranked_in_another_form() {
     let unknown = json!({ "model": "rerank-v3.5", "query": QUERY, "documents": documents });
     let message = service.post("/v2/rerank", &unknown).await.assert_error(400, "model_not_found");
     assert!(message.contains("rerank-v3.5"), "{message}");
+    // The path names the model.
+    let ranked = service.post("/tei/bert-cross/v2/rerank", &unknown).await.json();
+    assert_eq!(ranked["results"], all["results"]);
     service.stop().await;
 }
 

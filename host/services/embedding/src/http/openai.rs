@@ -45,7 +45,7 @@ impl VectorEncoding {
     }
 }
 
-/// Answers `POST /v1/embeddings`.
+/// Answers `POST /v1/embeddings` and `POST /embeddings`.
 pub async fn embeddings(
     State(state): State<Arc<EmbeddingState>>,
     Extension(caller): Extension<RequestCaller>,
@@ -59,7 +59,7 @@ pub async fn embeddings(
     answer(&state, &caller, model, body, encoding).await
 }
 
-/// Answers `POST /tei/{model_id}/v1/embeddings`. The path names the model; `model` is ignored.
+/// Answers `POST /tei/{model_id}/v1/embeddings` and `/tei/{model_id}/embeddings`. The path names the model; `model` is ignored.
 pub async fn embeddings_with(
     State(state): State<Arc<EmbeddingState>>,
     Path(model_id): Path<String>,

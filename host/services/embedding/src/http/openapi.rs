@@ -45,9 +45,12 @@ fn paths() -> Value {
             posting("Show the tokens of texts", "TokenizeRequest", "Tokens", named, &EMBED_ERRORS),
         );
     }
-    for (path, named) in
-        [("/v1/embeddings", false), ("/embeddings", false), ("/tei/{model_id}/v1/embeddings", true)]
-    {
+    for (path, named) in [
+        ("/v1/embeddings", false),
+        ("/embeddings", false),
+        ("/tei/{model_id}/v1/embeddings", true),
+        ("/tei/{model_id}/embeddings", true),
+    ] {
         let operation =
             posting("Embed texts, as OpenAI", "EmbeddingsRequest", "Embeddings", named, &EMBED_ERRORS);
         add(path, "post", with_openai_errors(operation));

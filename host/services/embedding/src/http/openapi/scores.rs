@@ -23,9 +23,11 @@ pub(super) fn operations() -> Vec<(String, Value)> {
         }
     }
     let summary = "Rank documents for a question, as Cohere and Jina";
-    let versioned = posting(summary, "RerankRequest", "Ranks", false, &EMBED_ERRORS);
-    operations.push(("/v2/rerank".to_owned(), versioned.clone()));
-    operations.push(("/v1/rerank".to_owned(), with_openai_errors(versioned)));
+    for (base, named) in [("", false), ("/tei/{model_id}", true)] {
+        let versioned = posting(summary, "RerankRequest", "Ranks", named, &EMBED_ERRORS);
+        operations.push((format!("{base}/v2/rerank"), versioned.clone()));
+        operations.push((format!("{base}/v1/rerank"), with_openai_errors(versioned)));
+    }
     operations
 }
 
