@@ -16,7 +16,7 @@ pub enum LoadError {
         source: std::io::Error,
     },
     /// A file of the model is malformed.
-    #[error("{}: {reason}", path.display())]
+    #[error("{}: {}", path.display(), plain(reason))]
     Malformed {
         /// The file.
         path: PathBuf,
@@ -24,7 +24,7 @@ pub enum LoadError {
         reason: String,
     },
     /// The folder holds a model of a family that is not served.
-    #[error("{}: architecture `{architecture}` is not served; served are {served}", path.display())]
+    #[error("{}: architecture `{}` is not served; served are {served}", path.display(), plain(architecture))]
     Architecture {
         /// The file that names the architecture.
         path: PathBuf,
@@ -41,6 +41,19 @@ pub enum LoadError {
         /// Those that run.
         available: String,
     },
+}
+
+/// Returns a reason, which may have text of a model's file, with control characters as escapes: a terminal takes them as
+/// commands.
+fn plain(reason: &str) -> String {
+    let mut plain = String::with_capacity(reason.len());
+    for character in reason.chars() {
+        match character.is_control() && character != '\n' {
+            true => plain.extend(character.escape_default()),
+            false => plain.push(character),
+        }
+    }
+    plain
 }
 
 impl LoadError {

@@ -78,7 +78,10 @@ pub fn detect(layout: &Layout, config: &Value) -> Result<Family, LoadError> {
     let own = ["AutoModel", "AutoModelForSequenceClassification", "AutoModelForMaskedLM"];
     let own = own.into_iter().find_map(|class| config.get("auto_map")?.get(class)?.as_str());
     if let Some(own) = own.filter(|_| !is_known) {
-        return Err(refused(own));
+        return Err(match class.filter(|class| !own.ends_with(class)) {
+            Some(class) => refused(&format!("{class}` of `{own}")),
+            None => refused(own),
+        });
     }
     let tasks = ["Model", "ForMaskedLM", "ForPreTraining", CLASSIFIER];
     if class.is_some_and(|class| !tasks.into_iter().any(|task| class.ends_with(task))) {

@@ -143,8 +143,23 @@ fn architectures_that_are_not_served_are_named() {
         ),
         (
             json!({ "architectures": ["BertModel"], "model_type": "bert", "auto_map": { "AutoModel": "modeling.OwnBert" } }),
+            "`BertModel` of `modeling.OwnBert`",
+        ),
+        (
+            json!({
+                "architectures": ["NewForSequenceClassification"], "model_type": "new",
+                "auto_map": { "AutoModel": "new-impl--modeling.NewModel" },
+            }),
+            "`NewForSequenceClassification` of `new-impl--modeling.NewModel`",
+        ),
+        (
+            json!({
+                "architectures": ["OwnBert"], "model_type": "bert",
+                "auto_map": { "AutoModel": "modeling.OwnBert" },
+            }),
             "`modeling.OwnBert`",
         ),
+        (json!({ "architectures": ["\u{1b}[31mBert"], "model_type": "bert" }), "`\\u{1b}[31mBert`"),
     ] {
         let folder = encoder(config);
         let fault = ModelFolder::open(folder.path()).unwrap_err();
