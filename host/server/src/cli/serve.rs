@@ -51,7 +51,7 @@ pub(super) struct Serve {
     #[arg(long, value_name = "HOST", value_parser = resolve, conflicts_with = "listen")]
     host: Option<IpAddr>,
     /// Port of the shared listener, instead of --listen.
-    #[arg(long, value_name = "PORT", conflicts_with = "listen")]
+    #[arg(long, short_alias = 'p', value_name = "PORT", conflicts_with = "listen")]
     port: Option<u16>,
     /// Certificate chain of the public listeners (PEM file). A renewed file is loaded without a restart.
     #[arg(long, value_name = "FILE", requires = "tls_key")]

@@ -85,6 +85,7 @@ async fn contradicting_flags_are_refused() {
     for (flags, part) in [
         (vec!["--tls-cert", "cert.pem"], "--tls-key"),
         (vec!["--listen", "127.0.0.1:0", "--port", "0"], "--port"),
+        (vec!["--listen", "127.0.0.1:0", "-p", "0"], "--port"),
         (vec!["--model-alias", "nonsense"], "MODEL=ALIAS"),
         (vec!["--max-batch-size", "0"], "--max-batch-size"),
         (vec!["--kernel", "abacus"], "--kernel"),
