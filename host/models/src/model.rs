@@ -46,6 +46,8 @@ pub struct EmbedParameters {
     pub output: ModelOutput,
     /// Most terms of all texts together.
     pub most_terms: Option<usize>,
+    /// Inputs that do not count towards the most of a request: the source that sentences are compared with.
+    pub uncounted: usize,
 }
 
 /// Why there are no vectors.

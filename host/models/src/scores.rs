@@ -51,7 +51,7 @@ impl Inference {
         parameters: &EmbedParameters,
         terms: CallTerms,
     ) -> Result<Embedded, InferenceError> {
-        self.check_count(inputs.len())?;
+        self.check_count(inputs.len().saturating_sub(parameters.uncounted))?;
         let is_empty = |input: &Input| match input {
             Input::Text(text) => text.is_empty(),
             Input::Pair(first, _) => first.is_empty(),

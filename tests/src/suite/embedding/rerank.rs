@@ -146,6 +146,19 @@ async fn sentences_are_compared() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn sentences_alone_count_as_texts() {
+    let service = Service::of_all_kinds("max_batch_size = 2\n").await;
+    let ask = async |count: usize| {
+        let inputs = json!({ "source_sentence": "hello", "sentences": vec!["hello"; count] });
+        service.post("/similarity", &json!({ "inputs": inputs })).await
+    };
+    assert_eq!(ask(2).await.json().as_array().unwrap().len(), 2);
+    let message = ask(3).await.assert_error(400, "invalid_request");
+    assert!(message.contains("3 inputs are more than the maximum batch size of 2"), "{message}");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn tokens_have_vectors_and_texts_terms() {
     let service = Service::of_all_kinds("").await;
     let body = json!({ "inputs": ["Hello world", "hello"] });

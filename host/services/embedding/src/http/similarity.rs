@@ -64,6 +64,7 @@ pub async fn similarity(
             TruncationDirection::Right => TruncationSide::Right,
         },
         normalize: Some(true),
+        uncounted: 1,
         ..EmbedParameters::default()
     };
     // The source comes last, so that the indices of errors and headers are those of the sentences.
