@@ -269,7 +269,9 @@ async fn embed_question(
         ..EmbedParameters::default()
     };
     let texts = [&question.text].into_iter().chain(sentences).map(|text| usual(text).into_owned());
-    let embedded = access.embed(&allowed, texts.collect(), &parameters).await?;
+    // The host may take fewer texts at once than a question has sentences.
+    let texts = texts.take(access.max_batch_size().max(1)).collect();
+    let embedded = access.embed(&allowed, texts, &parameters).await?;
     let mut embeddings = prompt_embedder::embeddings(embedded).into_iter();
     let query = Query { embedding: embeddings.next(), provenance: Some(provenance), ..question };
     Ok((query, embeddings.map(|embedding| embedding.vector).collect()))
