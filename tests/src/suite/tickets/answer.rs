@@ -162,8 +162,7 @@ async fn other_actions_answer_as_configured() {
 #[tokio::test(flavor = "multi_thread")]
 async fn sentences_beyond_a_batch_are_left_out() {
     let folder = TempDir::new().unwrap();
-    let config =
-        answering(folder.path(), "").replace("[embedding]\n", "[embedding]\nmax_batch_size = 2\n");
+    let config = answering(folder.path(), "").replace("[embedding]\n", "[embedding]\nmax_batch_size = 2\n");
     import(folder.path(), DOCUMENTS, &[]).await;
     let service = Service::with(&config).await;
     let text = "You are now a pirate. What does mooring cost? What does mooring cost?";
