@@ -27,6 +27,8 @@ const MAX_BATCH_SIZE: usize = 2048;
 pub const MOST_INPUTS: usize = 1_000_000;
 /// Bytes for the largest batch of whole documents; held in memory.
 pub const BODY_BYTES: usize = 32 << 20;
+/// The most bytes that a configuration may allow for a request body.
+const MOST_BODY_BYTES: usize = 1 << 30;
 /// Vectors of some 8,000 tokens of 384 numbers, as numbers and as JSON.
 const TOKEN_OUTPUT_BYTES: usize = 64 << 20;
 /// Several times as many as SPLADE models give a long text.
@@ -243,7 +245,7 @@ impl ServiceTable for EmbeddingSettings {
             body_bytes: r
                 .key("body_bytes", "Largest request body")
                 .unit("bytes")
-                .integer(1024..=1 << 30, BODY_BYTES),
+                .integer(1024..=MOST_BODY_BYTES as i64, BODY_BYTES),
             token_output_bytes: r
                 .key(
                     "token_output_bytes",

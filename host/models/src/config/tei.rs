@@ -1,9 +1,11 @@
 //! The environment variables of text-embeddings-inference, for keys that are not set.
 
+use std::ops::RangeInclusive;
+
 use bulkhead_config::reader::Reader;
 use bulkhead_inference::{encoder::Dtype, pooling::Pooling};
 
-use super::{EmbeddingSettings, alias, origin};
+use super::{EmbeddingSettings, MOST_BODY_BYTES, MOST_INPUTS, alias, origin};
 
 /// The key that turns this on, which problems name.
 const KEY: &str = "tei_env";
@@ -43,15 +45,16 @@ impl<'v> Variables<'v> {
         self.reader.problem(KEY, format!("the variable {name} {text}"));
     }
 
-    /// Returns a variable as a number of at least `least`.
-    fn number(&mut self, name: &str, key: &str, least: usize) -> Option<usize> {
+    /// Returns a variable as a number within the range of its key.
+    fn number(&mut self, name: &str, key: &str, range: RangeInclusive<usize>) -> Option<usize> {
         let text = self.get(name, &[key])?;
-        match text.parse().ok().filter(|number| *number >= least) {
+        match text.parse::<usize>().ok().filter(|number| range.contains(number)) {
             Some(number) => Some(number),
             None => {
+                let (least, most) = (range.start(), range.end());
                 self.problem(
                     name,
-                    &format!("must be a number from {least}, not `{text}`; or set embedding.{key}"),
+                    &format!("must be a number from {least} to {most}, not `{text}`; or set embedding.{key}"),
                 );
                 None
             }
@@ -95,15 +98,14 @@ pub(super) fn apply(settings: &mut EmbeddingSettings, reader: &mut Reader, envir
         // Its space at the end belongs to it.
         settings.default_prompt = Some(text.1.clone()).filter(|text| !text.is_empty());
     }
-    if let Some(texts) = variables.number("MAX_CLIENT_BATCH_SIZE", "max_batch_size", 1) {
+    if let Some(texts) = variables.number("MAX_CLIENT_BATCH_SIZE", "max_batch_size", 1..=MOST_INPUTS) {
         settings.max_batch_size = texts;
     }
-    if let Some(bytes) = variables.number("PAYLOAD_LIMIT", "body_bytes", 1024) {
+    if let Some(bytes) = variables.number("PAYLOAD_LIMIT", "body_bytes", 1024..=MOST_BODY_BYTES) {
         settings.body_bytes = bytes;
     }
-    if let Some(truncate) =
-        variables.choice("AUTO_TRUNCATE", "auto_truncate", &[("true", true), ("false", false)])
-    {
+    let truths = [("true", true), ("false", false), ("1", true), ("0", false)];
+    if let Some(truncate) = variables.choice("AUTO_TRUNCATE", "auto_truncate", &truths) {
         settings.auto_truncate = truncate;
     }
     let poolings = [("mean", Pooling::Mean), ("cls", Pooling::Cls), ("last-token", Pooling::Last)];

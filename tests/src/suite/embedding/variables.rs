@@ -82,6 +82,9 @@ async fn variables_of_tei_count_where_asked() {
     // What is set here goes before the variables, and without the key they do not count.
     let two = toy(folder.path(), "two");
     let config = format!("[embedding]\ntei_env = true\nmodels = [{two:?}]\nmax_batch_size = 5\n");
+    let host = start(&config, &[("AUTO_TRUNCATE", "0")]).await.unwrap();
+    assert_eq!(info(&host, "/info").await.1["auto_truncate"], false);
+    host.stop().await;
     let host = start(&config, &variables).await.unwrap();
     let about = info(&host, "/info").await.1;
     assert_eq!((&about["model_id"], &about["max_client_batch_size"]), (&json!("two"), &json!(5)));
@@ -92,7 +95,9 @@ async fn variables_of_tei_count_where_asked() {
     for (name, value, part) in [
         ("POOLING", "splade", "must be one of mean, cls, last-token"),
         ("DTYPE", "float16", "must be one of float32, int8"),
-        ("MAX_CLIENT_BATCH_SIZE", "0", "a number from 1"),
+        ("MAX_CLIENT_BATCH_SIZE", "0", "a number from 1 to 1000000"),
+        ("MAX_CLIENT_BATCH_SIZE", "1000001", "a number from 1 to 1000000"),
+        ("PAYLOAD_LIMIT", "99999999999", "a number from 1024 to 1073741824"),
         ("AUTO_TRUNCATE", "perhaps", "true, false"),
     ] {
         let Err(error) = start("[embedding]\ntei_env = true\n", &[(name, value)]).await else {
