@@ -1,7 +1,33 @@
 //! Writes vectors as the shortest decimals that read back as the same f32, or as base64 of their little-endian bytes.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use bulkhead_inference::decimals::{self, NUMBER_BYTES};
+use bulkhead_inference::{
+    decimals::{self, NUMBER_BYTES},
+    engine::Embedded,
+};
+use bulkhead_models::InferenceError;
+
+/// The numbers up to which an async worker writes them: more would keep it from other requests.
+const QUICK_NUMBERS: usize = 32 << 10;
+
+/// Writes the text of vectors by `write`, of many outside of async workers. Returns it with the vectors.
+///
+/// # Errors
+/// When `write` panics there.
+pub async fn written(
+    embedded: Embedded,
+    write: impl FnOnce(&Embedded) -> Vec<u8> + Send + 'static,
+) -> Result<(Embedded, Vec<u8>), InferenceError> {
+    let is_quick = embedded.vectors.len() <= QUICK_NUMBERS;
+    let write = move || {
+        let text = write(&embedded);
+        (embedded, text)
+    };
+    match is_quick {
+        true => Ok(write()),
+        false => tokio::task::spawn_blocking(write).await.map_err(|_| InferenceError::Internal),
+    }
+}
 
 /// Returns a buffer for the text of vectors with so many numbers in total.
 pub fn buffer(numbers: usize) -> Vec<u8> {
@@ -39,6 +65,23 @@ mod tests {
         text.clear();
         write_json(&[], &mut text);
         assert_eq!(text, b"[]");
+    }
+
+    #[tokio::test]
+    async fn many_numbers_leave_the_worker() {
+        let here = std::thread::current().id();
+        for (count, is_here) in [(QUICK_NUMBERS, true), (QUICK_NUMBERS + 1, false)] {
+            let embedded = Embedded { vectors: vec![0.5; count], dims: 1, ..Embedded::default() };
+            let write = move |embedded: &Embedded| {
+                assert_eq!(std::thread::current().id() == here, is_here);
+                let mut text = buffer(embedded.vectors.len());
+                write_json(&embedded.vectors, &mut text);
+                text
+            };
+            let (embedded, text) = written(embedded, write).await.unwrap();
+            let read: Vec<f32> = serde_json::from_slice(&text).unwrap();
+            assert_eq!(read, embedded.vectors);
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use axum::{
     extract::{Path, State},
     response::Response,
 };
+use bulkhead_inference::engine::Embedded;
 use bulkhead_models::{EmbedParameters, ServedModel};
 use bulkhead_telemetry::quoted;
 use serde_json::{Value, json};
@@ -105,21 +106,27 @@ async fn answer(
     };
     let work = Work::begin(state, model, body.input.count(), work::characters(body.input.texts()));
     let embedded = state.service.embed_inputs(caller, model, body.input, &parameters).await?;
-    let mut text = floats::buffer(embedded.vectors.len());
-    text.extend_from_slice(br#"{"object":"list","data":["#);
-    for (index, vector) in embedded.vectors.chunks_exact(embedded.dims).enumerate() {
-        let comma = if index > 0 { "," } else { "" };
-        let head = format!(r#"{comma}{{"object":"embedding","index":{index},"embedding":"#);
-        text.extend_from_slice(head.as_bytes());
-        match encoding {
-            VectorEncoding::Float => floats::write_json(vector, &mut text),
-            VectorEncoding::Base64 => floats::write_base64(vector, &mut text),
+    let id = Value::from(model.id.as_str());
+    let write = move |embedded: &Embedded| {
+        let mut text = floats::buffer(embedded.vectors.len());
+        text.extend_from_slice(br#"{"object":"list","data":["#);
+        for (index, vector) in embedded.vectors.chunks_exact(embedded.dims).enumerate() {
+            let comma = if index > 0 { "," } else { "" };
+            let head = format!(r#"{comma}{{"object":"embedding","index":{index},"embedding":"#);
+            text.extend_from_slice(head.as_bytes());
+            match encoding {
+                VectorEncoding::Float => floats::write_json(vector, &mut text),
+                VectorEncoding::Base64 => floats::write_base64(vector, &mut text),
+            }
+            text.push(b'}');
         }
-        text.push(b'}');
-    }
-    let (id, tokens) = (Value::from(model.id.as_str()), embedded.tokens);
-    let tail = format!(r#"],"model":{id},"usage":{{"prompt_tokens":{tokens},"total_tokens":{tokens}}}}}"#);
-    text.extend_from_slice(tail.as_bytes());
+        let tokens = embedded.tokens;
+        let tail =
+            format!(r#"],"model":{id},"usage":{{"prompt_tokens":{tokens},"total_tokens":{tokens}}}}}"#);
+        text.extend_from_slice(tail.as_bytes());
+        text
+    };
+    let (embedded, text) = floats::written(embedded, write).await?;
     Ok(work.answer(model, &embedded, text))
 }
 

@@ -10,6 +10,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bulkhead_inference::{
+    engine::Embedded,
     model::{BATCH_TOKENS, TruncationSide},
     tokenizer::Token,
 };
@@ -75,15 +76,19 @@ async fn answer(
     let texts = &body.inputs.0;
     let work = Work::begin(state, model, texts.len(), work::characters(texts));
     let embedded = state.service.embed(caller, model, body.inputs.0, &parameters).await?;
-    let mut text = floats::buffer(embedded.vectors.len());
-    text.push(b'[');
-    for (index, vector) in embedded.vectors.chunks_exact(embedded.dims).enumerate() {
-        if index > 0 {
-            text.push(b',');
+    let write = |embedded: &Embedded| {
+        let mut text = floats::buffer(embedded.vectors.len());
+        text.push(b'[');
+        for (index, vector) in embedded.vectors.chunks_exact(embedded.dims).enumerate() {
+            if index > 0 {
+                text.push(b',');
+            }
+            floats::write_json(vector, &mut text);
         }
-        floats::write_json(vector, &mut text);
-    }
-    text.push(b']');
+        text.push(b']');
+        text
+    };
+    let (embedded, text) = floats::written(embedded, write).await?;
     Ok(work.answer(model, &embedded, text))
 }
 
