@@ -15,7 +15,7 @@ const DEEPEST: usize = 4;
 const LONGEST_CITATION: usize = 3;
 /// The shortest rule of dashes.
 const SHORTEST_RULE: &str = "--";
-/// The same of the signs that Zoho uses.
+/// The shortest rule of the signs that Zoho uses.
 const DOUBLE_RULE: &str = "==";
 /// Signs of rules, and the space after one.
 const RULE: [char; 3] = ['-', '=', ' '];
@@ -152,8 +152,11 @@ fn whole_mail_follows(lines: &[&str]) -> bool {
 }
 
 /// Returns whether only a mail program introduces a quote so: with an address, a time of day, or a full date and a
-/// name.
+/// name, and without a word for the sender or the reader.
 fn is_programmed(introduction: &str) -> bool {
+    if introduction.split_whitespace().any(|word| quotes::PERSONS.contains(&word)) {
+        return false;
+    }
     let named = begins_introduction(introduction)
         && quotes::WROTE.iter().any(|wrote| {
             let Some((before, after)) = introduction.split_once(wrote) else { return false };
@@ -276,8 +279,9 @@ fn introduction(lines: &[&str]) -> Option<usize> {
 /// wrote:", "… <…@…> schrieb am Mo., 2. März 2026:", "2026-03-02 9:14 GMT+01:00 … <…@…>:", "2. März 2026, 09:14 von …@…:",
 /// "---- On … wrote ----".
 ///
-/// If the name comes first, an address in angle brackets with the time or the verb must follow it, and no line before
-/// the last ends a sentence: otherwise a line of the sender's own could be above it.
+/// If the name comes first, an address in angle brackets with the time or the verb must follow it, or be in its place. If the
+/// date comes first, the sender's address is last. No line before the last ends a sentence. Otherwise a line of the
+/// sender's own could be above it, or be taken for one.
 fn introduces_quote(lines: &[&str]) -> bool {
     let line = lines.join(" ");
     let line = line.trim_matches(['-', ' ']);
@@ -286,16 +290,17 @@ fn introduces_quote(lines: &[&str]) -> bool {
     let wrote = |text: &str| quotes::WROTE.iter().any(|wrote| text.contains(wrote));
     let is_ruled = is_ruled(first) && lines.last().is_some_and(|last| last.ends_with(SHORTEST_RULE));
     let is_named = || {
-        dated(line)
-            && first.contains('@')
-            && (wrote(first) || (first.contains('<') && dated(first) && wrote(line)))
+        let begins_with_address = first.split_whitespace().next().is_some_and(|word| word.contains('@'));
+        (begins_with_address || (first.contains('<') && first.contains('@')))
+            && dated(line)
+            && (wrote(first) || (dated(first) && wrote(line)))
     };
     (line.ends_with(':') || is_ruled)
         && line.chars().count() <= LONGEST_INTRODUCTION
         && lines.split_last().is_some_and(|(_, others)| !others.iter().any(|line| ends_sentence(line)))
         && ((wrote(line) && begins_introduction(line))
             || is_named()
-            || (begins_with_date(first) && line.contains('@')))
+            || (begins_with_date(first) && ends_with_sender(line)))
 }
 
 fn begins_introduction(line: &str) -> bool {
@@ -309,6 +314,15 @@ fn ends_sentence(line: &str) -> bool {
 /// Returns whether a line begins with the digits of a date and has a time: "2026-03-02 9:14", "2. März 2026, 09:14".
 fn begins_with_date(line: &str) -> bool {
     line.starts_with(|sign: char| sign.is_ascii_digit()) && has_year(line) && has_time(line)
+}
+
+/// Returns whether the last words of a line are a sender's address: "<…@…>:", "von …@…:".
+fn ends_with_sender(line: &str) -> bool {
+    let mut words = line.trim_end_matches(':').split_whitespace().rev();
+    words.next().is_some_and(|last| {
+        last.contains('@')
+            && (last.ends_with('>') || words.next().is_some_and(|word| quotes::BY.contains(&word)))
+    })
 }
 
 /// Returns the subject in a header line.

@@ -60,6 +60,7 @@ fn old_mails_of_all_programs_go() {
         "---- On Tue, 6 Oct 2026 08:30:00 +0200 Amt <a@ort.example> wrote ----\n",
         "2026-10-06 8:30 GMT+02:00 Amt <a@ort.example>:\n",
         "6. Okt. 2026, 08:30 von a@ort.example:\n",
+        "a@ort.example schrieb am Di., 6. Okt. 2026, 08:30:\n",
         "Am Di., 6. Okt. 2026 um 08:30 Uhr schrieb Amt für Grünflächen und\nSpielplätze in Musterort <\na@ort.example>:\n",
         "Amt <a@ort.example>, 6 Eki 2026 Sal, 08:30 tarihinde\nşunu yazdı:\n",
         "   Am Dienstag, 6. Oktober 2026 um 08:30:00 MESZ hat Amt <a@ort.example> Folgendes geschrieben:\n",
@@ -72,8 +73,24 @@ fn old_mails_of_all_programs_go() {
             assert_eq!(clean(&format!("{ASKED}\n\n{head}{quote}")), ASKED, "{head}");
         }
     }
-    let own = "Am 5. Oktober schrieb ich Ihnen.\nSie riefen um 10:30 Uhr an.\nNun meine Fragen:\nWer zahlt?";
-    assert_eq!(clean(own), own);
+}
+
+#[test]
+fn own_lines_with_addresses_are_kept() {
+    for own in [
+        "Am 5. Oktober schrieb ich Ihnen.\nSie riefen um 10:30 Uhr an.\nNun meine Fragen:",
+        "5. Oktober 2026, 10:30 Uhr, Anfrage an a@ort.example, ohne Antwort:",
+        "5. Oktober 2026, 10:30 an a@ort.example:",
+        "2026-10-05 10:30 a@ort.example was sent this:",
+        "Unter a@ort.example schrieb das Amt am 5.10.2026:",
+        "Kai <kai@post.example> schrieb mir am 5.10.2026 um 10:30 Uhr:",
+        "Am 5.10.2026 schrieb ich an a@ort.example:",
+        "Am 5.10.2026 um 10:30 schrieben Sie:",
+        "On 5 October 2026 at 10:30 I wrote to a@ort.example:",
+    ] {
+        let mail = format!("{own}\nWer zahlt?");
+        assert_eq!(clean(&mail), mail);
+    }
 }
 
 #[test]
