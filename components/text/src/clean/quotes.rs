@@ -154,7 +154,8 @@ fn whole_mail_follows(lines: &[&str]) -> bool {
 /// Returns whether only a mail program introduces a quote so: with an address, a time of day, or a full date and a
 /// name, and without a word for the sender or the reader.
 fn is_programmed(introduction: &str) -> bool {
-    if introduction.split_whitespace().any(|word| quotes::PERSONS.contains(&word)) {
+    let mut words = introduction.split_whitespace().map(|word| word.trim_end_matches([',', ':']));
+    if words.any(|word| quotes::PERSONS.contains(&word)) {
         return false;
     }
     let named = begins_introduction(introduction)
