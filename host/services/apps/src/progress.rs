@@ -123,14 +123,6 @@ impl CallProgress {
         self.release(state);
     }
 
-    /// Records that the guest has given a response with this status.
-    #[cfg(test)]
-    pub(crate) fn set_head(&self, status: u16) {
-        let mut state = self.lock();
-        (state.moved, state.status) = (Some(Instant::now()), Some(status));
-        self.release(state);
-    }
-
     /// Takes what the guest has given.
     pub(crate) fn take_head(&self) -> Option<Head> {
         self.lock().head.take()
@@ -352,7 +344,7 @@ mod tests {
         let begun = CallProgress::new();
         let ended = begun.exceeded(&TimeLimits { head: SOON, ..LIMITS }).await;
         assert_eq!((ended.outcome, ended.key), (Outcome::Deadline, Some("deadline_ms")));
-        begun.set_head(200);
+        begun.keep_head(Ok(Response::default()), Vec::new());
         let ended = begun.exceeded(&TimeLimits { idle: SOON, ..LIMITS }).await;
         assert_eq!(ended.outcome, Outcome::Cancelled, "the client does not read");
         assert_eq!(begun.set_waiting(Some(Waker::noop())), GuestState::Running);
@@ -366,7 +358,8 @@ mod tests {
     #[tokio::test]
     async fn end_of_body_is_awaited() {
         let progress = CallProgress::new();
-        progress.set_head(500);
+        let failed = Response::builder().status(500).body(HyperOutgoingBody::default()).unwrap();
+        progress.keep_head(Ok(failed), Vec::new());
         let wait = progress.body_end(&LIMITS);
         let end = async {
             tokio::task::yield_now().await;

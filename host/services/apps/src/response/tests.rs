@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use axum::http::{HeaderName, HeaderValue};
+use axum::http::{HeaderName, HeaderValue, Response};
 use futures_util::FutureExt as _;
 use wasmtime_wasi_http::{
     FieldMap,
@@ -15,7 +15,7 @@ use super::*;
 fn body(limit: usize) -> (GuestBody, HostOutgoingBody, Arc<CallProgress>) {
     let (guest, inner) = HostOutgoingBody::new(StreamContext::Response, None, 1, READ_AHEAD);
     let progress = Arc::new(CallProgress::new());
-    progress.set_head(200);
+    progress.keep_head(Ok(Response::default()), Vec::new());
     (GuestBody::new(inner, Arc::clone(&progress), limit, None), guest, progress)
 }
 
