@@ -217,8 +217,7 @@ impl<W: World> Slot<W> {
         {
             return Ok(Arc::clone(candidate));
         }
-        let stable = versions.unhindered().map_or_else(|| versions.stable(Instant::now()), Ok);
-        stable.map(Arc::clone).map_err(|retry_after| {
+        versions.stable().map(Arc::clone).map_err(|retry_after| {
             self.metrics.circuit_refused();
             SlotUnavailable::CircuitOpen { slot: self.name().as_str(), retry_after }
         })

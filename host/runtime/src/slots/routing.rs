@@ -135,18 +135,16 @@ impl<W: World> RoutedVersions<W> {
         self.predecessor.is_some() && is_wanted()
     }
 
-    /// Returns the active version, if nothing keeps it from its calls: what [`stable`](Self::stable) returns then, without
-    /// the time.
-    pub(super) fn unhindered(&self) -> Option<&Arc<Version<W>>> {
-        (!self.active.circuit.is_open() && !self.has_fallen_back()).then_some(&self.active)
-    }
-
     /// Returns the version that takes the calls of the active one: the predecessor once the active one's circuit has
     /// opened.
     ///
     /// # Errors
     /// With the time until the next probe, where the circuits of all loaded versions are open.
-    pub(super) fn stable(&self, now: Instant) -> Result<&Arc<Version<W>>, Duration> {
+    pub(super) fn stable(&self) -> Result<&Arc<Version<W>>, Duration> {
+        if !self.active.circuit.is_open() && !self.has_fallen_back() {
+            return Ok(&self.active);
+        }
+        let now = Instant::now();
         let predecessor = || self.predecessor.as_ref().filter(|version| version.circuit.admit(now).is_ok());
         if self.has_fallen_back()
             && let Some(predecessor) = predecessor()
