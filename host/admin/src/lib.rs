@@ -33,6 +33,7 @@ use bulkhead_http::{
     host_field, layers,
     lifecycle::{Drain, Lifecycle},
     listen::{self, BoundListener, ListenError},
+    middleware::check_requests,
     path,
     tls::{Certificates, TlsError},
 };
@@ -234,9 +235,8 @@ fn router(mut sources: AdminSources, hosts: Arc<AllowedHosts>, refusals: Option<
         .route("/health/ready", get(health::ready))
         .route("/metrics", get(metrics::scrape))
         .with_state(sources)
-        .merge(operators.unwrap_or_default())
-        .layer(from_fn(path::readable));
-    error::with_fallbacks(router)
+        .merge(operators.unwrap_or_default());
+    error::with_fallbacks(check_requests(router, path::refuse_unreadable))
         .layer(from_fn_with_state(hosts, hosts::check))
         .layer(from_fn(host_field::check))
         .layer(from_fn(head_fields::limit))

@@ -8,22 +8,14 @@ use std::borrow::Cow;
 
 use axum::{
     extract::Request,
-    middleware::Next,
     response::{IntoResponse, Response},
 };
 use percent_encoding::percent_decode_str;
 
 use crate::error::HostError;
 
-/// Answers 404 to a path that is not UTF-8, for routes that read parts of the path (middleware).
-pub async fn readable(mut request: Request, next: Next) -> Response {
-    match refuse_unreadable(&mut request) {
-        Some(refusal) => refusal,
-        None => next.run(request).await,
-    }
-}
-
-/// Returns the answer 404 to a path that is not UTF-8, for [`check_requests`](crate::middleware::check_requests).
+/// Returns the answer 404 to a path that is not UTF-8, for [`check_requests`](crate::middleware::check_requests) around
+/// routes that read parts of the path.
 pub fn refuse_unreadable(request: &mut Request) -> Option<Response> {
     let path = request.uri().path();
     let is_unreadable = path.contains('%') && percent_decode_str(path).decode_utf8().is_err();
