@@ -26,18 +26,8 @@ where
     router.layer(CheckLayer(check))
 }
 
-/// Has each answer of the router's routes pass `change`, with what `note` takes from its request before.
-pub fn change_answers<S, N, F>(router: Router<S>, note: fn(&Request) -> N, change: F) -> Router<S>
-where
-    S: Clone + Send + Sync + 'static,
-    N: Send + 'static,
-    F: Fn(N, Response) -> Response + Clone + Send + Sync + 'static,
-{
-    check_and_change(router, |_: &mut Request| None, note, change)
-}
-
-/// Adds the steps of [`check_requests`] and, around it, of [`change_answers`] in one layer: an answer of `check` passes
-/// `change`, too.
+/// Has each request pass `check` as [`check_requests`] does, and each answer, also one of `check`, pass `change`, with what
+/// `note` takes from its request before.
 pub fn check_and_change<S, C, N, F>(
     router: Router<S>,
     check: C,
@@ -169,7 +159,7 @@ mod tests {
             response
         };
         let note = |request: &Request| request.uri().to_string();
-        let apart = change_answers(check_requests(routes.clone(), refuse), note, add);
+        let apart = check_and_change(check_requests(routes.clone(), refuse), |_| None, note, add);
         let mut answers: Vec<(StatusCode, String)> = Vec::new();
         for routes in [apart, check_and_change(routes, refuse, note, add)] {
             let request = Request::get(path).body(Body::empty()).unwrap();

@@ -226,5 +226,5 @@ pub fn router(state: Arc<EmbeddingState>) -> Router {
     };
     let noted =
         |request: &Request| (EmbeddingAsked::of(request), error_form::is_openai(request.uri().path()));
-    middleware::change_answers(routes, noted, finished).with_state(state)
+    middleware::check_and_change(routes, |_| None, noted, finished).with_state(state)
 }
