@@ -1,6 +1,7 @@
 //! `bulkhead bundle`: carries components, models and the configuration to a site without a network, in one signed file.
 
 mod archive;
+mod configuration;
 mod export;
 mod import;
 mod manifest;

@@ -10,9 +10,7 @@ use std::{
 };
 
 use anyhow::{Context as _, anyhow, bail, ensure};
-use bulkhead_config::{
-    Config, ConfigFile, HostSpec, Problem, Problems, Sources, edit::EditedFile, load, sandbox::Sandbox,
-};
+use bulkhead_config::{Config, HostSpec, Problem, edit::EditedFile};
 use bulkhead_os::{data_folder, files};
 use bulkhead_rollout::signature::{FileSignature, SignedReader};
 use bulkhead_runtime::{
@@ -24,6 +22,7 @@ use rustix::process::geteuid;
 use super::{
     SIGNATURE,
     archive::{ArchiveReader, digest},
+    configuration,
     manifest::{self, Manifest, component_slot},
 };
 use crate::host::install::{self, BUNDLE, COMPONENTS, CONFIGURATION, Folders, UNPACKED};
@@ -204,13 +203,7 @@ impl Places {
     /// other variables, or secrets, may solve.
     fn check(&self, manifest: &Manifest, spec: &HostSpec) -> anyhow::Result<Vec<Problem>> {
         let edited = EditedFile::parse(&self.configuration(manifest)?)?;
-        let (sandbox, unsettled) = match load(sources(edited.text())?, spec) {
-            Ok(loaded) => (loaded.config.sandbox, Vec::new()),
-            Err(problems) => {
-                let unsettled = unsettled(&problems, &edited, &manifest.secrets)?;
-                (sandbox(edited, spec)?, unsettled)
-            }
-        };
+        let (sandbox, unsettled) = configuration::check(edited, spec, &manifest.secrets)?;
         for (key, file) in &manifest.components {
             let path = self.unpacked(file).context("a component is of no known kind")?;
             let wasm = read_component(&path, sandbox.component_bytes)?;
@@ -262,52 +255,6 @@ impl Places {
     }
 }
 
-/// Returns what an imported configuration is read from.
-fn sources(text: String) -> Result<Sources, Problems> {
-    let file = Some(ConfigFile { name: CONFIGURATION.to_owned(), text });
-    Ok(Sources { file, ..Sources::of_process(None, Vec::new())? })
-}
-
-/// Returns the sandbox of a configuration that cannot be read as a whole.
-fn sandbox(mut edited: EditedFile, spec: &HostSpec) -> Result<Sandbox, Problems> {
-    edited.document.retain(|table, _| matches!(table, "data_dir" | "sandbox"));
-    let mut sources = sources(edited.text())?;
-    sources.environment.retain(|(name, _)| name.starts_with("BULKHEAD_SANDBOX_"));
-    Ok(load(sources, spec)?.config.sandbox)
-}
-
-/// Returns those problems of an imported configuration that the host may not have: the value comes from elsewhere, or of the same
-/// table another one does.
-///
-/// # Errors
-/// All others.
-fn unsettled(problems: &Problems, edited: &EditedFile, secrets: &[String]) -> anyhow::Result<Vec<Problem>> {
-    let missing = problems.iter().map(|problem| &problem.key).filter(|key| !edited.holds(key));
-    let incomplete: BTreeSet<Vec<&str>> = missing.chain(secrets).map(|key| table(key)).collect();
-    let (unsettled, wrong): (Vec<&Problem>, Vec<&Problem>) =
-        problems.iter().partition(|problem| incomplete.contains(&table(&problem.key)));
-    if wrong.is_empty() {
-        let is_named = |problem: &&Problem| secrets.contains(&problem.key);
-        return Ok(unsettled.into_iter().filter(|problem| !is_named(problem)).cloned().collect());
-    }
-    let text = |problem: &Problem| match problem.is_unknown_key() {
-        true => format!("{problem}; use a binary that has it"),
-        false => problem.to_string(),
-    };
-    let texts: Vec<String> = wrong.into_iter().map(text).collect();
-    bail!(
-        "{}; correct it and export it again, or set the variables of the host for the import, too",
-        texts.join("\n")
-    )
-}
-
-/// Returns the path of the table of a key, without the places in lists.
-fn table(key: &str) -> Vec<&str> {
-    let mut names: Vec<&str> = key.split('.').filter(|name| name.parse::<usize>().is_err()).collect();
-    names.pop();
-    names
-}
-
 /// Returns whether a folder has an entry with the files of the bundle already: a host may have them mapped.
 fn is_installed(manifest: &Manifest, name: &str, folder: &Path, entry: &OsStr) -> bool {
     let prefix = Path::new(name).join(entry);
@@ -339,48 +286,6 @@ mod tests {
         check_owner(&data.path().join("missing"), user + 1).unwrap();
         let refused = check_owner(data.path(), user + 1).unwrap_err().to_string();
         assert!(refused.contains(&format!("belongs to user {user}")), "{refused}");
-    }
-
-    /// Checks the configuration of a bundle without these secrets; returns the keys of the problems that are left.
-    fn checked(text: &str, secrets: &[&str]) -> Result<Vec<String>, String> {
-        let data = tempfile::tempdir().unwrap();
-        let places = Places::new(data.path(), Vec::new()).unwrap();
-        let file = data.path().join(UNPACKED).join(CONFIGURATION);
-        fs::create_dir_all(file.parent().unwrap()).unwrap();
-        fs::write(&file, text).unwrap();
-        let secrets = secrets.iter().map(|key| (*key).to_owned()).collect();
-        let unsettled = places.check(&Manifest { secrets, ..Manifest::default() }, &HostSpec::default());
-        let keys = |problems: Vec<Problem>| problems.into_iter().map(|problem| problem.key).collect();
-        unsettled.map(keys).map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn key_or_value_is_refused() {
-        assert_eq!(checked("[server]\nlisten = '127.0.0.1:1'\n", &[]), Ok(Vec::new()));
-        let wrong = "[server]\nlisten = 'nowhere'\nno_such_key = 1\n[sandbox]\ncache = 1\n";
-        let refused = checked(wrong, &["registries.town.password"]).unwrap_err();
-        for part in [
-            "server.no_such_key: unknown key",
-            "use a binary that has it",
-            "server.listen: must",
-            "sandbox.cache",
-        ] {
-            assert!(refused.contains(part), "{part}: {refused}");
-        }
-    }
-
-    #[test]
-    fn missing_secrets_are_left_to_the_start() {
-        let town = "[registries.town]\nhost = 'town.example'\nusername = 'eva'\n";
-        assert_eq!(
-            checked(town, &["registries.town.password"]),
-            Ok(vec!["registries.town.username".to_owned()])
-        );
-        let elsewhere = format!("{town}password = 'file:/absent'\n[sandbox]\nworkers = 1\n");
-        let refused = checked(&elsewhere, &[]).unwrap_err();
-        assert!(refused.contains("sandbox.workers: unknown key"), "{refused}");
-        let elsewhere = format!("{town}password = 'file:/absent'\n");
-        assert_eq!(checked(&elsewhere, &[]), Ok(vec!["registries.town.password".to_owned()]));
     }
 
     #[test]
