@@ -6,23 +6,9 @@ use serde_json::{Value, json};
 
 use super::*;
 
+/// A configuration without violations.
 fn valid() -> Value {
-    json!({
-        "categories": [
-            {"name": "Sonstiges"},
-            {"name": "Abfall", "auto_publish": true, "description": "Tonnen\n\nSperrmüll", "examples": ["Die Tonne ist voll", " "],
-             "threshold": 0.7, "extract": [{"name": "tonne", "pattern": "[0-9]+ Liter"}]},
-            {"name": "Hunde"},
-        ],
-        "no_category_name": "Sonstiges",
-        "actions": [
-            {"name": "Sachbearbeitung", "description": "ein Mensch", "type": "NoAction"},
-            {"name": "Antwort", "description": "", "type": "AIAnswer"},
-        ],
-        "no_action_name": "Sachbearbeitung",
-        "no_action_internal_note": "{category}: {reason} ({{{action}}})",
-        "action_rules": [{"category_name": "Abfall", "action_name": "Antwort"}],
-    })
+    serde_json::from_str(include_str!("tests/valid.json")).unwrap()
 }
 
 fn violations(change: impl Fn(&mut Value)) -> Vec<String> {

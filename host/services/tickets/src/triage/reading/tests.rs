@@ -8,23 +8,10 @@ use serde_json::json;
 use super::entry::Kind;
 use super::*;
 
+/// The configuration without violations of the tests of meaning.
 fn valid() -> Value {
-    json!({
-        "categories": [
-            {"name": "Sonstiges"},
-            {"name": "Abfall", "auto_publish": true, "description": "Tonnen\n\nSperrmüll", "examples": ["Die Tonne ist voll", " "],
-             "threshold": 0.7, "extract": [{"name": "tonne", "pattern": "[0-9]+ Liter"}]},
-            {"name": "Hunde"},
-        ],
-        "no_category_name": "Sonstiges",
-        "actions": [
-            {"name": "Sachbearbeitung", "description": "ein Mensch", "type": "NoAction"},
-            {"name": "Antwort", "description": "", "type": "AIAnswer"},
-        ],
-        "no_action_name": "Sachbearbeitung",
-        "no_action_internal_note": "{category}: {reason} ({{{action}}})",
-        "action_rules": [{"category_name": "Abfall", "action_name": "Antwort"}],
-    })
+    let text = include_str!("../../../../../../components/triage/configuration/src/tests/valid.json");
+    serde_json::from_str(text).unwrap()
 }
 
 fn violations(change: impl Fn(&mut Value)) -> Vec<String> {
