@@ -54,8 +54,8 @@ pub struct Guest {
     pub realloc: String,
 }
 
-/// Takes what is asked for from the heap and never gives it back.
-const BUMP: &str = "
+/// A body of `cabi_realloc` that takes memory from the global `$heap` and never gives it back.
+pub const BUMP: &str = "
     (local $at i32)
     (local.set $at (i32.and (i32.add (global.get $heap) (i32.const 15)) (i32.const -16)))
     (global.set $heap (i32.add (local.get $at) (local.get 3)))

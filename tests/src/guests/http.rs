@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
+use super::BUMP;
+
 /// The packages that the world needs, each after those that it uses.
 const PACKAGES: [&str; 9] =
     ["io", "clocks", "random", "filesystem", "sockets", "cli", "http", "config", "keyvalue"];
@@ -198,11 +200,7 @@ impl HttpGuest {
                 {imports}
                 (memory (export "memory") 4)
                 (global $heap (mut i32) (i32.const 65536))
-                (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
-                    (local $at i32)
-                    (local.set $at (i32.and (i32.add (global.get $heap) (i32.const 15)) (i32.const -16)))
-                    (global.set $heap (i32.add (local.get $at) (local.get 3)))
-                    (local.get $at))
+                (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) {BUMP})
                 {PRELUDE}
                 (func (export "wasi:http/incoming-handler@{version}#handle") (param $request i32) (param $out i32)
                     (local $body i32) (local $stream i32) (local $at i32) (local $length i32)
