@@ -9,7 +9,6 @@ use std::{
     str,
 };
 
-use anyhow::Context as _;
 use bulkhead_config::slots::SlotId;
 use bulkhead_runtime::slots::EmbeddedFile;
 
@@ -54,26 +53,19 @@ impl TemplateManifest {
     }
 }
 
-/// Returns the languages and worlds of all templates, `language world`.
-fn offered(platform: &AuthorPlatform) -> BTreeSet<(&'static str, &'static str)> {
-    let manifests = platform.templates().filter_map(|file| {
-        let mut parts = file.path.splitn(3, '/');
-        let (language, world, name) = (parts.next()?, parts.next()?, parts.next()?);
-        (name == MANIFEST).then_some((language, world))
-    });
-    manifests.collect()
+/// Returns the language, the name and the manifest of each template.
+fn templates(
+    platform: &AuthorPlatform,
+) -> impl Iterator<Item = (&'static str, &'static str, TemplateManifest)> {
+    platform.templates().filter_map(|file| {
+        let (language, name) = file.path.strip_suffix(MANIFEST)?.strip_suffix('/')?.split_once('/')?;
+        Some((language, name, TemplateManifest::read(str::from_utf8(file.bytes).ok()?)?))
+    })
 }
 
-/// Returns the name of the template in a language for a world, which may be the template's name or that of the world, with or
-/// without a version.
-fn template_name(platform: &AuthorPlatform, language: &str, world: &str) -> Option<&'static str> {
-    let (full, _) = world.split_once('@').unwrap_or((world, ""));
-    platform.templates().find_map(|file| {
-        let name = file.path.strip_prefix(language)?.strip_prefix('/')?;
-        let name = name.strip_suffix(MANIFEST)?.strip_suffix('/')?;
-        let manifest = TemplateManifest::read(str::from_utf8(file.bytes).ok()?)?;
-        (name == world || manifest.world == full).then_some(name)
-    })
+/// Returns the languages and names of all templates.
+fn offered(platform: &AuthorPlatform) -> BTreeSet<(&'static str, &'static str)> {
+    templates(platform).map(|(language, name, _)| (language, name)).collect()
 }
 
 /// Lists the worlds of each language.
@@ -106,7 +98,8 @@ fn fill(text: &str, name: &str, binary: &str, manifest: &TemplateManifest) -> St
         .replace("{{binary}}", binary)
 }
 
-/// Writes a component called `name` for a world in a language into `folder`.
+/// Writes a component called `name` for a world in a language into `folder`. The world is named as its template is, or by its
+/// full name, with or without a version.
 ///
 /// # Errors
 /// When the name is invalid, there is no such template, or the folder has files.
@@ -118,20 +111,21 @@ pub(crate) fn create(
     folder: &Path,
 ) -> anyhow::Result<CommandReport> {
     check_name(name)?;
-    let Some(world) = template_name(platform, language, world) else {
+    let (full, _) = world.split_once('@').unwrap_or((world, ""));
+    let template = templates(platform).find(|(known, name, manifest)| {
+        *known == language && (*name == world || manifest.world == full)
+    });
+    let Some((_, template, manifest)) = template else {
         let listed = listed(&offered(platform));
         let text = format!("there is no template in {language} for the world {world}; there are {listed}");
         return Err(AuthoringFailure::Usage(text).into());
     };
-    let (own, shared) = (format!("{language}/{world}/"), format!("{language}/{EVERY_WORLD}/"));
+    let (own, shared) = (format!("{language}/{template}/"), format!("{language}/{EVERY_WORLD}/"));
     let below = |prefix: &str| {
         let files = platform.templates().filter_map(|file| Some((file.path.strip_prefix(prefix)?, file)));
         files.collect::<Vec<(&str, &EmbeddedFile)>>()
     };
     let (own, shared) = (below(&own), below(&shared));
-    let manifest = own.iter().find(|(name, _)| *name == MANIFEST);
-    let manifest = manifest.and_then(|(_, file)| TemplateManifest::read(str::from_utf8(file.bytes).ok()?));
-    let manifest = manifest.context("the template does not name its world")?;
     let mut files: Vec<(PathBuf, Vec<u8>)> = Vec::new();
     // A template's own file replaces one of the same name.
     let is_wanted = |name: &str| manifest.has_guest || !name.starts_with(GUEST_FOLDER);

@@ -159,16 +159,13 @@ impl ComponentInspection {
         writeln!(text, "imports:")?;
         let mut grant = None;
         for (name, status) in &self.imports {
+            write!(text, "  {:<8}  {name}", status.as_str())?;
             match status {
-                ImportStatus::Missing(reason) => writeln!(text, "  missing   {name}: {reason}")?,
-                ImportStatus::Grantable(line) => {
-                    writeln!(text, "  by grant  {name}")?;
-                    grant = Some(line);
-                }
-                ImportStatus::Granted | ImportStatus::Stub => {
-                    writeln!(text, "  {:<8}  {name}", status.as_str())?;
-                }
+                ImportStatus::Missing(reason) => write!(text, ": {reason}")?,
+                ImportStatus::Grantable(line) => grant = Some(line),
+                ImportStatus::Granted | ImportStatus::Stub => {}
             }
+            writeln!(text)?;
         }
         if let Some(line) = grant {
             writeln!(text, "grant: {line}")?;
