@@ -112,9 +112,8 @@ pub(crate) fn create(
 ) -> anyhow::Result<CommandReport> {
     check_name(name)?;
     let (full, _) = world.split_once('@').unwrap_or((world, ""));
-    let template = templates(platform).find(|(known, name, manifest)| {
-        *known == language && (*name == world || manifest.world == full)
-    });
+    let template = templates(platform)
+        .find(|(known, name, manifest)| *known == language && (*name == world || manifest.world == full));
     let Some((_, template, manifest)) = template else {
         let listed = listed(&offered(platform));
         let text = format!("there is no template in {language} for the world {world}; there are {listed}");
