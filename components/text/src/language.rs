@@ -53,14 +53,9 @@ pub fn detect(text: &str) -> Option<&'static str> {
     detect_in(&without_names(text))
 }
 
-/// Returns the language in which to answer `text`: English if it is detected, else German. Trigrams decide between
-/// the two if no language is certain, as for a few search words; with too few letters for trigrams, or with letters
-/// that English lacks, it is German.
-pub fn german_or_english(text: &str) -> Language {
-    answered_in(text, detect(text))
-}
-
-/// Does the same for a text whose language is `detected`.
+/// Returns the language in which to answer `text`, whose language is `detected`: English if that is `en`, else German.
+/// Trigrams decide between the two if none is detected, as for a few search words; with too few letters for trigrams, or
+/// with letters that English lacks, it is German.
 pub fn answered_in(text: &str, detected: Option<&'static str>) -> Language {
     let guessed = || {
         let text = without_names(text);

@@ -6,6 +6,10 @@ mod others;
 
 use super::*;
 
+fn german_or_english(text: &str) -> Language {
+    answered_in(text, detect(text))
+}
+
 const SHORT_GERMAN: [&str; 44] = [
     "Wo ist die Tonne?",
     "hallo, pass weg. was tun??",
