@@ -169,7 +169,7 @@ impl Database {
         }
     }
 
-    /// Returns why the disk of a file takes nothing, if it does not.
+    /// Returns why nothing can be written to the disk of a file; `None` if it can, and of a server.
     pub(crate) fn disk_fault(&self) -> Option<&'static str> {
         match self {
             Self::Sqlite(stores) => stores.disk_fault(),

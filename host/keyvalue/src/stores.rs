@@ -174,7 +174,7 @@ impl KeyValue {
         self.database.is_reached()
     }
 
-    /// Returns why the disk of the database takes nothing, if it does not: it is read-only or full.
+    /// Returns why nothing can be written to the disk of the database, read-only or full; `None` if it can, and of a server.
     pub fn disk_fault(&self) -> Option<&'static str> {
         self.database.disk_fault()
     }

@@ -103,7 +103,7 @@ impl MasterKey {
         // A hard link fails where a rename would replace: of two hosts that start at once, the second uses the first
         // one's secret.
         let linked = written.and_then(|()| fs::hard_link(&temporary, path));
-        // Of a full disk, too, at each start.
+        // Also where the disk is full, so that not every start leaves one.
         fs::remove_file(&temporary).map_err(io)?;
         // A link is durable once the folder is synchronized.
         path.parent().map_or(Ok(()), |folder| fs::File::open(folder)?.sync_all()).map_err(io)?;

@@ -47,7 +47,7 @@ pub fn figures(text: &str) -> BTreeSet<Figure> {
     figures.collect()
 }
 
-/// Returns whether `text` has more than one amount of money; "free" is one. A number in brackets is a note and none.
+/// Returns whether `text` has more than one amount of money; "free" is one. A number in brackets is a note, not an amount.
 pub fn has_several_amounts(text: &str) -> bool {
     let is_note = |piece: &&str| {
         piece.starts_with(['(', '[']) && piece.contains([')', ']']) && !piece.contains(char::is_alphabetic)

@@ -99,7 +99,7 @@ fn run(text: &str, words: &[Word<'_>]) -> usize {
     count
 }
 
-/// Returns whether an "and" is between two names.
+/// Returns whether only an "and" is between the `end` of one name and the `start` of the next.
 fn is_joined(text: &str, end: usize, start: usize) -> bool {
     let between = text.get(end..start).unwrap_or_default();
     between.starts_with(' ') && between.ends_with(' ') && people::JOINTS.contains(&between.trim())

@@ -182,7 +182,7 @@ pub fn is_json(headers: &HeaderMap) -> bool {
     let Some((kind, subtype)) = essence.split_once('/') else {
         return false;
     };
-    // Of a name that is not empty.
+    // `application/+json` names no type.
     let suffix =
         subtype.len().checked_sub("+json".len()).filter(|at| *at > 0).and_then(|at| subtype.get(at..));
     let has_suffix = suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case("+json"));

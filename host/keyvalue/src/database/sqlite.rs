@@ -93,7 +93,7 @@ impl SqliteStores {
         self.is_open
     }
 
-    /// Returns why the file's disk takes nothing, if it does not.
+    /// Returns why nothing can be written to the file's disk; `None` if it can.
     pub(super) fn disk_fault(&self) -> Option<&'static str> {
         files::disk_fault(self.path.parent()?)
     }

@@ -12,8 +12,8 @@ use std::{
 
 /// Time between two epochs, the resolution of CPU budgets.
 const TICK: Duration = Duration::from_millis(1);
-/// Ticks without a guest after which the thread parks. To wake it takes a system call and two switches of threads, which is
-/// more than a short call takes.
+/// Number of ticks without a guest after which the thread parks: waking it takes a system call and two switches of threads,
+/// longer than a short call.
 const IDLE_TICKS: u32 = 4;
 
 /// Advances the epoch from its own thread, so that no guest can delay it. Sleeps once no guest has run for [`IDLE_TICKS`].
@@ -26,7 +26,7 @@ pub(super) struct Ticker {
 #[derive(Debug, Default)]
 struct TickerState {
     running: AtomicUsize,
-    /// Guards that there have been.
+    /// Number of guards that have been made.
     begun: AtomicU64,
     stopped: AtomicBool,
     /// How often it has ticked.
@@ -77,7 +77,7 @@ impl Ticker {
 
 /// Counts the ticks without a guest.
 struct IdleCount {
-    /// Guards that there had been at the last tick.
+    /// Number of guards that had been made at the last tick.
     begun: u64,
     ticks: u32,
 }

@@ -146,7 +146,7 @@ pub(crate) fn view(guest: &mut StoreData) -> WasiHttpCtxView<'_> {
 /// What the host decides about the HTTP of a guest.
 pub(crate) struct HttpHooks {
     resources: Arc<SlotResources>,
-    /// See [`HandleBytes`].
+    /// The bytes of [`HandleBytes`].
     handle_bytes: usize,
     /// The part of the call in shadowing. A probe is a copy for which nothing is recorded.
     shadow: ShadowMode,

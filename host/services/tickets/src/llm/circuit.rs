@@ -41,7 +41,7 @@ struct OpenCircuit {
 #[derive(Debug)]
 pub(super) struct CircuitPass<'a> {
     circuit: &'a EndpointCircuit,
-    /// Whether the call finds out if an endpoint works again.
+    /// Whether the circuit is open, and the call finds out if the endpoint works again.
     tries: bool,
 }
 
