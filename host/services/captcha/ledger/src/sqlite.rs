@@ -228,7 +228,8 @@ impl Sqlite {
     pub(super) async fn spent(&self, id: &Id, now: i64) -> Result<u32, StorageError> {
         let mut lease = self.file().await?.readers.acquire().await?;
         let spent: i64 = sqlx::query_scalar(
-            "SELECT count(*) FROM invalidated_payload WHERE payload_hash = ? AND expires_at >= ?",
+            "SELECT count(*) FROM invalidated_payload
+            WHERE unhex(payload_hash) = unhex(?) AND expires_at >= ?",
         )
         .bind(id.as_str())
         .bind(now)

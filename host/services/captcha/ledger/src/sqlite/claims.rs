@@ -12,7 +12,8 @@ use uuid::Uuid;
 const SPEND: &str = "INSERT INTO invalidated_payload (id, payload_hash, expires_at)
     SELECT unhex(claim.value ->> 0), claim.value ->> 1, claim.value ->> 2 FROM json_each(?) AS claim
     WHERE (SELECT count(*) FROM invalidated_payload AS spent
-            WHERE spent.payload_hash = claim.value ->> 1 AND spent.expires_at >= claim.value ->> 3)
+            WHERE unhex(spent.payload_hash) = unhex(claim.value ->> 1)
+                AND spent.expires_at >= claim.value ->> 3)
             < claim.value ->> 4
         AND (claim.value ->> 5
             OR NOT EXISTS (SELECT 1 FROM bulkhead_sweep WHERE swept_to > claim.value ->> 2))";
@@ -86,4 +87,30 @@ async fn find(rows: &[u128], connection: &mut SqliteConnection) -> Result<HashSe
     let found: Vec<Uuid> =
         sqlx::query_scalar(FIND).bind(format!("[{}]", rows.join(","))).fetch_all(connection).await?;
     Ok(found.iter().map(Uuid::as_u128).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::schema::{SQLITE_SWEEP, Table};
+    use sqlx::AssertSqlSafe;
+    use sqlx::{ConnectOptions as _, sqlite::SqliteConnectOptions};
+
+    #[tokio::test]
+    async fn spends_are_counted_in_the_index() {
+        let mut ledger = SqliteConnectOptions::new().in_memory(true).connect().await.unwrap();
+        for create in [Table::InvalidatedPayload.sqlite(), SQLITE_SWEEP] {
+            sqlx::raw_sql(create).execute(&mut ledger).await.unwrap();
+        }
+        let explain = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {SPEND}"));
+        let steps: Vec<(i64, i64, i64, String)> =
+            sqlx::query_as(explain).bind("[]").fetch_all(&mut ledger).await.unwrap();
+        // Each of ten thousand spends of one challenge would be read from the table otherwise, at every claim.
+        let counts = |(_, _, _, step): &(i64, i64, i64, String)| {
+            step.starts_with("SEARCH spent USING COVERING INDEX") && step.contains("expires_at>")
+        };
+        assert!(steps.iter().any(counts), "{steps:?}");
+    }
 }

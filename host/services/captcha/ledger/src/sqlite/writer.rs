@@ -190,7 +190,8 @@ async fn spend(claim: &Claim, connection: &mut SqliteConnection) -> Result<u64, 
     let written = sqlx::query(
         "INSERT INTO invalidated_payload (id, payload_hash, expires_at)
         WITH RECURSIVE spend(place) AS (
-            SELECT 1 + count(*) FROM invalidated_payload WHERE payload_hash = ?1 AND expires_at >= ?2
+            SELECT 1 + count(*) FROM invalidated_payload
+            WHERE unhex(payload_hash) = unhex(?1) AND expires_at >= ?2
             UNION ALL SELECT place + 1 FROM spend WHERE place < ?3)
         SELECT CASE ?5 WHEN 1 THEN ?7 ELSE randomblob(16) END, ?1, ?4 FROM spend
         WHERE place <= ?3 AND (?6 OR NOT EXISTS (SELECT 1 FROM bulkhead_sweep WHERE swept_to > ?4))

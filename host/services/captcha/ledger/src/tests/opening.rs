@@ -37,20 +37,30 @@ async fn an_existing_database_is_taken_over() {
 }
 
 #[tokio::test]
-async fn index_of_earlier_ledger_is_replaced() {
+async fn indexes_of_earlier_ledger_are_replaced() {
     let folder = TempDir::new().unwrap();
-    sqlite(&folder).await.close().await.unwrap();
+    let ledger = sqlite(&folder).await;
+    assert_eq!(ledger.claim(&id(1), soon(), 1, false).await, Ok(true));
+    ledger.close().await.unwrap();
     let mut earlier = raw(&file(&folder)).await;
-    let create = "CREATE INDEX idx_captcha_request_source_address_hash_expires_at
-        ON captcha_request (source_address_hash, expires_at)";
-    sqlx::query(create).execute(&mut earlier).await.unwrap();
+    let create = "DROP INDEX idx_invalidated_payload_hash_bytes_expires_at;
+        CREATE INDEX idx_captcha_request_source_address_hash_expires_at
+            ON captcha_request (source_address_hash, expires_at);
+        CREATE INDEX idx_invalidated_payload_payload_hash_expires_at
+            ON invalidated_payload (payload_hash, expires_at);";
+    sqlx::raw_sql(create).execute(&mut earlier).await.unwrap();
     earlier.close().await.unwrap();
-    sqlite(&folder).await.close().await.unwrap();
+    let ledger = sqlite(&folder).await;
+    assert_eq!(ledger.claim(&id(1), soon(), 1, false).await, Ok(false));
+    ledger.close().await.unwrap();
     let mut later = raw(&file(&folder)).await;
     let query = "SELECT name FROM sqlite_master
-        WHERE type = 'index' AND tbl_name = 'captcha_request' AND sql IS NOT NULL";
+        WHERE type = 'index' AND tbl_name IN ('captcha_request', 'invalidated_payload') AND sql IS NOT NULL
+        ORDER BY name";
     let indexes: Vec<String> = sqlx::query_scalar(query).fetch_all(&mut later).await.unwrap();
-    assert_eq!(indexes, ["idx_captcha_request_source_address_expires_at"]);
+    let expected =
+        ["idx_captcha_request_source_address_expires_at", "idx_invalidated_payload_hash_bytes_expires_at"];
+    assert_eq!(indexes, expected);
 }
 
 /// Copies the files of a ledger as a killed host leaves them.
