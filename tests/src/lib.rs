@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 pub mod artifact;
+pub mod baseline;
 pub mod child;
 pub mod growth;
 pub mod guests;

@@ -52,24 +52,30 @@ const MEASURES: [(&str, Measure); 19] = [
 ];
 
 fn main() -> ExitCode {
-    let options = match Mode::of(std::env::args().skip(1), &MEASURES.map(|(name, _)| name)) {
-        Ok(Mode::Serve(kind, workers)) => {
+    match run() {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run() -> Result<ExitCode, String> {
+    let options = match Mode::of(std::env::args().skip(1), &MEASURES.map(|(name, _)| name))? {
+        Mode::Serve(kind, workers) => {
             server::serve(&kind, workers);
-            return ExitCode::SUCCESS;
+            return Ok(ExitCode::SUCCESS);
         }
-        Ok(Mode::Soak(time)) => return soak::run(time),
-        Ok(Mode::Measure(options)) => options,
-        Err(word) => {
-            eprintln!("{word}");
-            return ExitCode::from(2);
-        }
+        Mode::Soak(time) => return Ok(soak::run(time)),
+        Mode::Measure(options) => options,
     };
-    let mut report = Report::new(&options);
+    let mut report = Report::new(&options)?;
     for (name, measure) in MEASURES {
         if options.selects(name) {
             measure(&options, &mut report);
         }
     }
-    report.end(&options);
-    ExitCode::SUCCESS
+    report.end(&options)?;
+    Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,10 @@
 //! What is asked of the bench.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{
+    net::{SocketAddr, TcpStream, ToSocketAddrs as _},
+    path::PathBuf,
+    time::Duration,
+};
 
 const HELP: &str = "\
 Measures Bulkhead, as ratios in one run.
@@ -35,6 +39,9 @@ Measures, all when none is named:
   rerank     a cross-encoder in a process beside ONNX Runtime
   peer       the embedding service beside a server of text-embeddings-inference's protocol at --url, which serves
              all-MiniLM-L6-v2";
+
+/// Longest time in which a server of another's accepts a connection.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What this process is.
 pub enum Mode {
@@ -90,11 +97,14 @@ impl Mode {
             match word.as_str() {
                 "--save" => options.save = Some(value()?.into()),
                 "--compare" => options.compare = Some(value()?.into()),
-                "--url" => options.peer = Some(address(&value()?).ok_or_else(|| HELP.to_owned())?),
+                "--url" => options.peer = Some(address(&value()?)?),
                 "--quick" => (options.rounds, options.turn) = (3, Duration::from_millis(300)),
                 name if measures.iter().any(|known| is_of(known, name)) => options.names.push(word),
                 _ => return Err(HELP.to_owned()),
             }
+        }
+        if options.peer.is_none() && options.names.iter().any(|name| name == "peer") {
+            return Err("peer needs the server's address: --url http://ADDRESS:PORT".to_owned());
         }
         Ok(Self::Measure(options))
     }
@@ -106,9 +116,15 @@ impl Options {
     }
 }
 
-/// The address in an URL without TLS and path.
-fn address(url: &str) -> Option<SocketAddr> {
-    url.strip_prefix("http://")?.trim_end_matches('/').parse().ok()
+/// The address at which a URL without TLS and path is answered.
+fn address(url: &str) -> Result<SocketAddr, String> {
+    let place = url.strip_prefix("http://").map(|rest| rest.strip_suffix('/').unwrap_or(rest));
+    let addresses = place.and_then(|place| place.to_socket_addrs().ok());
+    let mut addresses = addresses
+        .ok_or_else(|| format!("--url needs http://ADDRESS:PORT without a path or TLS, not `{url}`"))?;
+    addresses
+        .find(|address| TcpStream::connect_timeout(address, PATIENCE).is_ok())
+        .ok_or_else(|| format!("no server answers at {url}"))
 }
 
 /// Whether `measure` is called `name`, or is a part of what is.

@@ -1,14 +1,13 @@
 //! The table: medians, ratios of turns that were next to each other, and the targets.
 
-mod baseline;
 mod target;
 
 use std::fmt::Display;
 
+use bulkhead_tests::baseline::{Baseline, RunFigures};
 pub use bulkhead_tests::growth::median;
 
 use crate::options::Options;
-use baseline::RunFigures;
 pub use target::Target;
 
 /// Width of a row's name.
@@ -38,17 +37,25 @@ pub struct Report {
     missed: Vec<String>,
     section: String,
     figures: RunFigures,
+    /// What the figures are compared with.
+    before: Option<Baseline>,
+    /// What the file has in which they are saved.
+    saved: Option<Baseline>,
 }
 
 impl Report {
-    pub fn new(options: &Options) -> Self {
+    /// Reads the files first, so that a broken one is found before the run and not after it.
+    pub fn new(options: &Options) -> Result<Self, String> {
+        let before = options.compare.as_deref().map(Baseline::read).transpose()?;
+        let saved = options.save.as_deref().map(Baseline::read_or_create).transpose()?;
         let cores = std::thread::available_parallelism().map_or(1, Into::into);
         println!(
             "{cores} cores; {} turns of {} ms each, taken in alternation; medians, [least - most] of the ratios",
             options.rounds,
             options.turn.as_millis(),
         );
-        Self { met: 0, missed: Vec::new(), section: String::new(), figures: RunFigures::default() }
+        let (missed, section, figures) = (Vec::new(), String::new(), RunFigures::default());
+        Ok(Self { met: 0, missed, section, figures, before, saved })
     }
 
     /// A part of the table; `theirs` and `ours` head the two columns that are compared.
@@ -115,7 +122,7 @@ impl Report {
     }
 
     fn verdict(&mut self, name: &str, figure: f64, target: Target, digits: usize) -> String {
-        self.figures.add(&self.section, name, figure, target);
+        self.figures.add(&self.section, name, figure, target.is_less_better());
         match target.is_met(figure) {
             Some(true) => {
                 self.met += 1;
@@ -129,17 +136,21 @@ impl Report {
         }
     }
 
-    /// Says which targets were missed, and what became slower.
-    pub fn end(self, options: &Options) {
+    /// Says which targets were missed, and what became slower; saves the figures.
+    pub fn end(self, options: &Options) -> Result<(), String> {
         println!("\n{} targets met, {} missed", self.met, self.missed.len());
         for missed in self.missed {
             println!("  missed: {missed}");
         }
-        if let Some(before) = &options.compare {
-            self.figures.compare(before);
+        if let Some(before) = &self.before {
+            print!("\n{}", before.compare(&self.figures));
         }
-        if let Some(path) = &options.save {
-            self.figures.save(path);
+        match (self.saved, &options.save) {
+            (Some(mut saved), Some(path)) => {
+                saved.replace(&self.figures);
+                saved.write(path)
+            }
+            _ => Ok(()),
         }
     }
 }

@@ -18,6 +18,15 @@ impl Target {
         }
     }
 
+    /// Returns whether a figure is better when it is smaller, if the target says it.
+    pub fn is_less_better(self) -> Option<bool> {
+        match self {
+            Self::AtLeast(_) => Some(false),
+            Self::AtMost(_) => Some(true),
+            Self::None => None,
+        }
+    }
+
     /// Returns the target with so many digits after the point.
     pub fn text(self, digits: usize) -> String {
         match self {
