@@ -166,6 +166,12 @@ impl Head {
         self.coefficients.sparse.as_ref().map_or(0, Vec::len) / self.record.labels.len().max(1)
     }
 
+    /// Returns how many multiplications [`Self::predict`] takes for so many texts that have so many sparse features in all.
+    pub fn multiplications(&self, texts: usize, features: usize) -> usize {
+        let of_a_row = texts.saturating_mul(self.record.dims).saturating_add(features);
+        of_a_row.saturating_mul(self.record.labels.len())
+    }
+
     /// Returns probabilities `[n, k]` of `n` texts from their vectors `[n, d]` and sparse features `[n, f]`.
     ///
     /// # Errors

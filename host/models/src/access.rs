@@ -4,6 +4,7 @@ mod token_bucket;
 
 use std::{
     hash::{DefaultHasher, Hash as _, Hasher as _},
+    panic::{self, AssertUnwindSafe},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -306,20 +307,33 @@ impl SlotModelAccess {
         permit.map_err(|_| InferenceError::Deadline { retry_after: 1 })?.map_err(|_| InferenceError::Stopped)
     }
 
-    /// Runs `work` on a blocking thread. It holds a permit of the slot until it ends, even when the guest has left.
+    /// Runs `work`, at once where it `is_quick`, else on a blocking thread. It holds a permit of the slot until it ends, even
+    /// when the guest has left.
     ///
     /// # Errors
     /// When no permit is free in time, or the work panics.
     pub async fn compute<T: Send + 'static>(
         &self,
+        is_quick: bool,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, InferenceError> {
-        let permit = self.permit(Instant::now() + self.deadline).await?;
-        let worked = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
-            work()
-        });
-        worked.await.map_err(|_| InferenceError::Internal)
+        run(self.permit(Instant::now() + self.deadline).await?, is_quick, work).await
+    }
+}
+
+/// Runs `work`, at once where it `is_quick`, else on a blocking thread, and then releases `permit`.
+async fn run<T: Send + 'static>(
+    permit: OwnedSemaphorePermit,
+    is_quick: bool,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, InferenceError> {
+    let work = move || {
+        let _permit = permit;
+        work()
+    };
+    match is_quick {
+        true => panic::catch_unwind(AssertUnwindSafe(work)).map_err(|_| InferenceError::Internal),
+        false => tokio::task::spawn_blocking(work).await.map_err(|_| InferenceError::Internal),
     }
 }
 
@@ -340,4 +354,35 @@ fn loaded_graph(inference: &Inference, name: &str) -> Option<NamedGraph> {
 /// Splits the revision off a name.
 fn split_revision(name: &str) -> (&str, Option<&str>) {
     name.split_once('@').map_or((name, None), |(name, revision)| (name, Some(revision)))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+
+    use std::thread;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn only_long_work_changes_threads() {
+        let permits = Arc::new(Semaphore::new(1));
+        for is_quick in [true, false] {
+            let permit = Arc::clone(&permits).acquire_owned().await.unwrap();
+            let worker = run(permit, is_quick, || thread::current().id()).await.unwrap();
+            assert_eq!(worker == thread::current().id(), is_quick);
+            assert_eq!(permits.available_permits(), 1);
+        }
+    }
+
+    #[tokio::test]
+    async fn panic_is_an_error_without_permit() {
+        let permits = Arc::new(Semaphore::new(1));
+        for is_quick in [true, false] {
+            let permit = Arc::clone(&permits).acquire_owned().await.unwrap();
+            let failed: Result<(), _> = run(permit, is_quick, || panic!("a fault")).await;
+            assert_eq!(failed, Err(InferenceError::Internal));
+            assert_eq!(permits.available_permits(), 1);
+        }
+    }
 }

@@ -71,6 +71,13 @@ fn probabilities_are_those_of_the_formula() {
 }
 
 #[test]
+fn multiplications_count_vectors_and_features() {
+    let head = sparse(Link::Softmax);
+    assert_eq!(head.multiplications(2, 5), (2 * 2 + 5) * 3);
+    assert_eq!(head.multiplications(usize::MAX, 1), usize::MAX);
+}
+
+#[test]
 fn class_rows_are_joined_before_calibration() {
     let labels = ["waste", "waste", "parking"].map(str::to_owned).to_vec();
     let halved = Coefficients { scale: vec![0.5; 2], shift: vec![0.0; 2], ..coefficients() };

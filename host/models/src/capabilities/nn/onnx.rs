@@ -20,12 +20,13 @@ pub(super) async fn compute(
     });
     let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
     let running = Arc::clone(graph);
-    let outputs = access.compute(move || running.graph.run(inputs)).await?.map_err(|error| match error {
-        OnnxError::Input(fault) => NnError::invalid(fault),
-        OnnxError::Run(reason) => {
-            tracing::error!(graph = graph.name, reason, "an ONNX graph failed");
-            NnError::new(ErrorCode::RuntimeError, "the graph failed; the host's log has the reason")
-        }
-    })?;
+    let outputs =
+        access.compute(false, move || running.graph.run(inputs)).await?.map_err(|error| match error {
+            OnnxError::Input(fault) => NnError::invalid(fault),
+            OnnxError::Run(reason) => {
+                tracing::error!(graph = graph.name, reason, "an ONNX graph failed");
+                NnError::new(ErrorCode::RuntimeError, "the graph failed; the host's log has the reason")
+            }
+        })?;
     Ok(outputs.into_iter().map(|(name, value)| (name, NnTensor::from_value(value))).collect())
 }
