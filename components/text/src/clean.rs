@@ -39,6 +39,26 @@ pub fn clean(text: &str) -> String {
     own(&render(text).plain)
 }
 
+/// What a mail is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MailParts {
+    /// See [`own`].
+    pub own: String,
+    /// See [`unquoted`].
+    pub unquoted: String,
+    /// See [`is_automatic`].
+    pub is_automatic: bool,
+}
+
+/// Returns the parts of a mail from its `plain` text (see [`render`]), whose quotes are looked for once.
+pub fn parts(plain: &str) -> MailParts {
+    let text = banner::remove(plain);
+    let split = quotes::split(&text);
+    let is_automatic = is_automatic(plain);
+    let own = if is_automatic { String::new() } else { own_of(plain, &text, &split) };
+    MailParts { own, unquoted: unquoted_of(&split), is_automatic }
+}
+
 /// Returns the part of `plain` text (see [`render`]) that its sender wrote; all of it if that part is empty, unless it
 /// is a signature or [`is_automatic`].
 pub fn own(plain: &str) -> String {
@@ -46,9 +66,13 @@ pub fn own(plain: &str) -> String {
         return String::new();
     }
     let text = banner::remove(plain);
-    let (own, forwarded) = quotes::split(&text);
-    let own = tidy(&format!("{}\n\n{}", letter(&own), letter(&forwarded)));
-    if own.is_empty() && !closing::is_signature(&text) { plain.to_owned() } else { own }
+    own_of(plain, &text, &quotes::split(&text))
+}
+
+/// Does so for `text` without notices, which has been split into what the sender wrote and forwards.
+fn own_of(plain: &str, text: &str, (own, forwarded): &(String, String)) -> String {
+    let own = tidy(&format!("{}\n\n{}", letter(own), letter(forwarded)));
+    if own.is_empty() && !closing::is_signature(text) { plain.to_owned() } else { own }
 }
 
 /// Returns what a mail without quotes says, without its salutation, closing phrase and signature.
@@ -60,8 +84,11 @@ fn letter(text: &str) -> String {
 /// name the sender. Empty if the sender only quotes; for a mail forwarded without a comment, that mail. A rule is between a
 /// comment and its mail: its first line does not name who signs the comment.
 pub fn unquoted(plain: &str) -> String {
-    let (own, forwarded) = quotes::split(&banner::remove(plain));
-    let [own, forwarded] = [own, forwarded].map(|part| tidy(&part));
+    unquoted_of(&quotes::split(&banner::remove(plain)))
+}
+
+fn unquoted_of((own, forwarded): &(String, String)) -> String {
+    let [own, forwarded] = [own, forwarded].map(|part| tidy(part));
     if own.is_empty() || forwarded.is_empty() {
         own + &forwarded
     } else {

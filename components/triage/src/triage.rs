@@ -9,7 +9,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use bulkhead_text::clean;
+use bulkhead_text::clean::{self, MailParts};
 use bulkhead_text::language;
 use bulkhead_text::window::window;
 use bulkhead_ticket_text::extract::date::Date;
@@ -137,9 +137,8 @@ pub fn triage(
     let read = window(user_text.trim(), MOST_READ);
     let rendered = clean::render(&read);
     let plain = &rendered.plain;
-    let own = clean::own(plain);
     // Quoted mails hold other people's values; signatures are the sender's own.
-    let written = clean::unquoted(plain);
+    let MailParts { own, unquoted: written, is_automatic } = clean::parts(plain);
     let spoken = if own.is_empty() { &written } else { &own };
     let detected = language::detect(spoken);
     let language = language::answered_in(spoken, detected);
@@ -159,7 +158,7 @@ pub fn triage(
     };
     let today = host.today();
     let values = find(&written, today);
-    let action = if clean::is_automatic(plain) {
+    let action = if is_automatic {
         configuration.auto_reply()
     } else {
         let facts = request::facts(&written, plain, &values, today);

@@ -21,6 +21,28 @@ fn a_letter_keeps_what_it_asks() {
     );
 }
 
+#[test]
+fn parts_are_those_found_one_by_one() {
+    let mails = [
+        "Guten Tag,\n\nwo ist mein Pass?\n\nViele Grüße\nEva",
+        "Wo ist er?\n\nVon: Amt <a@b.de>\nGesendet: Montag\nAn: Eva\nBetreff: Pass\n\nEr ist da.",
+        "FYI\n\n-------- Weitergeleitete Nachricht --------\nBetreff: Pass\nVon: Eva <e@b.de>\n\nWo ist er?",
+        "Automatische Antwort: Brunnen\n\nIch bin auf Reisen.",
+        "> Er ist da.",
+        "Viele Grüße\nEva",
+        "",
+    ];
+    let mut automatic = 0;
+    for mail in mails {
+        let parts = parts(mail);
+        automatic += usize::from(parts.is_automatic);
+        let one_by_one =
+            MailParts { own: own(mail), unquoted: unquoted(mail), is_automatic: is_automatic(mail) };
+        assert_eq!(parts, one_by_one, "{mail}");
+    }
+    assert_eq!(automatic, 1);
+}
+
 /// A sender who thanks in the middle of a letter continues with the request.
 #[test]
 fn thanks_need_a_signature_to_close() {
