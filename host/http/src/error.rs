@@ -5,7 +5,10 @@ use std::any::Any;
 
 use axum::{
     Extension, Json, Router,
-    http::{StatusCode, header::CACHE_CONTROL},
+    http::{
+        StatusCode,
+        header::{CACHE_CONTROL, RETRY_AFTER},
+    },
     response::{IntoResponse, Response},
 };
 use bulkhead_telemetry::logs::panic_text;
@@ -13,6 +16,9 @@ use serde_json::json;
 
 /// Prevents caching: a path without a route today may have one tomorrow.
 pub(super) const NO_STORE: &str = "no-cache, no-store, must-revalidate";
+
+/// When a client may ask a host again that is starting, seconds.
+const STARTING_SECONDS: &str = "1";
 
 /// An error in the host's format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +59,12 @@ impl HostError {
         code: "head_too_large",
         message: "the request head has more than 65536 bytes or more than 100 fields",
     };
+    /// No route has this path yet.
+    pub(crate) const STARTING: Self = Self {
+        status: StatusCode::SERVICE_UNAVAILABLE,
+        code: "starting",
+        message: "the host is starting, and what it serves at this path is not ready yet; ask again",
+    };
     /// A defect of the host.
     pub const INTERNAL: Self = Self {
         status: StatusCode::INTERNAL_SERVER_ERROR,
@@ -75,6 +87,11 @@ pub fn with_fallbacks<S: Clone + Send + Sync + 'static>(router: Router<S>) -> Ro
     router
         .fallback(async || HostError::NOT_FOUND)
         .method_not_allowed_fallback(async || HostError::METHOD_NOT_ALLOWED)
+}
+
+/// Returns what takes the requests that no route takes while routes are still added.
+pub fn starting() -> Router {
+    Router::new().fallback(async || ([(RETRY_AFTER, STARTING_SECONDS)], HostError::STARTING))
 }
 
 /// Answers a handler's panic, whose message is only logged.
@@ -115,6 +132,16 @@ mod tests {
         assert_eq!(response.status(), 404);
         let wanted = json!({ "error": "not_found", "message": "nothing is served at this path" });
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), wanted);
+    }
+
+    #[tokio::test]
+    async fn starting_host_asks_to_come_back() {
+        let request = Request::builder().uri("/thing").body(Body::empty()).unwrap();
+        let response = starting().oneshot(request).await.unwrap();
+        assert_eq!(response.status(), 503);
+        assert_eq!(response.headers()[RETRY_AFTER], "1");
+        let body = to_bytes(response.into_body(), 1000).await.unwrap();
+        assert!(body.starts_with(br#"{"error":"starting","message":""#), "{body:?}");
     }
 
     #[tokio::test]

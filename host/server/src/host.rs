@@ -169,6 +169,12 @@ impl Host {
             context.health.watch_certificate("admin.tls", Arc::clone(certificates));
         }
         context.routes.set_shared(start::router(page, &context, admin.url())).await?;
+        let mut servers = JoinSet::new();
+        let heartbeat = Heartbeat::default();
+        // Models are loaded and services start while it is served, which may take a minute.
+        let public = routes::serve(page, &context, shared, &lifecycle, &heartbeat, &mut servers)?;
+        let names = services.iter().map(|service| service.spec().name);
+        context.health.await_services(names.filter(|name| config.services.get(name).enabled));
         for service in services {
             service.load(&context).await?;
         }
@@ -177,11 +183,8 @@ impl Host {
         // Taken in any case, so that a start that fails ends those of slots.
         let starting = context.starts.take();
         let open = open?;
+        context.routes.end_start()?;
         context.metrics.started();
-
-        let mut servers = JoinSet::new();
-        let heartbeat = Heartbeat::default();
-        let public = routes::serve(page, &context, shared, &lifecycle, &heartbeat, &mut servers)?;
         servers.spawn(completion::complete(&context, &lifecycle, starting, admin.url()));
         let addresses = Addresses { public, admin: admin.local_addr() };
         let engine = Arc::clone(&context.slot_context.engine);
@@ -349,6 +352,7 @@ async fn start_services(context: &ServiceContext) -> anyhow::Result<Vec<Box<dyn 
         }
         let Started { routers, open } = service.start(context).await?;
         context.routes.set(name, "", routers).await?;
+        context.health.service_started(name);
         opened.extend(open);
     }
     Ok(opened)

@@ -3,7 +3,7 @@
 mod report;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     path::{Path, PathBuf},
     sync::{
@@ -67,6 +67,8 @@ pub struct DatabaseState {
 #[derive(Debug)]
 pub struct HostHealth {
     lifecycle: Lifecycle,
+    /// The services that have not started yet.
+    starting: Mutex<BTreeSet<&'static str>>,
     /// Knows which slots cannot answer, and why.
     deployments: Arc<DeploymentRegistry>,
     databases: Mutex<Vec<Arc<MonitoredDatabase>>>,
@@ -153,6 +155,7 @@ impl HostHealth {
     ) -> Self {
         Self {
             lifecycle,
+            starting: Mutex::default(),
             deployments,
             databases: Mutex::default(),
             watchers: Mutex::default(),
@@ -161,6 +164,16 @@ impl HostHealth {
             damaged_files,
             data_dir,
         }
+    }
+
+    /// Reports each of these services until it [has started](Self::service_started).
+    pub fn await_services(&self, names: impl Iterator<Item = &'static str>) {
+        self.starting.lock().unwrap_or_else(PoisonError::into_inner).extend(names);
+    }
+
+    /// Reports no longer that a service is starting.
+    pub fn service_started(&self, name: &str) {
+        self.starting.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
     }
 
     /// Replaces what a service reports: the faults of parts that the host does without, each with the name of its check,
@@ -212,6 +225,9 @@ impl HostHealth {
             Phase::Ready => {}
             Phase::Starting => report.fail("lifecycle", "the host is starting"),
             Phase::Draining | Phase::Stopped => report.fail("lifecycle", "the host is draining"),
+        }
+        for service in self.starting.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            report.fail(format!("service {service}"), "it is starting");
         }
         for slot in self.deployments.starting() {
             report.fail(format!("slot {slot}"), "its component is not ready yet");
@@ -337,6 +353,19 @@ mod tests {
         let reasons: Vec<_> =
             degraded.iter().map(|failed| (failed.check.as_str(), failed.reason.as_str())).collect();
         assert_eq!(reasons, [("ledger", "its disk is full; calls that write to it may fail")]);
+    }
+
+    #[test]
+    fn services_are_named_until_they_start() {
+        let health = health(DamagedFiles::default());
+        health.await_services(["captcha", "tickets"].into_iter());
+        let failing =
+            || -> Vec<String> { health.report().failing.into_iter().map(|failed| failed.check).collect() };
+        assert_eq!(failing(), ["lifecycle", "service captcha", "service tickets"]);
+        health.service_started("captcha");
+        assert_eq!(failing(), ["lifecycle", "service tickets"]);
+        health.service_started("tickets");
+        assert_eq!(failing(), ["lifecycle"]);
     }
 
     #[test]

@@ -171,6 +171,22 @@ impl Routes {
         Ok(shared)
     }
 
+    /// Answers 404 from now on where no route takes a request, because all services have started.
+    ///
+    /// # Errors
+    /// The host is stopping.
+    pub fn end_start(&self) -> Result<(), RoutesError> {
+        let mut table = self.lock();
+        let RouteTable { entries, listeners: Some(listeners), .. } = &mut *table else {
+            return Err(RoutesError::Stopping);
+        };
+        let wanted = routers_by_listener(entries)?;
+        listeners.end_start();
+        // The same places as before, so that none is closed.
+        listeners.apply(wanted)?;
+        Ok(())
+    }
+
     /// Waits until the requests of all listeners have ended, after the listeners were closed by their settings' `stopping`,
     /// and removes every route.
     pub async fn stop(&self) {

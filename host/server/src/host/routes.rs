@@ -34,9 +34,9 @@ impl Drop for HostRoutes {
     }
 }
 
-/// Opens every listener, of which the shared one has the address `shared` and whose accept loops share `heartbeat`, and
-/// returns the address of the shared one, which shows `page` if the configuration asks for the demonstration. One of
-/// `servers` reloads the certificate.
+/// Opens the shared listener at the address `shared`, and those of services once they have routes. Their accept loops share
+/// `heartbeat`. Returns the address of the shared one, which shows `page` if the configuration asks for the demonstration.
+/// One of `servers` reloads the certificate.
 pub(super) fn serve(
     page: &StartPage,
     context: &ServiceContext,
@@ -55,6 +55,7 @@ pub(super) fn serve(
         connections: accept::ConnectionSettings { heartbeat: heartbeat.clone(), ..connections },
         certificates: certificates.clone(),
         stopping: lifecycle.stopping(),
+        is_starting: true,
     };
     let address = context.routes.open(shared, settings)?;
     if let Some(certificates) = certificates {

@@ -8,7 +8,7 @@ use std::{
 
 use axum::Router;
 use bulkhead_http::{
-    accept,
+    accept, error,
     layers::{self, Layers, RouterLayer},
     lifecycle::{ListenerHandle, Stopping},
     listen::{self, BoundListener, ListenError, Reserved},
@@ -35,6 +35,8 @@ pub struct ListenerSettings {
     pub certificates: Option<Arc<Certificates>>,
     /// Resolves when every listener must close.
     pub stopping: Stopping,
+    /// Whether services are still starting, so that what no route takes is 503 `starting` and not 404.
+    pub is_starting: bool,
 }
 
 /// An open listener. Dropping it closes it.
@@ -72,6 +74,11 @@ impl Listeners {
             open: Vec::new(),
             tasks: JoinSet::new(),
         }
+    }
+
+    /// Makes what no route takes 404 in routers that are applied from now on.
+    pub(super) const fn end_start(&mut self) {
+        self.settings.is_starting = false;
     }
 
     /// Serves these routers: opens new listeners, replaces the routers of open ones, and closes those that are not
@@ -145,6 +152,7 @@ impl Listeners {
     /// Adds the layers of every listener to a router.
     fn with_layers(&self, place: &ListenAddress, routes: Router, rest: Option<Router>) -> Router {
         let innermost = self.settings.shared_layer.clone().filter(|_| place.address.is_none());
+        let rest = rest.or_else(|| self.settings.is_starting.then(error::starting));
         layers::with_layers(routes, Layers { innermost, rest, ..self.settings.layers.clone() })
     }
 

@@ -24,6 +24,10 @@ struct Served {
 
 impl Served {
     fn start() -> Self {
+        Self::open(false)
+    }
+
+    fn open(is_starting: bool) -> Self {
         let services = vec![ServiceSpec { name: SERVICE, slots: &[] }];
         let spec = HostSpec { services, ..HostSpec::default() };
         let file = Some(ConfigFile { name: "test.toml".into(), text: CONFIG.into() });
@@ -35,6 +39,7 @@ impl Served {
             connections: accept::ConnectionSettings::new(&config.server, Arc::new(())),
             certificates: None,
             stopping: lifecycle.stopping(),
+            is_starting,
         };
         let reserved = listen::reserve(SHARED_SETTING, "127.0.0.1:0".parse().unwrap()).unwrap();
         let shared = routes.open(reserved, settings).unwrap();
@@ -121,6 +126,20 @@ async fn rest_gets_what_no_route_takes() {
     assert!(conflict.contains("another router takes the rest"), "{conflict}");
     routes.remove(SERVICE, "rest").await.unwrap();
     assert_eq!(status(shared, "/things/b").await, Some(404));
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn unknown_paths_are_503_until_the_end_of_start() {
+    let served = Served::open(true);
+    let (routes, shared) = (&served.routes, served.shared);
+    assert_eq!(status(shared, "/things/a").await, Some(503));
+    routes.set(SERVICE, "", at_service("/a")).await.unwrap();
+    let both = (status(shared, "/things/a").await, status(shared, "/things/b").await);
+    assert_eq!(both, (Some(200), Some(503)));
+    routes.end_start().unwrap();
+    let both = (status(shared, "/things/a").await, status(shared, "/things/b").await);
+    assert_eq!(both, (Some(200), Some(404)));
     served.stop().await;
 }
 

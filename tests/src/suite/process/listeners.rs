@@ -73,6 +73,16 @@ async fn all_listeners_close_together() {
 }
 
 #[tokio::test]
+async fn shared_listener_opens_before_services_start() {
+    let folder = TempDir::new().unwrap();
+    let host = Launch::serve_with(folder.path(), SITE).ready().await;
+    let log = host.log();
+    let first = |message: &str| log.iter().position(|line| line["message"] == message).unwrap();
+    assert!(first("listening") < first("the service runs"), "{}", host.text());
+    host.stop().await;
+}
+
+#[tokio::test]
 async fn a_service_that_is_off_costs_nothing() {
     let folder = TempDir::new().unwrap();
     let with_slots: BTreeSet<&str> = list::spec().slots().map(|slot| slot.service).collect();

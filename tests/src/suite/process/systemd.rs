@@ -4,6 +4,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    time::Duration,
 };
 
 use bulkhead_tests::child::{Launch, PATIENCE, program};
@@ -75,8 +76,19 @@ async fn unit_is_ready_once_components_are() {
     let config = format!("{SITE}[slots.captcha]\ncomponent = {component:?}\n");
     let launch = Launch::serve_with(folder.path(), &config).env("NOTIFY_SOCKET", socket.to_str().unwrap());
     let mut host = launch.listening().await;
-    let (status, body) = host.post("/api/v1/captcha/challenge", &envelope()).await;
-    assert_eq!((status, body["code"].as_str()), (503, Some("starting")), "{body}");
+    // The host answers first, and the service once it has started.
+    let of_service = async {
+        loop {
+            let (status, body) = host.post("/api/v1/captcha/challenge", &envelope()).await;
+            let code = if body["code"].is_null() { &body["error"] } else { &body["code"] };
+            assert_eq!((status, code.as_str()), (503, Some("starting")), "{body}");
+            if body["code"].is_string() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(PATIENCE, of_service).await.unwrap();
     host.signal(Signal::TERM);
     let received = until(&systemd, "STOPPING=1").await;
     assert!(received.iter().all(|message| message != "READY=1"), "{received:?}");
