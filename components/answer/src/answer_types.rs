@@ -7,7 +7,7 @@ use bulkhead_text::words::umlauted;
 use bulkhead_ticket_text::calendar::{is_month, weekdays};
 
 use crate::grounding::is_negated;
-use crate::lists::{kinds, times};
+use crate::lists::{figures::FREE, kinds, times};
 use crate::quotable::{is_list, is_question, sentences};
 use crate::terms::words;
 
@@ -101,6 +101,7 @@ impl Words {
         self.begin(of(kind, kinds::HAS_STARTS))
             || self.have(of(kind, kinds::HAS_PARTS))
             || text.contains(char::is_numeric) && counted()
+            || kind == AMOUNT && self.begin(FREE)
             || kind == PAPERS && (text.contains(":\n") || text.lines().any(is_list))
     }
 
