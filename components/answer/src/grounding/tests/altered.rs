@@ -171,26 +171,6 @@ fn omitted_condition_is_noticed() {
         &["Er kostet 120 Euro im Jahr und gilt nur in der eigenen Zone."],
     );
     assert_not_published(
-        PASSPORTS,
-        Language::English,
-        &[
-            "A passport costs 70.00 euros and is valid for six years; if you are under 24 it costs 37.50 euros and is \
-             valid for ten years.",
-            "A passport costs 70.00 euros and is valid for six years.",
-            "A passport costs 37.50 euros.",
-            "If you are under 24 it costs 37.50 euros and is valid for ten years.",
-        ],
-    );
-    assert_not_published(
-        HARBOUR,
-        Language::English,
-        &[
-            "Mooring costs 20 EUR a night.",
-            "Longer ships pay 12 EUR.",
-            "Mooring a ship costs 12 EUR a night.",
-        ],
-    );
-    assert_not_published(
         DOG_TAX,
         Language::English,
         &["Object within one month by a short letter with the tax number."],
