@@ -25,7 +25,7 @@ pub use self::{
     calls::wait::CallTerms,
     capabilities::{embeddings, nn, rerank},
     configured::{
-        examine::{ExaminedModel, ModelState, examine},
+        examine::{ExaminedModel, ModelState, examine, name_fault},
         model_ref::{load_options, models_dir, packed_dir},
         names::NameError,
     },

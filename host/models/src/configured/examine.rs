@@ -11,7 +11,10 @@ use bulkhead_sources::Inspection;
 
 use crate::{
     config::EmbeddingSettings,
-    configured::model_ref::{ModelRef, load_options},
+    configured::{
+        model_ref::{ModelRef, load_options},
+        names::{self, ConfiguredModel, NameError},
+    },
 };
 
 /// A configured model as it is on this machine.
@@ -60,6 +63,23 @@ pub fn examine(settings: &EmbeddingSettings, models_dir: &Path) -> impl Iterator
         };
         ExaminedModel { id, state }
     })
+}
+
+/// Returns why a start would refuse the names of the models, if it would.
+pub fn name_fault(settings: &EmbeddingSettings, models_dir: &Path) -> Option<NameError> {
+    let models: Vec<ModelRef> =
+        settings.models.iter().map(|value| ModelRef::resolve(value, models_dir)).collect();
+    let (present, missing): (Vec<&ModelRef>, Vec<&ModelRef>) =
+        models.iter().partition(|model| model.folder.is_ok());
+    let (present, missing) = (configured(&present), configured(&missing));
+    let names = names::model_names(&present, &missing, &settings.aliases).err();
+    let default = settings.default_model.as_deref();
+    names.or_else(|| names::default_id(default, &settings.models, &present, &missing).err())
+}
+
+/// Returns models as their names are checked.
+fn configured<'m>(models: &[&'m ModelRef]) -> Vec<ConfiguredModel<'m>> {
+    models.iter().map(|model| ConfiguredModel { value: &model.value, id: &model.id }).collect()
 }
 
 fn unusable(fault: LoadError) -> ModelState {

@@ -51,7 +51,9 @@ pub(super) fn examine(config: &Config) -> Vec<MachineFinding> {
             ),
         ),
     };
-    bulkhead_models::examine(settings, &folder).map(found).collect()
+    let names = bulkhead_models::name_fault(settings, &folder);
+    let names = names.map(|fault| MachineFinding::failure(CHECK, fault.to_string()));
+    bulkhead_models::examine(settings, &folder).map(found).chain(names).collect()
 }
 
 /// Loads the models and starts their threads. Returns `None` where the embedding service is off and no active slot uses

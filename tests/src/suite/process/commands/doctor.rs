@@ -201,6 +201,12 @@ const FAULTS: &[(Fault, &str, &str, &str)] = &[
         "`toy` cannot be loaded",
     ),
     (
+        |folder| format!("{}aliases = [\"other=alias\"]\n", model(folder, |_| {})),
+        "failure",
+        "models",
+        "`other` names no model",
+    ),
+    (
         |folder| {
             let record = json!({
                 "model_id": "toy",
