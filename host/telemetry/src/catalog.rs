@@ -75,7 +75,7 @@ families! {
     PULL_TIME: Kind::Histogram(REMOTE_TIMES), "bulkhead_registry_pull_seconds" [] "seconds",
         "Time of a pull from a registry.";
     LOG_DROPPED: Kind::Counter, "bulkhead_log_lines_dropped_total" [] "",
-        "Log lines dropped because their reader was too slow.";
+        "Log lines dropped because their reader was too slow or they could not be written.";
     GUEST_LOG_DROPPED: Kind::Counter, "bulkhead_guest_log_dropped_bytes_total" ["slot"] "bytes",
         "Log text of components beyond their rate, not written.";
     GUEST_LOG_LINES: Kind::Counter, "bulkhead_guest_log_lines_total" ["slot", "level"] "",

@@ -98,7 +98,7 @@ pub fn logs_access(is_error: bool, elapsed: Duration) -> bool {
     elapsed >= SLOW || logs.load(Relaxed)
 }
 
-/// Returns the number of log lines that were dropped because their reader was too slow.
+/// Returns the number of log lines that were dropped because their reader was too slow or they could not be written.
 pub fn dropped() -> u64 {
     WRITER.get().map_or(0, BackgroundWriter::dropped)
 }

@@ -55,7 +55,7 @@ impl BackgroundWriter {
     }
 
     fn write_to(&self, mut out: impl Write) {
-        let (mut lines, mut pause_ends) = (Vec::new(), Instant::now());
+        let (mut lines, mut pause_ends, mut is_torn) = (Vec::new(), Instant::now(), false);
         loop {
             let is_empty = |state: &mut WriterState| state.waiting.is_empty();
             let state =
@@ -70,8 +70,15 @@ impl BackgroundWriter {
             mem::swap(&mut lines, &mut state.waiting);
             (state.writing, state.urgent) = (true, false);
             drop(state);
-            // A failure to write cannot be reported.
-            let _ = out.write_all(&lines).and_then(|()| out.flush());
+            let written = write_lines(&mut out, &lines, is_torn);
+            // A failure to write can only be counted. The next line does not continue one that was cut.
+            let lost = lines.get(written..).unwrap_or_default();
+            let lost = lost.iter().filter(|byte| **byte == b'\n').count() as u64;
+            self.0.dropped.fetch_add(lost, Ordering::Relaxed);
+            is_torn = match written.checked_sub(1) {
+                Some(last) => lines.get(last) != Some(&b'\n'),
+                None => is_torn,
+            };
             lines.clear();
             pause_ends = Instant::now() + PAUSE;
             self.state().writing = false;
@@ -108,6 +115,33 @@ impl BackgroundWriter {
         let busy = |state: &mut WriterState| state.writing || !state.waiting.is_empty();
         let _ = self.0.changed.wait_timeout_while(state, time_limit, busy);
     }
+}
+
+/// Writes lines, below a line of their own where the last one `is_torn`, and returns how many of their bytes were written.
+fn write_lines(out: &mut impl Write, lines: &[u8], is_torn: bool) -> usize {
+    if is_torn && write_bytes(out, b"\n") == 0 {
+        return 0;
+    }
+    let written = write_bytes(out, lines);
+    // What cannot be flushed is not known.
+    let _ = out.flush();
+    written
+}
+
+/// Writes bytes up to the first failure, and returns how many. A pipe that does not block is tried again until its reader has
+/// taken them.
+fn write_bytes(out: &mut impl Write, bytes: &[u8]) -> usize {
+    let mut written = 0;
+    while let Some(rest) = bytes.get(written..).filter(|rest| !rest.is_empty()) {
+        match out.write(rest) {
+            Ok(0) => break,
+            Ok(count) => written += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(PAUSE),
+            Err(_) => break,
+        }
+    }
+    written
 }
 
 /// Each call enqueues one line, because lines are formatted one by one.
@@ -184,6 +218,60 @@ mod tests {
         let writes: Vec<Vec<u8>> = written.try_iter().collect();
         assert_eq!(writes.concat(), format!("one\n{}", "more\n".repeat(100)).into_bytes());
         assert!(writes.len() <= 3, "{} writes", writes.len());
+    }
+
+    /// Takes a byte less than is given, then fails so often, then takes everything.
+    struct Failing {
+        failures: Vec<io::ErrorKind>,
+        is_cut: bool,
+        written: mpsc::Sender<Vec<u8>>,
+    }
+
+    impl Write for Failing {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            if !mem::replace(&mut self.is_cut, true) {
+                let (_, taken) = bytes.split_last().unwrap();
+                self.written.send(taken.to_vec()).map_err(io::Error::other)?;
+                return Ok(taken.len());
+            }
+            match self.failures.pop() {
+                Some(failure) => Err(failure.into()),
+                None => {
+                    self.written.send(bytes.to_vec()).map_err(io::Error::other)?;
+                    Ok(bytes.len())
+                }
+            }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Writes two lines while `failures` occur; what was written, and how many lines were lost.
+    fn failing(failures: &[io::ErrorKind]) -> (String, u64) {
+        let (sender, written) = mpsc::channel();
+        let out = Failing { failures: failures.to_vec(), is_cut: false, written: sender };
+        let writer = BackgroundWriter::start(out).unwrap();
+        for line in ["one\n", "two\n"] {
+            writer.enqueue(line.as_bytes());
+            writer.flush(PATIENCE);
+        }
+        let text: Vec<u8> = written.try_iter().flatten().collect();
+        (String::from_utf8(text).unwrap(), writer.dropped())
+    }
+
+    #[test]
+    fn lines_of_a_full_disk_are_counted() {
+        let full = io::ErrorKind::StorageFull;
+        assert_eq!(failing(&[full]), ("one\ntwo\n".to_owned(), 1));
+        assert_eq!(failing(&[full, full]), ("one".to_owned(), 2));
+    }
+
+    #[test]
+    fn pipe_that_does_not_wait_loses_nothing() {
+        let again = [io::ErrorKind::WouldBlock, io::ErrorKind::Interrupted, io::ErrorKind::WouldBlock];
+        assert_eq!(failing(&again), ("one\ntwo\n".to_owned(), 0));
     }
 
     #[test]
