@@ -2,21 +2,10 @@
 
 use crate::records::Claim;
 use bulkhead_os::ids::ordered_id;
-use sqlx::sqlite::SqliteConnection;
+use sqlx::AssertSqlSafe;
+use sqlx::sqlite::{Sqlite, SqliteConnection};
 use std::collections::HashSet;
-use std::fmt::Write as _;
 use uuid::Uuid;
-
-/// Decides each claim by the rows that were there before; a claim is a row's id, the challenge's id, its expiry, the
-/// time, the limit, and whether it was issued here.
-const SPEND: &str = "INSERT INTO invalidated_payload (id, payload_hash, expires_at)
-    SELECT unhex(claim.value ->> 0), claim.value ->> 1, claim.value ->> 2 FROM json_each(?) AS claim
-    WHERE (SELECT count(*) FROM invalidated_payload AS spent
-            WHERE unhex(spent.payload_hash) = unhex(claim.value ->> 1)
-                AND spent.expires_at >= claim.value ->> 3)
-            < claim.value ->> 4
-        AND (claim.value ->> 5
-            OR NOT EXISTS (SELECT 1 FROM bulkhead_sweep WHERE swept_to > claim.value ->> 2))";
 
 const FIND: &str = "SELECT id FROM invalidated_payload WHERE id IN (SELECT unhex(value) FROM json_each(?))";
 
@@ -55,8 +44,13 @@ impl<'g> ClaimBatch<'g> {
     ) -> Result<(), sqlx::Error> {
         let first = ordered_id().as_u128();
         let rows: Vec<u128> = (0..).map(|place| first.wrapping_add(place)).take(self.0.len()).collect();
-        let written =
-            sqlx::query(SPEND).bind(self.json(&rows)).execute(&mut *connection).await?.rows_affected();
+        let mut spend = sqlx::query::<Sqlite>(AssertSqlSafe(spend_statement(rows.len())));
+        for ((_, claim), row) in self.0.iter().zip(&rows) {
+            let Claim { id, expires_at, now, limit, issued_here, spends: _ } = claim;
+            spend = spend.bind(Uuid::from_u128(*row)).bind(id.as_str()).bind(*expires_at);
+            spend = spend.bind(*now).bind(*limit).bind(*issued_here);
+        }
+        let written = spend.execute(&mut *connection).await?.rows_affected();
         let found = if written == self.0.len() as u64 { None } else { Some(find(&rows, connection).await?) };
         for ((place, _), row) in self.0.iter().zip(rows) {
             if let Some(answer) = answers.get_mut(*place) {
@@ -65,20 +59,21 @@ impl<'g> ClaimBatch<'g> {
         }
         Ok(())
     }
+}
 
-    /// Returns the claims with the ids of their rows as JSON; no text in it needs escapes.
-    fn json(&self, rows: &[u128]) -> String {
-        let mut text = String::with_capacity(192 * self.0.len());
-        for ((_, claim), row) in self.0.iter().zip(rows) {
-            let Claim { id, expires_at, now, limit, issued_here, spends: _ } = claim;
-            let (start, id, here) =
-                (if text.is_empty() { '[' } else { ',' }, id.as_str(), u8::from(*issued_here));
-            // Writing to a text never fails.
-            let _ = write!(text, "{start}[\"{row:032x}\",\"{id}\",{expires_at},{now},{limit},{here}]");
-        }
-        text.push(']');
-        text
-    }
+/// Returns the statement for so many claims, each by the values of its row's id, the challenge's id, its expiry, the time, the
+/// limit, and whether it was issued here. It decides each by the rows that were there before. So that few statements are
+/// prepared, it has room for a power of two; a row of values that are not bound is not a claim.
+fn spend_statement(claims: usize) -> String {
+    let values = vec!["(?,?,?,?,?,?)"; claims.next_power_of_two()].join(",");
+    format!(
+        "INSERT INTO invalidated_payload (id, payload_hash, expires_at)
+        SELECT column1, column2, column3 FROM (VALUES {values})
+        WHERE column5 > 0
+            AND (SELECT count(*) FROM invalidated_payload AS spent
+                WHERE unhex(spent.payload_hash) = unhex(column2) AND spent.expires_at >= column4) < column5
+            AND (column6 OR NOT EXISTS (SELECT 1 FROM bulkhead_sweep WHERE swept_to > column3))"
+    )
 }
 
 /// Returns those of `rows` that were written.
@@ -95,7 +90,6 @@ mod tests {
 
     use super::*;
     use crate::schema::{SQLITE_SWEEP, Table};
-    use sqlx::AssertSqlSafe;
     use sqlx::{ConnectOptions as _, sqlite::SqliteConnectOptions};
 
     #[tokio::test]
@@ -104,9 +98,9 @@ mod tests {
         for create in [Table::InvalidatedPayload.sqlite(), SQLITE_SWEEP] {
             sqlx::raw_sql(create).execute(&mut ledger).await.unwrap();
         }
-        let explain = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {SPEND}"));
+        let explain = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {}", spend_statement(3)));
         let steps: Vec<(i64, i64, i64, String)> =
-            sqlx::query_as(explain).bind("[]").fetch_all(&mut ledger).await.unwrap();
+            sqlx::query_as(explain).fetch_all(&mut ledger).await.unwrap();
         // Each of ten thousand spends of one challenge would be read from the table otherwise, at every claim.
         let counts = |(_, _, _, step): &(i64, i64, i64, String)| {
             step.starts_with("SEARCH spent USING COVERING INDEX") && step.contains("expires_at>")
