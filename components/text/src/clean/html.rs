@@ -8,27 +8,55 @@ use std::ops::Range;
 use super::hidden::{self, Open, Unseen};
 use crate::html::{Renderer, Separation, Tag, read, separation};
 
-/// Tags of which one suffices to detect an HTML body.
-const TELLING: [&str; 12] = [
-    "<html",
-    "<body",
-    "<div",
-    "<p>",
-    "<p ",
-    "<br",
-    "<span",
-    "<table",
-    "<ul",
-    "<!doctype",
-    "<blockquote",
-    "<a href",
+/// Elements of which one tag suffices to detect an HTML body.
+const TELLING: &[&str] = &[
+    "!doctype",
+    "article",
+    "blockquote",
+    "body",
+    "br",
+    "center",
+    "div",
+    "em",
+    "font",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "hr",
+    "html",
+    "img",
+    "li",
+    "ol",
+    "p",
+    "pre",
+    "section",
+    "span",
+    "strong",
+    "table",
+    "ul",
 ];
+/// Elements that only an end tag tells, because people write `<b>` for other things.
+const ENDING: &[&str] = &["a", "b", "i", "u"];
+/// Number of bytes of the longest of these names.
+const LONGEST: usize = 10;
 
-/// Returns whether `text` is HTML rather than plain text that mentions `<`.
+/// Returns whether `text` is HTML rather than plain text that mentions `<`, or has addresses such as
+/// `<brandt@ort.example>`.
 pub(super) fn is_html(text: &str) -> bool {
-    let Some(first) = text.find('<') else { return false };
-    let lower = text.get(first..).unwrap_or_default().to_ascii_lowercase();
-    TELLING.iter().any(|tag| lower.contains(tag))
+    text.match_indices('<').any(|(at, _)| text.get(at + 1..).is_some_and(is_telling))
+}
+
+/// Returns whether `tag`, which continues after its `<`, is one of an HTML body.
+fn is_telling(tag: &str) -> bool {
+    let (tag, is_end) = tag.strip_prefix('/').map_or((tag, false), |tag| (tag, true));
+    let in_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'!';
+    let length = tag.bytes().take(LONGEST + 1).take_while(in_name).count();
+    let is = |known: &&str| tag.get(..length).is_some_and(|name| name.eq_ignore_ascii_case(known));
+    let is_whole = tag.get(length..).is_some_and(|rest| {
+        rest.starts_with(|next: char| next == '>' || next == '/' || next.is_whitespace())
+    });
+    is_whole && (TELLING.iter().any(is) || is_end && ENDING.iter().any(is))
 }
 
 /// Returns the visible and the hidden text of `html`. Lines of quoted mails (`blockquote`) get the `>` of plain-text

@@ -246,7 +246,29 @@ fn tables_of_html_have_rows() {
 
 #[test]
 fn angle_brackets_make_no_html() {
-    assert_eq!(render("a < b und c > d, Anna <a@b.example>").plain, "a < b und c > d, Anna <a@b.example>");
+    for text in [
+        "a < b und c > d, Anna <a@b.example>",
+        "Bernd Brandt <brandt@b.example>\nschrieb",
+        "Divya <divya@b.example>\nschrieb",
+        "Aus <b> wird <ort>.\nDanke </3",
+    ] {
+        assert_eq!(render(text).plain, text);
+    }
+}
+
+#[test]
+fn any_element_of_a_body_makes_html() {
+    for html in [
+        "<ol><li>Der Brunnen</li></ol>",
+        "- <b>Der</b> Brunnen",
+        "<P\nclass=x>- Der Brunnen",
+        "- Der Brunnen<img src='cid:x'>",
+        "- Der <a class=x href='https://b.example'>Brunnen</a>",
+        "<pre>- Der Brunnen</pre>",
+        "<h2>- Der Brunnen</h2>",
+    ] {
+        assert_eq!(render(html).plain, "- Der Brunnen", "{html}");
+    }
 }
 
 #[test]
