@@ -5,7 +5,10 @@ use std::{
     time::Duration,
 };
 
-use bulkhead_database::{Pool, sqlite::set_damaged_aside};
+use bulkhead_database::{
+    Pool,
+    sqlite::{set_damaged_aside, unfinished_fault},
+};
 use bulkhead_os::{clock::HostClock, damaged_files::DamagedFiles, files};
 use sqlx::{
     ConnectOptions as _, Connection as _, Sqlite,
@@ -81,6 +84,8 @@ impl SqliteStores {
         };
         let is_open = match opened.await {
             Err(failure) if failure.is_of_disk(path) => {
+                let failure =
+                    unfinished_fault(path).map_or(failure, |fault| StoreFailure::Database(fault.into()));
                 tracing::error!(file = %path.display(), %failure, "the stores cannot be opened; calls try again");
                 false
             }

@@ -110,14 +110,15 @@ fn unpack(bundle: impl Read, places: &Places) -> anyhow::Result<Manifest> {
         let path = places.unpacked(name);
         let path = path.with_context(|| format!("{name} is of no kind that this program knows"))?;
         let differs = || format!("{name} is not what its manifest says");
+        let unwritten = || format!("cannot write {}", path.display());
         ensure!(member.bytes == record.bytes, differs());
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
+            fs::create_dir_all(folder).with_context(unwritten)?;
             // Up to the folder that has existed before.
             let is_unpacked = |folder: &&Path| folder.components().any(|part| part.as_os_str() == UNPACKED);
             made.extend(folder.ancestors().take_while(is_unpacked).map(Path::to_owned));
         }
-        let mut file = File::create_new(&path)?;
+        let mut file = File::create_new(&path).with_context(unwritten)?;
         let sha256 = archive.copy(&member, &mut file)?;
         file.sync_all()?;
         ensure!(sha256 == record.sha256, differs());

@@ -223,6 +223,11 @@ async fn altered_bundle_changes_nothing() {
     let refused = import(newer.path(), &bundle, &key).await;
     assert!(!refused.succeeded() && refused.stderr.contains("has format 3"), "{}", refused.stderr);
     assert_eq!(fs::read_dir(&data).unwrap().count(), 1);
+    let read_only = TempDir::new().unwrap();
+    let [folder, file] = [read_only.path(), bundle.as_path()].map(|path| path.to_str().unwrap());
+    let arguments = ["bundle", "import", file, "--key", &key, "--data-dir", folder];
+    let refused = Launch::bulkhead_with_read_only(read_only.path(), &arguments).finish().await;
+    assert!(!refused.succeeded() && refused.stderr.contains("cannot write /"), "{}", refused.stderr);
     for at in [0, BLOCK + 10, whole.len() / 2, whole.len() - 1] {
         let mut altered = whole.clone();
         altered[at] ^= 1;
