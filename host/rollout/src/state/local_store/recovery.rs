@@ -3,6 +3,7 @@
 use std::{fs, path::PathBuf};
 
 use bulkhead_config::slots::SlotId;
+use bulkhead_os::damaged_files::damaged_path;
 
 use super::{LocalStore, LocalStoreError};
 use crate::state::SlotState;
@@ -46,29 +47,38 @@ impl LocalStore {
     }
 
     /// Returns a slot's state as [`LocalStore::state`] does. A damaged one is set aside, and the one before the last
-    /// change takes its place, if there is one.
+    /// change takes its place, if there is one, as it does where an earlier start has ended in between.
     ///
     /// # Errors
     /// When it cannot be read, or a damaged one cannot be replaced.
     pub(crate) fn restore_state(&self, slot: SlotId) -> Result<Option<SlotState>, LocalStoreError> {
         match self.state(slot) {
             Err(LocalStoreError::Damaged(..)) => {}
+            Ok(None) if self.previous_path(slot).exists() => {}
             state => return state,
         }
         let _lock = self.lock()?;
-        let error = match self.state(slot) {
-            Err(error @ LocalStoreError::Damaged(..)) => error,
+        let path = self.state_path(slot);
+        let (reason, aside) = match self.state(slot) {
+            Err(error @ LocalStoreError::Damaged(..)) => {
+                let aside = self.damaged_files.set_aside(&path);
+                (error.to_string(), Some(aside.map_err(|error| LocalStoreError::Io(path.clone(), error))?))
+            }
+            Ok(None) => {
+                let aside = Some(damaged_path(&path)).filter(|aside| aside.exists());
+                if let Some(aside) = &aside {
+                    self.damaged_files.record(&path, aside);
+                }
+                ("it is missing".to_owned(), aside)
+            }
             // Another host with this folder has replaced it meanwhile.
             state => return state,
         };
-        let path = self.state_path(slot);
-        let aside = self.damaged_files.set_aside(&path);
-        let aside = aside.map_err(|error| LocalStoreError::Io(path.clone(), error))?;
         let previous = Self::read_state(self.previous_path(slot)).unwrap_or_default();
         tracing::error!(
             slot = slot.as_str(),
-            %error,
-            aside = %aside.display(),
+            error = reason,
+            aside = aside.map(|aside| aside.display().to_string()),
             generation = previous.as_ref().map(|previous| previous.generation),
             "the state of the slot is damaged and set aside; the one before the last change counts, if there is one"
         );

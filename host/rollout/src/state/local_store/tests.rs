@@ -140,6 +140,25 @@ fn damaged_state_is_replaced_by_previous() {
 }
 
 #[test]
+fn interrupted_restoration_is_done_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = LocalStore::new(folder.path().to_owned());
+    let one = after(&SlotState::default(), b"one");
+    store.save(SLOT, 0, &one, &component(&one, b"one")).unwrap();
+    let two = after(&one, b"two");
+    store.save(SLOT, one.revision, &two, &component(&two, b"two")).unwrap();
+    let path = store.state_path(SLOT);
+    let aside = DamagedFiles::default().set_aside(&path).unwrap();
+    assert_eq!(store.restore_state(SLOT).unwrap().unwrap(), one);
+    assert_eq!(store.damaged_files.all().remove(&path), Some(aside.clone()));
+    // Without the damaged one.
+    fs::remove_file(aside).unwrap();
+    fs::remove_file(&path).unwrap();
+    assert_eq!(store.restore_state(SLOT).unwrap().unwrap(), one);
+    assert_eq!(store.state(SLOT).unwrap().unwrap(), one, "it is on disk");
+}
+
+#[test]
 fn damaged_first_state_is_dropped() {
     let folder = tempfile::tempdir().unwrap();
     let store = LocalStore::new(folder.path().to_owned());
