@@ -130,7 +130,7 @@ async fn rest_gets_what_no_route_takes() {
 }
 
 #[tokio::test]
-async fn unknown_paths_are_503_until_the_end_of_start() {
+async fn unknown_paths_are_503_during_the_start() {
     let served = Served::open(true);
     let (routes, shared) = (&served.routes, served.shared);
     assert_eq!(status(shared, "/things/a").await, Some(503));
