@@ -358,13 +358,13 @@ mod tests {
     #[test]
     fn services_are_named_until_they_start() {
         let health = health(DamagedFiles::default());
-        health.await_services(["captcha", "tickets"].into_iter());
+        health.await_services(["first", "second"].into_iter());
         let failing =
             || -> Vec<String> { health.report().failing.into_iter().map(|failed| failed.check).collect() };
-        assert_eq!(failing(), ["lifecycle", "service captcha", "service tickets"]);
-        health.service_started("captcha");
-        assert_eq!(failing(), ["lifecycle", "service tickets"]);
-        health.service_started("tickets");
+        assert_eq!(failing(), ["lifecycle", "service first", "service second"]);
+        health.service_started("first");
+        assert_eq!(failing(), ["lifecycle", "service second"]);
+        health.service_started("second");
         assert_eq!(failing(), ["lifecycle"]);
     }
 

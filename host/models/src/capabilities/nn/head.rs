@@ -41,7 +41,7 @@ pub(super) async fn compute(
     let (features, labels) = (features(&mut inputs)?, head.head.labels().len());
     let names = head.head.labels().collect::<Vec<_>>().join("\n");
     let head = Arc::clone(head);
-    // A large head takes milliseconds, which would block an async worker; one ticket takes less than a hand-over.
+    // A large head takes milliseconds, which would block an async worker; one text takes less than a hand-over.
     let given = features.as_ref().map_or(0, |features| features.values.len());
     let is_quick = head.head.multiplications(rows, given) <= QUICK;
     let predict = access.compute(is_quick, move || {
