@@ -158,6 +158,11 @@ fn mails_of_programs_are_empty() {
         "Read: Well\n\nYour message\n\n   To: Office\n   Subject: Well\n\nwas read on Monday, 5 October 2026.",
         "Gelesen: Brunnen\n\nIhre Nachricht\n\nAn: Amt\nBetreff: Brunnen\n\nwurde am 05.10.2026 10:00 gelesen.",
         "Dies ist eine Empfangsbestätigung für die Nachricht, die Sie an amt@ort.example gesendet haben.",
+        "Gelesen: Brunnen\n\nIhre Nachricht an das Amt wurde gelesen am 05.10.2026 10:00.",
+        "Vielen Dank! Wir haben Ihre Nachricht erhalten. Das ist eine automatisch generierte Antwort.",
+        "We have received your request. This is an automated message, please do not reply.",
+        "Danke für Ihre Mail. Ich bin bis Montag nicht erreichbar, danach beantworte ich Ihre Mail.",
+        "Thanks for your email! I am on parental leave and back on 3 May.",
         "--\nPia Probe\nProbe GmbH",
     ] {
         assert_eq!(clean(mail), "", "{mail}");
@@ -171,6 +176,12 @@ fn mails_of_programs_are_empty() {
         "Ich bin in dringenden Fällen abwesend gemeldet, was tun?",
         "Read: your letter about the well.\n\nThe date in it is wrong.",
         "Gelesen: Ihr Schreiben zum Brunnen.\n\nDas Datum darin stimmt nicht.",
+        "Ich habe Ihre Nachricht erhalten, die automatisch erzeugt war. Der Brunnen läuft noch.",
+        "Diese E-Mail wurde automatisch erstellt.\n\nMeldung: Der Brunnen läuft.",
+        "Wir haben Ihre Nachricht erhalten und kommen am Montag zum Brunnen.",
+        "Der Brunnen läuft.\n\nAm 5.10.2026 um 9:14 schrieb Amt:\n> Danke für Ihre Mail. Ich bin im Urlaub und ab Montag wieder \
+         erreichbar.",
+        "Ich bin tagsüber nicht erreichbar, in dringenden Fällen fragen Sie meine Frau.",
     ] {
         assert!(!is_automatic(mail), "{mail}");
     }
