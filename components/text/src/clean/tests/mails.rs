@@ -110,6 +110,10 @@ fn signatures_of_programs_go() {
         "--\nPia Probe | Probe GmbH",
         "Mit herbstlichen Grüßen\nPia Probe\n\nProbe GmbH",
         "Viele sonnige Grüße aus Musterort\nPia",
+        "Herzlichen Dank und liebe Grüße\nPia Probe",
+        "Es grüßt Sie freundlich\nPia Probe",
+        "Many thanks,\nPia Probe",
+        "thx\nPia",
         "Gesendet von meinem Probe Phone 7 Smartphone",
         "Freundliche Grüße\nPia Probe\n\nProbe GmbH\nIm Tal 4\nMusterort\n\nTel. 0\nFax 0\nMobil 0\n\nwww.probe.example\n\nGeschäftsführerin: Pia Probe\nHRB 0\nUSt-ID 0\n\nPsychologie für alle",
         "*** Diese E-Mail enthält vertrauliche Daten ***",
@@ -130,6 +134,7 @@ fn signatures_of_programs_go() {
         "Please check:\n\nSent from my old and broken phone",
         "Bitte richten Sie Grüße an die Kollegin aus.",
         "Fehlt:\n-- Schlüssel\n-- Lampe",
+        "Der Brunnen läuft.\nHerzlichen Dank für die Bank.\nDie Farbe blättert aber ab.",
     ] {
         assert_eq!(clean(own), own);
     }
