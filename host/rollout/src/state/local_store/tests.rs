@@ -119,7 +119,7 @@ fn damaged_component_or_state_is_an_error() {
 }
 
 #[test]
-fn damaged_state_is_replaced_by_previous() {
+fn damaged_or_missing_state_becomes_previous() {
     let folder = tempfile::tempdir().unwrap();
     let store = LocalStore::new(folder.path().to_owned());
     let one = after(&SlotState::default(), b"one");
@@ -135,27 +135,17 @@ fn damaged_state_is_replaced_by_previous() {
         assert_eq!(fs::read(aside).unwrap(), damaged);
         assert_eq!(store.state(SLOT).unwrap().unwrap(), one, "it is on disk");
     }
+    // A restoration that was interrupted, and a file that is gone.
+    for is_kept in [true, false] {
+        let aside = DamagedFiles::default().set_aside(&store.state_path(SLOT)).unwrap();
+        if !is_kept {
+            fs::remove_file(aside).unwrap();
+        }
+        assert_eq!(store.restore_state(SLOT).unwrap().unwrap(), one);
+        assert_eq!(store.state(SLOT).unwrap().unwrap(), one, "it is on disk");
+    }
     store.save(SLOT, one.revision, &two, &component(&two, b"two")).unwrap();
     assert_eq!(store.state(SLOT).unwrap().unwrap(), two);
-}
-
-#[test]
-fn interrupted_restoration_is_done_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = LocalStore::new(folder.path().to_owned());
-    let one = after(&SlotState::default(), b"one");
-    store.save(SLOT, 0, &one, &component(&one, b"one")).unwrap();
-    let two = after(&one, b"two");
-    store.save(SLOT, one.revision, &two, &component(&two, b"two")).unwrap();
-    let path = store.state_path(SLOT);
-    let aside = DamagedFiles::default().set_aside(&path).unwrap();
-    assert_eq!(store.restore_state(SLOT).unwrap().unwrap(), one);
-    assert_eq!(store.damaged_files.all().remove(&path), Some(aside.clone()));
-    // Without the damaged one.
-    fs::remove_file(aside).unwrap();
-    fs::remove_file(&path).unwrap();
-    assert_eq!(store.restore_state(SLOT).unwrap().unwrap(), one);
-    assert_eq!(store.state(SLOT).unwrap().unwrap(), one, "it is on disk");
 }
 
 #[test]
