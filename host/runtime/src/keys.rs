@@ -13,7 +13,10 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use bulkhead_os::{damaged_files::DamagedFiles, files};
+use bulkhead_os::{
+    damaged_files::{DamagedFiles, damaged_path},
+    files,
+};
 use hkdf::Hkdf;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256, Sha384, Sha512};
@@ -87,7 +90,14 @@ impl MasterKey {
         let io = |error| SecretFileError::Io(path.to_owned(), error);
         match read(path) {
             Ok(Some(key)) => return Ok(key),
-            Ok(None) => {}
+            // An earlier start may have ended once it had set a damaged one aside.
+            Ok(None) => {
+                let aside = damaged_path(path);
+                if aside.exists() {
+                    damaged.record(path, &aside);
+                    report_lost(path, &aside);
+                }
+            }
             Err(SecretFileError::Unusable(_)) => set_aside(path, damaged).map_err(io)?,
             Err(error) => return Err(error),
         }
@@ -179,18 +189,22 @@ fn checksum(digits: &str) -> String {
     Sha256::digest(digits).iter().take(CHECKSUM_BYTES).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Sets a damaged secret file aside, and logs what that means.
+/// Logs what it means that a secret was damaged.
+fn report_lost(path: &Path, aside: &Path) {
+    tracing::error!(
+        file = %path.display(),
+        aside = %aside.display(),
+        "the secret is damaged and a new one is generated: what the old one has signed is not accepted any more"
+    );
+}
+
+/// Sets a damaged secret file aside.
 fn set_aside(path: &Path, damaged: &DamagedFiles) -> io::Result<()> {
     let folder = fs::File::open(path.parent().unwrap_or(Path::new(".")))?;
     // Of two hosts that start at once, the second finds the first one's new secret.
     folder.lock()?;
     if matches!(read(path), Err(SecretFileError::Unusable(_))) {
-        let aside = damaged.set_aside(path)?;
-        tracing::error!(
-            file = %path.display(),
-            aside = %aside.display(),
-            "the secret is damaged and a new one is generated: what the old one has signed is not accepted any more"
-        );
+        report_lost(path, &damaged.set_aside(path)?);
     }
     Ok(())
 }

@@ -193,3 +193,15 @@ fn damaged_secret_is_set_aside() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     assert_eq!(set_aside.all().into_keys().collect::<Vec<_>>(), [path]);
 }
+
+#[test]
+fn interrupted_start_reports_lost_secret() {
+    let folder = TempDir::new().unwrap();
+    let (path, aside) = (folder.path().join("host.key"), folder.path().join("host.key.damaged"));
+    fs::write(&aside, "cut").unwrap();
+    for lost in [vec![aside], Vec::new()] {
+        let damaged = DamagedFiles::default();
+        MasterKey::load_or_generate(&path, &damaged).unwrap();
+        assert_eq!(damaged.all().into_values().collect::<Vec<_>>(), lost);
+    }
+}
