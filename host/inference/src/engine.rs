@@ -245,7 +245,6 @@ impl Engine {
     /// Starts the threads.
     ///
     /// # Errors
-    ///
     /// When the operating system gives no thread.
     pub fn start(options: EngineOptions) -> io::Result<Self> {
         let encoders = Lane::start("inference", ENCODER_NICENESS, options)?;
@@ -255,7 +254,6 @@ impl Engine {
     /// Queues a request. The future is that of a [`oneshot::Receiver`]; dropping it withdraws the request.
     ///
     /// # Errors
-    ///
     /// [`Failure::Overloaded`] at once; everything else through the answer.
     pub fn embed(&self, model: &Arc<Model>, request: Request) -> Result<Pending, Failure> {
         let (sender, receiver) = oneshot::channel();
@@ -269,7 +267,6 @@ impl Engine {
     /// that a thread would take at once.
     ///
     /// # Errors
-    ///
     /// As [`embed`](Self::embed).
     pub fn embed_soon(&self, model: &Arc<Model>, request: Request) -> Result<Pending, Failure> {
         if model.batches() || request.texts.iter().map(Input::bytes).sum::<usize>() > SHORT_BYTES {
@@ -289,7 +286,6 @@ impl Engine {
     /// those that no thread has taken.
     ///
     /// # Errors
-    ///
     /// [`Failure::Overloaded`] at once; everything else through the answer.
     pub fn map_texts<T: Send + 'static>(
         &self,
@@ -311,6 +307,13 @@ impl Engine {
     pub fn observe_batches(&self, observer: &BatchObserver) {
         for lane in [&self.encoders, &self.light] {
             lane.queue.observe(Arc::clone(observer));
+        }
+    }
+
+    /// Replaces the shares of the kinds of callers, for turns from now on.
+    pub fn set_shares(&self, shares: Shares) {
+        for lane in [&self.encoders, &self.light] {
+            lane.queue.set_shares(shares);
         }
     }
 
@@ -373,7 +376,6 @@ impl<T> Pending<T> {
     /// Waits for the answer without an async runtime.
     ///
     /// # Errors
-    ///
     /// See [`Failure`].
     pub fn wait(self) -> Result<T, Failure> {
         self.receiver.blocking_recv().unwrap_or(Err(Failure::Stopped))

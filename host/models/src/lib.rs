@@ -35,7 +35,7 @@ pub use self::{
     scores::{RankOptions, RankedText},
 };
 use self::{
-    config::EmbeddingSettings,
+    config::{EmbeddingSettings, EmbeddingShares},
     configured::{
         model_ref::{ModelRef, damage},
         names,
@@ -135,10 +135,7 @@ impl Inference {
         let engine = EngineOptions {
             threads: settings.threads,
             queue_texts: settings.queue_texts,
-            shares: Shares {
-                slots: settings.shares.slots,
-                anonymous: settings.shares.anonymous.unwrap_or(Shares::default().anonymous),
-            },
+            shares: engine_shares(settings.shares),
         };
         let models: Vec<Arc<ServedModel>> = present
             .into_iter()
@@ -167,6 +164,11 @@ impl Inference {
             queue_texts: settings.queue_texts,
             metrics,
         })
+    }
+
+    /// Replaces what kinds of callers get while others wait.
+    pub fn set_shares(&self, shares: EmbeddingShares) {
+        self.engine.set_shares(engine_shares(shares));
     }
 
     /// Returns the served models in configured order, the default first.
@@ -316,6 +318,11 @@ fn load(
         }
     }
     Ok((present, missing))
+}
+
+/// Returns the shares with the engine's defaults.
+fn engine_shares(shares: EmbeddingShares) -> Shares {
+    Shares { slots: shares.slots, anonymous: shares.anonymous.unwrap_or(Shares::default().anonymous) }
 }
 
 /// Checks that one letter fits beside the model's special tokens. With a smaller limit every request would fail or lose its

@@ -190,6 +190,11 @@ impl Queue {
         self.lock().free += 1;
     }
 
+    /// Replaces the shares of the kinds of callers.
+    pub(super) fn set_shares(&self, shares: Shares) {
+        self.lock().works.set_shares(shares);
+    }
+
     /// Has an observer see each batch from now on, unless one does.
     pub(super) fn observe(&self, observer: BatchObserver) {
         let _ = self.observer.set(observer);

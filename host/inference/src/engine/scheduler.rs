@@ -81,6 +81,11 @@ impl<W> Scheduler<W> {
         }
     }
 
+    /// Replaces the shares, for charges from now on.
+    pub(super) const fn set_shares(&mut self, shares: Shares) {
+        self.shares = shares;
+    }
+
     /// Adds a caller's work of about so many tokens.
     pub(super) fn push(&mut self, caller: Caller, tokens: usize, work: W) -> WorkPlace {
         let key = self.key(caller);

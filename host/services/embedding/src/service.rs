@@ -145,15 +145,17 @@ async fn build(context: &ServiceContext, inference: Arc<Inference>) -> anyhow::R
     state.service.inference.observe_batches(&observer);
     let access = if state.callers.need_key() { "guarded by keys" } else { "open to everybody" };
     tracing::info!(service = http::error::SERVICE, access, "the service runs");
-    let callers = state.callers.clone();
+    let (callers, inference) = (state.callers.clone(), Arc::downgrade(&state.service.inference));
     let reload = move |config: &Config| {
-        if let Ok(embedding) = config.table::<EmbeddingSettings>() {
-            callers.replace(embedding);
+        let Ok(embedding) = config.table::<EmbeddingSettings>() else { return };
+        callers.replace(embedding);
+        if let Some(inference) = inference.upgrade() {
+            inference.set_shares(embedding.shares);
         }
     };
     let live_keys = LiveKeys {
-        keys: &["embedding.api_keys", "embedding.keys"],
-        restart_keys: &["services.embedding.enabled", "embedding.shares.anonymous"],
+        keys: &["embedding.api_keys", "embedding.keys", "embedding.shares"],
+        restart_keys: &["services.embedding.enabled"],
     };
     context.reloader.subscribe(live_keys, Box::new(reload)).await;
     Ok(http::router(Arc::new(state)))

@@ -64,6 +64,17 @@ fn turns_follow_weights_and_shares() {
 }
 
 #[test]
+fn changed_shares_count_from_the_next_turn() {
+    let mut scheduler = endless(&[key(1, 1), anonymous(1)]);
+    scheduler.set_shares(Shares { slots: 25, anonymous: 20 });
+    let mut turns = [0_usize, 0];
+    for _ in 0..100 {
+        turns[turn(&mut scheduler, TURN)] += 1;
+    }
+    assert!(turns[0].abs_diff(80) <= 2, "{turns:?}");
+}
+
+#[test]
 fn turns_are_charged_by_tokens() {
     let mut scheduler = endless(&[key(1, 1), key(2, 1)]);
     let (mut tokens, mut turns) = ([0, 0], [0, 0]);

@@ -74,6 +74,25 @@ async fn embedding_keys_count_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn embedding_shares_count_at_once() {
+    let models = TempDir::new().unwrap();
+    let model = ToyModel::default().write(models.path(), "toy");
+    let services = "[services]\nstatus.enabled = false\ntickets.enabled = false\ncaptcha.enabled = false\n";
+    let key = format!("[embedding.keys.shop]\nkey = \"{FIRST}\"\n");
+    let host = start(&format!("{services}[embedding]\nmodels = [{model:?}]\n{key}")).await;
+    let info = || host.client().get(host.url("/info"));
+    assert_eq!(opens(info).await, [true, false, false]);
+    let shares = "[embedding.shares]\nanonymous = 20\n";
+    let opened = change(&host, &key, &format!("{key}{shares}")).await;
+    assert_eq!(opened, [json!(["embedding.shares.anonymous"]), json!([])]);
+    assert_eq!(opens(info).await, [true; 3], "a bearer that is not known is that of an anonymous caller");
+    assert_eq!(change(&host, FIRST, SECOND).await, [json!(["embedding.keys.shop.key"]), json!([])]);
+    assert_eq!(change(&host, shares, "").await, [json!(["embedding.shares.anonymous"]), json!([])]);
+    assert_eq!(opens(info).await, [false, true, false]);
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn ticket_key_counts_at_once() {
     let key = tempfile::NamedTempFile::new().unwrap();
     fs::write(key.path(), FIRST).unwrap();
