@@ -18,6 +18,12 @@ use super::work::{PendingWork, TokenizedText, WorkOwner};
 use super::{BatchObserver, Failure, Stats, job::Job, per_text::TextTask};
 use crate::model::WorkGroup;
 
+/// The part of the queue that a kind of callers has where others fill it: a quarter.
+const KIND_PART: usize = 4;
+/// The part that a caller has where others fill the queue and its kind's part, while all parts together are no more than
+/// the queue again.
+const CALLER_PART: usize = 64;
+
 /// What a thread does next.
 pub(super) enum Task {
     /// Turn these texts of a job into ids, and give them back to their place.
@@ -117,12 +123,10 @@ impl Queue {
         if places == 0 {
             return Ok(None);
         }
-        // A request larger than the whole queue is let in when nothing else waits: refusing it would be for ever.
         if waiting > 0 && waiting.saturating_add(places) > self.capacity {
             state.forget_abandoned();
-            let waiting = state.stats.waiting_texts;
-            if waiting > 0 && waiting.saturating_add(places) > self.capacity {
-                let backlog = self.backlog_of(&state);
+            if !self.has_room(&state, caller, places) {
+                let (waiting, backlog) = (state.stats.waiting_texts, self.backlog_of(&state));
                 return Err(Failure::Overloaded { waiting, backlog });
             }
         }
@@ -133,6 +137,19 @@ impl Queue {
         let tokens = work.tokens;
         state.works.push(caller, tokens, work);
         Ok(Some(state))
+    }
+
+    /// Returns whether so many more places of a caller fit: into the queue, or, where others fill it, into the part of the
+    /// caller's kind or into its own. A request larger than the whole queue is let in when nothing else waits: refusing it
+    /// would be for ever.
+    fn has_room(&self, state: &QueueState, caller: Caller, places: usize) -> bool {
+        let waiting = state.stats.waiting_texts;
+        let of_kind = *state.stats.waiting_by_kind.get(caller.kind);
+        let own: usize = state.works.of_caller(caller).map(PendingWork::places).sum();
+        let fits = |waiting: usize, capacity: usize| waiting.saturating_add(places) <= capacity;
+        let fits_own =
+            fits(own, self.capacity / CALLER_PART) && fits(waiting, self.capacity.saturating_mul(2));
+        waiting == 0 || fits(waiting, self.capacity) || fits(of_kind, self.capacity / KIND_PART) || fits_own
     }
 
     /// Waits for something to do; `None` once the engine has stopped.

@@ -138,6 +138,12 @@ impl<W> Scheduler<W> {
         self.waiting.values().flat_map(|queue| queue.works.iter().map(|queued| &queued.work))
     }
 
+    /// Returns the work of a caller, in no order.
+    pub(super) fn of_caller(&self, caller: Caller) -> impl Iterator<Item = &W> {
+        let queue = self.waiting.get(&self.key(caller));
+        queue.into_iter().flat_map(|queue| queue.works.iter().map(|queued| &queued.work))
+    }
+
     /// Returns the work at a place, if it has not been removed.
     pub(super) fn get(&self, place: &WorkPlace) -> Option<&W> {
         let mut works = self.waiting.get(&place.caller)?.works.iter();

@@ -103,6 +103,35 @@ fn free_threads_get_equal_shares() {
     }
 }
 
+#[test]
+fn full_queue_has_room_for_others() {
+    let (queue, model) = (Queue::new(256, 1, Shares::default()), Arc::new(faulty()));
+    let mut answers = Vec::new();
+    let mut is_taken = |kind: CallerKind, id: u64, texts: usize| {
+        let (job, answer) = job(&model, &vec![1; texts]);
+        answers.push(answer);
+        queue.submit(Caller { kind, id, weight: 1 }, &job).is_ok()
+    };
+    assert!(is_taken(CallerKind::Anonymous, 1, 256));
+    // The texts that each caller asks for in turn, and whether they are taken.
+    for (kind, id, texts, wanted) in [
+        (CallerKind::Anonymous, 1, 1, false),
+        (CallerKind::Anonymous, 2, 5, false),
+        (CallerKind::Anonymous, 2, 4, true),
+        (CallerKind::Anonymous, 2, 1, false),
+        (CallerKind::Key, 1, 65, false),
+        (CallerKind::Key, 1, 64, true),
+        (CallerKind::Key, 1, 1, false),
+        (CallerKind::Key, 2, 4, true),
+        (CallerKind::Slot, 1, 64, true),
+    ] {
+        assert_eq!(is_taken(kind, id, texts), wanted, "{kind:?} {id}: {texts}");
+    }
+    // Twice the queue is 512 texts, of which 392 wait.
+    let more = (3..100).filter(|id| is_taken(CallerKind::Anonymous, *id, 4)).count();
+    assert_eq!(more, 30);
+}
+
 /// No thread may sleep while texts wait: here the tokenized texts fill a batch and their callers have left.
 #[test]
 fn texts_behind_abandoned_ones_are_reached() {
