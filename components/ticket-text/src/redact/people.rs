@@ -18,6 +18,11 @@ const MOST_CAPITALISED: usize = 2;
 /// Minimum number of letters of a name in lower case.
 const SHORTEST_LOWER: usize = 4;
 
+/// Number of letters before an apostrophe in a name in lower case; behind it there are more.
+const LONGEST_PREFIX: usize = 2;
+/// Number of letters of the longest title that a point may end: "mrs. probst".
+const LONGEST_SHORT: usize = 3;
+
 /// A word with its place.
 #[derive(Debug, Clone, Copy)]
 struct Word<'t> {
@@ -211,7 +216,10 @@ fn in_lower_case(text: &str, words: &[Word<'_>]) -> Option<Range<usize>> {
     let mut end = None;
     let mut last = if announces { None } else { Some(first.end()) };
     for word in name.iter().take(2) {
-        let joined = last.is_none_or(|last| text.get(last..word.start) == Some(" "));
+        let between = last.and_then(|last| text.get(last..word.start));
+        // "mr. probst"
+        let is_short = end.is_none() && first.text.len() <= LONGEST_SHORT;
+        let joined = last.is_none() || between == Some(" ") || is_short && between == Some(". ");
         let ends_verb = || !signs && people::LOWER_ENDS.iter().any(|end| word.text.ends_with(end));
         if !joined || !is_lower_name(word.text) || ends_verb() {
             break;
@@ -226,8 +234,12 @@ fn in_lower_case(text: &str, words: &[Word<'_>]) -> Option<Range<usize>> {
 }
 
 fn is_lower_name(word: &str) -> bool {
+    // "o'dea", not "geht's"
+    let (prefix, rest) = word.split_once(['\'', '’']).unwrap_or(("", word));
     word.chars().count() >= SHORTEST_LOWER
-        && word.chars().all(|letter| letter.is_lowercase() || letter == '-')
+        && prefix.len() <= LONGEST_PREFIX
+        && rest.chars().count() > LONGEST_PREFIX
+        && prefix.chars().chain(rest.chars()).all(|letter| letter.is_lowercase() || letter == '-')
         && !is_common(word)
         && !people::LOWER_WORDS.contains(&word)
 }

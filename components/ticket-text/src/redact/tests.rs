@@ -190,6 +190,9 @@ fn secrets_and_codes_are_redacted() {
         ("Mein Kennwort ist „Birnbaum“.", "Mein Kennwort ist „[NUMBER_1]“."),
         ("Login rosa\nPasswort: birne-apfel\nDanke", "Login rosa\nPasswort: [NUMBER_1]\nDanke"),
         ("my password: pearappleplum", "my password: [NUMBER_1]"),
+        ("Kennwort für das Portal lautet: Birne_9", "Kennwort für das Portal lautet: [NUMBER_1]"),
+        ("IBAN XX61 1904 3002 3457 3201 und mehr", "IBAN [IBAN_1] und mehr"),
+        ("mein Konto @rosa.birne1971", "mein [EMAIL_1]"),
         ("my NI number is QQ 12 34 56 C", "my NI number is [NUMBER_1]"),
         ("Kennzeichen ABC-DE 1234", "Kennzeichen [PLATE_1]"),
         (
