@@ -41,11 +41,6 @@ impl AnswerTypes {
         Self { kinds, negated: !questions.is_empty() && is_negated(asking), opening }
     }
 
-    /// Returns whether the question asks for a price.
-    pub fn asks_for_amount(&self) -> bool {
-        self.kinds.contains(&AMOUNT)
-    }
-
     /// Returns whether the question asks for any kind of fact.
     pub fn asks(&self) -> bool {
         !self.kinds.is_empty()

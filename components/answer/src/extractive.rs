@@ -13,7 +13,7 @@ use std::ops::Range;
 use bulkhead_text::language::Language;
 
 use crate::answer_types::AnswerTypes;
-use crate::grounding::{is_exception, is_variant};
+use crate::grounding::is_exception;
 use crate::lists::reference;
 use crate::passage::{Item, Passage};
 use crate::quotable::{Sentence, is_ended, is_question, sentences};
@@ -51,10 +51,8 @@ struct Candidate {
     whole: bool,
     /// Whether it states nothing: a question or a heading.
     bare: bool,
-    /// Indices of the nearest headings above it.
-    under: Range<usize>,
     terms: BTreeSet<String>,
-    /// The terms of these headings.
+    /// The terms of the nearest headings above it.
     headings: BTreeSet<String>,
     /// Its nearness to the question, if the host knows it.
     nearness: Option<f32>,
@@ -88,9 +86,8 @@ pub fn lead(question: &str, passages: &[Passage], language: Language) -> Option<
 /// Selects statements that answer `question` from `passages`, in the order of the passages; empty if the passages
 /// have no sentences.
 pub fn write(question: &str, passages: &[Passage], language: Language, bounds: Bounds) -> Vec<Statement> {
-    let asked = AnswerTypes::of(question);
-    let candidates = rated(question, passages, &asked, language);
-    let chosen = choose(&candidates, passages, asked.asks_for_amount(), bounds);
+    let candidates = rated(question, passages, &AnswerTypes::of(question), language);
+    let chosen = choose(&candidates, passages, bounds);
     // Passages in the order of first use, sentences in the order of their passage.
     let mut chosen: Vec<&Candidate> = chosen.iter().filter_map(|index| candidates.get(*index)).collect();
     let mut order: Vec<usize> = Vec::new();
@@ -116,7 +113,7 @@ fn rated(question: &str, passages: &[Passage], asked: &AnswerTypes, language: La
 fn candidates(passage: usize, content: &Passage, stems: &Stems) -> Vec<Candidate> {
     let all = sentences(&content.text);
     let candidate = |place, text: String, under: Range<usize>| {
-        let above = all.get(under.clone()).unwrap_or_default().iter();
+        let above = all.get(under).unwrap_or_default().iter();
         Candidate {
             passage,
             place,
@@ -125,7 +122,6 @@ fn candidates(passage: usize, content: &Passage, stems: &Stems) -> Vec<Candidate
             headings: above.flat_map(|one| stems.terms_and_verbs(&one.text)).collect(),
             terms: stems.terms_and_verbs(&text),
             text,
-            under,
             nearness: None,
             score: 0.0,
         }
@@ -172,12 +168,7 @@ fn rate(candidates: &mut [Candidate], passages: &[Passage], terms: &BTreeSet<Str
 }
 
 /// Returns indices of candidates, best first.
-fn choose(
-    candidates: &[Candidate],
-    passages: &[Passage],
-    asks_for_amount: bool,
-    bounds: Bounds,
-) -> Vec<usize> {
+fn choose(candidates: &[Candidate], passages: &[Passage], bounds: Bounds) -> Vec<usize> {
     let mut ranked: Vec<(usize, &Candidate)> =
         candidates.iter().enumerate().filter(|(_, one)| !one.bare).collect();
     // A stable sort: the first of several equal ones.
@@ -220,12 +211,6 @@ fn choose(
             continue;
         }
         chosen.extend(added);
-        let variants = if asks_for_amount { variants(candidates, index) } else { Vec::new() };
-        for variant in variants {
-            if !chosen.contains(&variant) && fits(&chosen, &[variant]) {
-                chosen.push(variant);
-            }
-        }
     }
     chosen
 }
@@ -262,16 +247,4 @@ fn refers_back(sentence: &str) -> bool {
         |pair| matches!(pair, [one, next] if reference::BARE.contains(&one.as_str()) && reference::BEHIND_BARE.contains(&next.as_str())),
     );
     bare || words.first().is_some_and(|first| reference::POINTING.contains(&first.as_str()))
-}
-
-/// Returns the neighbours of the candidate at `index` that name the price for other groups.
-fn variants(candidates: &[Candidate], index: usize) -> Vec<usize> {
-    let are = |one: usize, other: usize| {
-        let (Some(one), Some(other)) = (candidates.get(one), candidates.get(other)) else { return false };
-        let near = one.passage == other.passage && one.under == other.under;
-        near && is_variant(&one.text, &other.text)
-    };
-    let before = (0..index).rev().take_while(|place| are(place + 1, *place));
-    let after = (index + 1..candidates.len()).take_while(|place| are(place - 1, *place));
-    before.chain(after).collect()
 }

@@ -34,7 +34,7 @@ use crate::quotable::{is_ended, is_question};
 use crate::statement::{Grounded, Statement};
 use crate::terms::{Stems, match_score, words};
 
-pub use self::context::{is_exception, is_variant};
+pub use self::context::is_exception;
 pub use self::figures::has_several_amounts;
 pub use self::source::Source;
 

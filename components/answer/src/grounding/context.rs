@@ -113,7 +113,7 @@ pub(super) fn besides(places: &[usize], source: &Source<'_>) -> Vec<String> {
 }
 
 /// Returns whether `other` names a price for some where `own` names the general one.
-pub fn is_variant(own: &str, other: &str) -> bool {
+pub(super) fn is_variant(own: &str, other: &str) -> bool {
     let first = words(other).next().unwrap_or_default();
     let amounts = |text: &str| figures(text).into_iter().filter(Figure::is_amount).collect::<BTreeSet<_>>();
     if !has(context::CONDITIONS, &first) && !begins(&first, context::REDUCED) {

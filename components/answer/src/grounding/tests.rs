@@ -2,6 +2,7 @@
 
 mod altered;
 
+use super::context::is_variant;
 use super::*;
 
 const PASSAGE: &str = "Ein Reisepass kostet 70,00 Euro. Wer jünger als 24 Jahre ist, zahlt 37,50 Euro. Ohne biometrisches \
