@@ -172,6 +172,10 @@ fn words_that_the_passage_lacks_are_not() {
 fn the_opposite_is_not() {
     assert_eq!(german("Ein Reisepass kostet nicht 70 Euro."), Err(Ungrounded::Negation));
     assert_eq!(german("Ein Reisepass kostet nichts."), Err(Ungrounded::Negation));
+    let passage = "Ein Reisepass kostet 70 Euro. Ein Reisepass ist nicht übertragbar.";
+    let priced = |sentence: &str| checked(sentence, passage, Language::German);
+    assert_eq!(priced("Ein Reisepass kostet nicht 70 Euro."), Err(Ungrounded::Negation));
+    assert_eq!(priced("Der Preis für einen Reisepass beträgt 70 Euro."), Ok(()));
     assert_eq!(german("Wir nehmen den Antrag mit biometrischem Foto an."), Err(Ungrounded::Negation));
 }
 
