@@ -8,16 +8,24 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::error::EmbeddingApiError;
 
+/// The part of the memory that an answer takes at most to count as small.
+const SMALL_ANSWER: usize = 256;
+/// The part of the memory that there is besides for small answers, so that they do not wait for large ones.
+const SMALL_ANSWERS: usize = 8;
+
 /// A permit for each byte that such answers may hold together.
 pub struct TokenMemory {
     bytes: usize,
     free: Arc<Semaphore>,
+    /// For small answers while others hold `free`.
+    small: Arc<Semaphore>,
 }
 
 impl TokenMemory {
     /// Creates a free memory of so many bytes.
     pub fn new(bytes: usize) -> Self {
-        Self { bytes, free: Arc::new(Semaphore::new(bytes)) }
+        let small = Arc::new(Semaphore::new(bytes / SMALL_ANSWERS));
+        Self { bytes, free: Arc::new(Semaphore::new(bytes)), small }
     }
 
     /// Returns its bytes.
@@ -30,8 +38,11 @@ impl TokenMemory {
     /// # Errors
     /// 429 when others hold too many.
     pub fn reserve(&self, bytes: usize) -> Result<OwnedSemaphorePermit, EmbeddingApiError> {
-        let bytes = u32::try_from(bytes.min(self.bytes)).unwrap_or(u32::MAX);
-        Arc::clone(&self.free).try_acquire_many_owned(bytes).map_err(|_| EmbeddingApiError::unread())
+        let wanted = u32::try_from(bytes.min(self.bytes)).unwrap_or(u32::MAX);
+        let from = |memory: &Arc<Semaphore>| Arc::clone(memory).try_acquire_many_owned(wanted).ok();
+        let is_small = bytes <= self.bytes / SMALL_ANSWER;
+        let small = || if is_small { from(&self.small) } else { None };
+        from(&self.free).or_else(small).ok_or_else(EmbeddingApiError::unread)
     }
 }
 
@@ -86,7 +97,7 @@ mod tests {
         let memory = TokenMemory::new(BYTES);
         let half = || body(vec![vec![b'1'; BYTES / 4]; 2], &memory, BYTES / 2);
         let (first, second) = (half().unwrap(), half().unwrap());
-        assert_eq!(memory.reserve(1).unwrap_err(), EmbeddingApiError::unread());
+        assert_eq!(memory.reserve(BYTES / 4).unwrap_err(), EmbeddingApiError::unread());
         drop(first);
         assert_eq!(memory.free.available_permits(), BYTES / 2);
         let read = axum::body::to_bytes(second, usize::MAX).await.unwrap();
@@ -98,11 +109,23 @@ mod tests {
         assert!(memory.reserve(BYTES + 1).is_ok(), "a response that is too large needs all permits");
     }
 
+    #[test]
+    fn small_answers_do_not_wait_for_large() {
+        let memory = TokenMemory::new(BYTES);
+        let _large = memory.reserve(BYTES).unwrap();
+        let small = BYTES / SMALL_ANSWER;
+        assert!(memory.reserve(small + 1).is_err());
+        let held: Vec<_> = (0..).map_while(|_| memory.reserve(small).ok()).collect();
+        assert_eq!(held.len(), SMALL_ANSWER / SMALL_ANSWERS);
+        drop(held);
+        assert!(memory.reserve(1).is_ok());
+    }
+
     #[tokio::test]
     async fn surplus_is_released_with_the_rows() {
         let memory = TokenMemory::new(BYTES);
         let permit = memory.reserve(BYTES).unwrap();
-        assert!(memory.reserve(1).is_err(), "the answer is being made");
+        assert!(memory.reserve(BYTES / 4).is_err(), "the answer is being made");
         let body = Body::from_stream(stream::iter(json_list(vec![vec![b'1'; 100]], permit)));
         assert_eq!(memory.free.available_permits(), BYTES - 100);
         drop(body);
