@@ -47,6 +47,24 @@ async fn full_queue_is_429_while_health_answers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn full_queue_has_room_for_keys() {
+    let config = "queue_texts = 64\nthreads = 1\nmax_batch_size = 100000\nmax_input_length = 100000\n\
+                  [embedding.shares]\nanonymous = 50\n[embedding.keys.shop]\nkey = \"secret\"\n";
+    let service = Service::start(config).await;
+    let much = much_work();
+    let large = service.post("/embed", &much);
+    let others = async {
+        service.wait_for("embedding_waiting_texts", |texts| texts > 1000.0).await;
+        service.post("/embed", &batch(2)).await.assert_error(429, "rate_limited");
+        let with_key = service.host.client().post(service.host.url("/embed")).bearer_auth("secret");
+        assert_eq!(service.send(with_key.json(&batch(16))).await.status, 200);
+    };
+    let (large, ()) = tokio::join!(large, others);
+    assert_eq!(large.status, 200);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn tokenize_queues_like_embed() {
     let config = "queue_texts = 64\nthreads = 1\nmax_batch_size = 100000\nmax_input_length = 100000\n";
     let service = Service::start(config).await;
