@@ -12,8 +12,16 @@ const ITEMS: [&[u8]; 6] = [b"dd", b"dt", b"li", b"td", b"th", b"tr"];
 /// Containers of such elements.
 const LISTS: [&[u8]; 4] = [b"dl", b"ol", b"table", b"ul"];
 /// Classes and ids of elements with a signature, as Gmail, Thunderbird, Outlook and Zoho write them.
-const SIGNATURES: [&str; 5] =
-    ["gmail_signature", "moz-signature", "signature", "ms-outlook-mobile-signature", "zm-_id_-sgn"];
+const SIGNATURES: [&str; 8] = [
+    "gmail_signature",
+    "moz-signature",
+    "signature",
+    "ms-outlook-mobile-signature",
+    "zm-_id_-sgn",
+    "io-ox-signature",
+    "front-signature",
+    "AppleMailSignature",
+];
 /// The attribute of Zammad's signatures.
 const SIGNATURE: &[u8] = b"data-signature";
 /// Maximum nesting depth; deeper elements count as part of their ancestors, as in browsers.

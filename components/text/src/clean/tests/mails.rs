@@ -14,6 +14,7 @@ fn notices_of_servers_go() {
         "Sie erhalten nicht häufig E-Mails von pia@post.example. Erfahren Sie, warum dies wichtig ist\n\n",
         "WARNING: This email originated from outside of the council.\nDo not click links or open attachments.\n\n",
         "Diese Nachricht kommt von außerhalb des Landratsamts. Öffnen Sie keine Links.\n\n",
+        "Achtung: Diese E-Mail kommt von einer externen Adresse.\n\n",
     ] {
         assert_eq!(clean(&format!("{notice}{ASKED}")), ASKED, "{notice}");
         assert_eq!(clean(&format!("{ASKED}\n\n-----------\n{notice}")), ASKED, "{notice}");
@@ -66,6 +67,12 @@ fn old_mails_of_all_programs_go() {
         "   Am Dienstag, 6. Oktober 2026 um 08:30:00 MESZ hat Amt <a@ort.example> Folgendes geschrieben:\n",
         "El mar, 6 oct 2026 a las 8:30, Amt (<a@ort.example>) escribió:\n",
         "De : Amt <a@ort.example>\nEnvoyé : mardi 6 octobre 2026 08:30\nÀ : Pia\nObjet : Fontaine\n",
+        "Em ter., 6 de out. de 2026 às 08:30, Amt <a@ort.example> escreveu:\n",
+        "út 6. 10. 2026 v 8:30 odesílatel Amt <a@ort.example> napsal:\n",
+        "Amt <a@ort.example> ezt írta (időpont: 2026. okt. 6., K, 8:30):\n",
+        "Στις Τρί 6 Οκτ 2026 στις 8:30 π.μ., ο χρήστης Amt <a@ort.example> έγραψε:\n",
+        "في الثلاثاء، 6 أكتوبر 2026 8:30 ص Amt <a@ort.example> كتب:\n",
+        "Från: Amt <a@ort.example>\nSkickat: den 6 oktober 2026 08:30\nTill: Pia\nÄmne: Brunn\n",
         "Od: Amt <a@ort.example>\nWysłano: wtorek, 6 października 2026 08:30\nDo: Pia\nTemat: Fontanna\n",
         "=== Please reply above this line ===\n",
     ] {
@@ -120,9 +127,13 @@ fn signatures_of_programs_go() {
     ] {
         assert_eq!(clean(&format!("{ASKED}\n\n{signature}")), ASKED, "{signature}");
     }
-    for marked in
-        ["data-signature=\"true\"", "class=\"gmail_signature\"", "id=\"ms-outlook-mobile-signature\""]
-    {
+    for marked in [
+        "data-signature=\"true\"",
+        "class=\"gmail_signature\"",
+        "id=\"ms-outlook-mobile-signature\"",
+        "class=\"io-ox-signature\"",
+        "id=\"AppleMailSignature\"",
+    ] {
         let html = format!("<div>{ASKED}</div><div {marked}>Pia Probe<br>Probe GmbH</div>");
         assert_eq!(clean(&html), ASKED, "{html}");
     }
