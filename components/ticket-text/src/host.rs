@@ -46,7 +46,7 @@ pub fn ask(question: &Question, name: &str, max_tokens: Option<u32>) -> Result<S
         llm::Error::NotConfigured => (Failure::NotConfigured, "none is configured".to_owned()),
         llm::Error::Denied(why) => (Failure::Denied, why),
         llm::Error::OverBudget(why) => (Failure::OverBudget, why),
-        llm::Error::Unavailable(why) => (Failure::Silent, why),
+        llm::Error::Unavailable(why) => (Failure::of_endpoint(&why), why),
         llm::Error::InvalidAnswer(why) => (Failure::Form, why),
     })
 }

@@ -9,6 +9,9 @@ use crate::lists::failures;
 /// What tickets are sent to, if the configuration does not say it.
 pub const OFFICE: &str = "a public office";
 
+/// What the host's text about an endpoint has before the status of a reply.
+const STATUS: &str = "answered with status ";
+
 /// A question to a language model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
@@ -46,11 +49,27 @@ pub enum Failure {
     OverBudget,
     /// It does not reply, or not in time.
     Silent,
+    /// It refuses the key.
+    Unauthorized,
+    /// It has too many requests.
+    Busy,
+    /// It replies with another error.
+    Faulty,
     /// Its reply cannot be parsed.
     Form,
 }
 
 impl Failure {
+    /// Returns why an endpoint gave no completion, by the host's text `why`, which has the status if it replied.
+    pub fn of_endpoint(why: &str) -> Self {
+        match why.split_once(STATUS).map(|(_, status)| status.get(..3).unwrap_or_default()) {
+            None => Self::Silent,
+            Some("401" | "403") => Self::Unauthorized,
+            Some("429") => Self::Busy,
+            Some(_) => Self::Faulty,
+        }
+    }
+
     /// Returns the message for clerks.
     pub fn message(self, language: Language) -> &'static str {
         let text = match self {
@@ -60,6 +79,9 @@ impl Failure {
             Self::Denied => failures::DENIED,
             Self::OverBudget => failures::OVER_BUDGET,
             Self::Silent => failures::SILENT,
+            Self::Unauthorized => failures::UNAUTHORIZED,
+            Self::Busy => failures::BUSY,
+            Self::Faulty => failures::FAULTY,
             Self::Form => failures::FORM,
         };
         text.of(language)
@@ -102,13 +124,28 @@ mod tests {
 
     #[test]
     fn failure_messages_match_the_clerk_s_language() {
-        use Failure::{Denied, Form, Guarded, Injected, NotConfigured, OverBudget, Silent};
-        let all = [Guarded, Injected, NotConfigured, Denied, OverBudget, Silent, Form];
+        use Failure::{Busy, Faulty, Silent, Unauthorized};
+        use Failure::{Denied, Form, Guarded, Injected, NotConfigured, OverBudget};
+        let all =
+            [Guarded, Injected, NotConfigured, Denied, OverBudget, Silent, Unauthorized, Busy, Faulty, Form];
         let messages =
             all.map(|failure| (failure.message(Language::German), failure.message(Language::English)));
         for (at, (german, english)) in messages.iter().enumerate() {
             assert!(!german.contains("the ") && !german.contains("it "), "{german}");
             assert!(messages.iter().skip(at + 1).all(|(other, same)| other != german && same != english));
+        }
+    }
+
+    #[test]
+    fn failures_of_an_endpoint_name_its_status() {
+        for (why, failure) in [
+            ("it does not answer in time", Failure::Silent),
+            ("it answered with status 401", Failure::Unauthorized),
+            ("it answered with status 429", Failure::Busy),
+            ("it answered with status 500", Failure::Faulty),
+            ("it is not asked for 30 s, since it answered with status 403", Failure::Unauthorized),
+        ] {
+            assert_eq!(Failure::of_endpoint(why), failure, "{why}");
         }
     }
 

@@ -10,6 +10,9 @@ use super::*;
 const BRIEF: &str = "timeout_ms = 3000\nretries = 1";
 /// What a clerk reads about an endpoint that gives no answer; the log has its status.
 const SILENT: &str = "it does not answer";
+/// And about one that answers 429, or with another error.
+const BUSY: &str = "it has too many requests";
+const FAULTY: &str = "it answers with an error";
 /// And about one whose answer cannot be used.
 const FORM: &str = "its answer has another form than asked for";
 
@@ -50,9 +53,9 @@ async fn a_huge_body_is_not_read() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn endpoint_errors_are_retried_then_reported() {
-    falls_back(Status(500, None), SILENT, 2, "unavailable").await;
-    falls_back(Status(429, None), SILENT, 2, "unavailable").await;
-    falls_back(Status(401, None), SILENT, 1, "unavailable").await;
+    falls_back(Status(500, None), FAULTY, 2, "unavailable").await;
+    falls_back(Status(429, None), BUSY, 2, "unavailable").await;
+    falls_back(Status(401, None), "it refuses the key", 1, "unavailable").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -66,7 +69,7 @@ async fn an_endpoint_says_when_to_ask_again() {
         service.stop().await;
     }
     // Longer than anybody waits: not asked again at all.
-    falls_back(Status(429, Some("3600")), SILENT, 1, "unavailable").await;
+    falls_back(Status(429, Some("3600")), BUSY, 1, "unavailable").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -130,7 +133,7 @@ async fn injecting_text_is_not_sent() {
 #[tokio::test(flavor = "multi_thread")]
 async fn redirects_are_not_followed() {
     let elsewhere = FakeLlm::start([Says(category("greeting", 0.9, "elsewhere"))]).await;
-    falls_back(Redirects(elsewhere.url("/v1/chat/completions")), SILENT, 1, "unavailable").await;
+    falls_back(Redirects(elsewhere.url("/v1/chat/completions")), FAULTY, 1, "unavailable").await;
     assert!(elsewhere.received().is_empty());
 }
 

@@ -27,8 +27,8 @@ async fn silent_or_slow_endpoint_is_abandoned() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn endpoint_errors_are_retried_then_reported() {
-    for status in [500, 429] {
-        falls_back(Status(status, None), "it does not answer", 2, "unavailable").await;
+    for (status, reason) in [(500, "it answers with an error"), (429, "it has too many requests")] {
+        falls_back(Status(status, None), reason, 2, "unavailable").await;
     }
 }
 
@@ -36,7 +36,8 @@ async fn endpoint_errors_are_retried_then_reported() {
 async fn what_is_no_completion_is_no_answer() {
     falls_back(Floods, "another form", 1, "invalid-answer").await;
     falls_back(Body("{".to_owned()), "another form", 1, "invalid-answer").await;
-    falls_back(Redirects("https://evil.example/".to_owned()), "it does not answer", 1, "unavailable").await;
+    let redirects = Redirects("https://evil.example/".to_owned());
+    falls_back(redirects, "it answers with an error", 1, "unavailable").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
