@@ -20,8 +20,6 @@ const SHORTEST_LOWER: usize = 4;
 
 /// Number of letters before an apostrophe in a name in lower case; behind it there are more.
 const LONGEST_PREFIX: usize = 2;
-/// Number of letters of the longest title that a point may end: "mrs. probst".
-const LONGEST_SHORT: usize = 3;
 
 /// A word with its place.
 #[derive(Debug, Clone, Copy)]
@@ -213,15 +211,16 @@ fn in_lower_case(text: &str, words: &[Word<'_>]) -> Option<Range<usize>> {
         (false, true) => rest,
         (false, false) => return None,
     };
+    let has_title = !announces && people::LOWER_TITLES.contains(&first.text);
     let mut end = None;
     let mut last = if announces { None } else { Some(first.end()) };
     for word in name.iter().take(2) {
         let between = last.and_then(|last| text.get(last..word.start));
-        // "mr. probst"
-        let is_short = end.is_none() && first.text.len() <= LONGEST_SHORT;
-        let joined = last.is_none() || between == Some(" ") || is_short && between == Some(". ");
-        let ends_verb = || !signs && people::LOWER_ENDS.iter().any(|end| word.text.ends_with(end));
-        if !joined || !is_lower_name(word.text) || ends_verb() {
+        // "mr. probst", but not "my son. probably"
+        let is_titled = has_title && end.is_none();
+        let joined = last.is_none() || between == Some(" ") || is_titled && between == Some(". ");
+        let may_be_verb = !signs && !is_titled;
+        if !joined || !is_lower_name(word.text) || may_be_verb && is_lower_verb(word.text) {
             break;
         }
         last = Some(word.end());
@@ -231,6 +230,10 @@ fn in_lower_case(text: &str, words: &[Word<'_>]) -> Option<Range<usize>> {
     let is_last =
         || text.get(end..).is_some_and(|after| after.trim_start_matches(['.', '!', ' ']).is_empty());
     (!signs || is_last()).then_some(name.first()?.start..end)
+}
+
+fn is_lower_verb(word: &str) -> bool {
+    people::LOWER_VERBS.contains(&word) || people::LOWER_ENDS.iter().any(|end| word.ends_with(end))
 }
 
 fn is_lower_name(word: &str) -> bool {
