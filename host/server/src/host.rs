@@ -183,7 +183,7 @@ impl Host {
         // Taken in any case, so that a start that fails ends those of slots.
         let starting = context.starts.take();
         let open = open?;
-        context.routes.end_start()?;
+        context.routes.end_start().await?;
         context.metrics.started();
         servers.spawn(completion::complete(&context, &lifecycle, starting, admin.url()));
         let addresses = Addresses { public, admin: admin.local_addr() };

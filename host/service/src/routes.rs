@@ -175,7 +175,9 @@ impl Routes {
     ///
     /// # Errors
     /// The host is stopping.
-    pub fn end_start(&self) -> Result<(), RoutesError> {
+    pub async fn end_start(&self) -> Result<(), RoutesError> {
+        // A reload may move a listener, which is closed meanwhile.
+        let _change = self.change_lock.lock().await;
         let mut table = self.lock();
         let RouteTable { entries, listeners: Some(listeners), .. } = &mut *table else {
             return Err(RoutesError::Stopping);

@@ -137,7 +137,7 @@ async fn unknown_paths_are_503_during_the_start() {
     routes.set(SERVICE, "", at_service("/a")).await.unwrap();
     let both = (status(shared, "/things/a").await, status(shared, "/things/b").await);
     assert_eq!(both, (Some(200), Some(503)));
-    routes.end_start().unwrap();
+    routes.end_start().await.unwrap();
     let both = (status(shared, "/things/a").await, status(shared, "/things/b").await);
     assert_eq!(both, (Some(200), Some(404)));
     served.stop().await;
