@@ -4,8 +4,9 @@ mod publish;
 mod snapshot;
 
 use std::collections::HashMap;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bulkhead_database::sqlite::{is_unchanging, unfinished_fault};
 use sqlx::sqlite::{
@@ -127,8 +128,8 @@ impl Sqlite {
 struct Readers {
     pool: SqlitePool,
     file: FileIdentity,
-    /// Whether it was opened as a file that nothing changes.
-    is_unchanging: bool,
+    /// See [`unchanged_since`].
+    unchanged_since: Option<SystemTime>,
 }
 
 impl Readers {
@@ -143,7 +144,7 @@ impl Readers {
     }
 
     async fn connect(path: &Path) -> Result<Self, Error> {
-        let is_unchanging = is_unchanging(path);
+        let unchanged_since = unchanged_since(path);
         let missing = || Error::Missing(path.to_path_buf());
         let file = FileIdentity::of(path)?.ok_or_else(missing)?;
         let pool = SqlitePoolOptions::new()
@@ -155,8 +156,8 @@ impl Readers {
                 options(path)
                     .create_if_missing(false)
                     .pragma("query_only", "on")
-                    .read_only(is_unchanging)
-                    .immutable(is_unchanging),
+                    .read_only(unchanged_since.is_some())
+                    .immutable(unchanged_since.is_some()),
             )
             .await?;
         let tables: i64 =
@@ -167,17 +168,24 @@ impl Readers {
             return Err(missing());
         }
         check(sqlx::query_scalar(WHICH_FORMAT).fetch_one(&pool).await?)?;
-        Ok(Self { pool, file, is_unchanging })
+        Ok(Self { pool, file, unchanged_since })
     }
 
-    /// Returns whether these connections read the file that is at the path now, whose disk may take writes again.
+    /// Returns whether these connections read the file that is at the path now. Its disk may take writes again, or be read-only
+    /// only for this process.
     fn may_read(&self, path: &Path, file: Option<FileIdentity>) -> bool {
-        Some(self.file) == file && (!self.is_unchanging || is_unchanging(path))
+        Some(self.file) == file
+            && (self.unchanged_since.is_none() || self.unchanged_since == unchanged_since(path))
     }
 
     async fn snapshot(&self) -> Result<SqliteSnapshot, Error> {
         SqliteSnapshot::begin(&self.pool, Some(self.file)).await
     }
+}
+
+/// Returns when a file was written last that is opened as one that nothing changes, so that SQLite does not look for changes.
+fn unchanged_since(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).ok().filter(|_| is_unchanging(path))?.modified().ok()
 }
 
 fn options(path: &Path) -> SqliteConnectOptions {
