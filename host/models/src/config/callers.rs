@@ -58,7 +58,7 @@ pub(super) fn read_keys(r: &mut Reader) -> Vec<EmbeddingKey> {
 
 /// Checks that each key is that of one caller, and one line.
 pub(super) fn check_keys(r: &mut Reader, api_keys: &[Secret], keys: &[EmbeddingKey]) {
-    let unnamed = api_keys.iter().map(|key| (key.expose(), "embedding.api_keys".to_owned()));
+    let unnamed = api_keys.iter().map(|key| (key.expose().trim(), "embedding.api_keys".to_owned()));
     let mut owners: HashMap<&str, String> = unnamed.collect();
     for EmbeddingKey { name, key, .. } in keys {
         let key = key.expose().trim();

@@ -95,7 +95,7 @@ async fn callers_without_meaning_end_the_start() {
     let shop = "[embedding.keys.shop]\nkey = \"sesame\"\n";
     for (config, part) in [
         (
-            format!("[embedding]\napi_keys = [\"sesame\"]\n{shop}"),
+            format!("[embedding]\napi_keys = [\"sesame \"]\n{shop}"),
             "must not be the key of embedding.api_keys",
         ),
         (
