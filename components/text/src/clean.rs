@@ -16,7 +16,6 @@ mod tests;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-pub use automatic::is_automatic;
 pub use closing::closings;
 
 /// A ticket's text as a reader sees it, and the text that its source hides.
@@ -30,7 +29,7 @@ pub struct Rendered {
 }
 
 /// Returns the part of a ticket's text that its sender wrote; empty for a mail that a program sent (see
-/// [`is_automatic`]).
+/// [`MailParts::is_automatic`]).
 ///
 /// HTML becomes plain text first; one empty line separates paragraphs. A mail that the sender forwards with a short
 /// comment, or without one, belongs to it. A text of only quotes or closing phrases is returned complete, because a
@@ -46,7 +45,8 @@ pub struct MailParts {
     pub own: String,
     /// See [`unquoted`].
     pub unquoted: String,
-    /// See [`is_automatic`].
+    /// Whether a program sent it: a report of undelivered mail, an out-of-office note, a receipt, an acknowledgement, or an
+    /// answer of a calendar.
     pub is_automatic: bool,
 }
 
@@ -54,22 +54,19 @@ pub struct MailParts {
 pub fn parts(plain: &str) -> MailParts {
     let text = banner::remove(plain);
     let split = quotes::split(&text);
-    let is_automatic = is_automatic(plain);
+    // Someone who answers a note quotes it.
+    let is_automatic = automatic::is_automatic(plain, &split.0);
     let own = if is_automatic { String::new() } else { own_of(plain, &text, &split) };
     MailParts { own, unquoted: unquoted_of(&split), is_automatic }
 }
 
 /// Returns the part of `plain` text (see [`render`]) that its sender wrote; all of it if that part is empty, unless it
-/// is a signature or [`is_automatic`].
+/// is a signature or [automatic](MailParts::is_automatic).
 pub fn own(plain: &str) -> String {
-    if is_automatic(plain) {
-        return String::new();
-    }
-    let text = banner::remove(plain);
-    own_of(plain, &text, &quotes::split(&text))
+    parts(plain).own
 }
 
-/// Does so for `text` without notices, which has been split into what the sender wrote and forwards.
+/// Returns [`own`] of a mail from its `text` without notices, and that text split into what the sender wrote and forwards.
 fn own_of(plain: &str, text: &str, (own, forwarded): &(String, String)) -> String {
     let own = tidy(&format!("{}\n\n{}", letter(own), letter(forwarded)));
     if own.is_empty() && !closing::is_signature(text) { plain.to_owned() } else { own }

@@ -1,7 +1,7 @@
 //! Mails that no one wrote: reports of undelivered mail, out-of-office notes, receipts, acknowledgements and answers of
 //! calendars.
 
-use super::{begins, quotes};
+use super::begins;
 use crate::{lists::automatic, pairs::contains_any};
 
 /// Number of non-empty lines at the start of a mail that show what it is.
@@ -11,16 +11,14 @@ const LONGEST_NOTE: usize = 120;
 /// Number of characters before an absence within which a note says who is away.
 const REACH: usize = 80;
 
-/// Returns whether a program sent the mail with this plain text: a report of undelivered mail, an out-of-office note,
-/// a receipt, an acknowledgement, or an answer of a calendar.
-pub fn is_automatic(plain: &str) -> bool {
+/// Returns whether a program sent the mail with this plain text, of which `own` is what its sender wrote.
+pub(super) fn is_automatic(plain: &str, own: &str) -> bool {
     let plain = &plain.replace('’', "'");
     let start = || plain.lines().filter(|line| !line.is_empty()).take(START);
     let answers = |line: &str| automatic::ANSWERS.iter().any(|phrase| begins(line, phrase));
     start().any(is_report)
         || (start().any(answers) && plain.lines().any(|line| any_begins(line, automatic::DETAILS)))
-        // Someone who answers a note quotes it.
-        || is_note(&quotes::split(plain).0)
+        || is_note(own)
 }
 
 /// Returns whether a line is the first of a report, which asks nothing.
@@ -41,7 +39,7 @@ fn is_note(plain: &str) -> bool {
     if plain.contains('?') || plain.split_whitespace().nth(LONGEST_NOTE).is_some() {
         return false;
     }
-    let lower = plain.to_lowercase();
+    let lower = plain.to_lowercase().replace('’', "'");
     is_out_of_office(&lower) || is_acknowledgement(&lower)
 }
 

@@ -36,9 +36,7 @@ fn parts_are_those_found_one_by_one() {
     for mail in mails {
         let parts = parts(mail);
         automatic += usize::from(parts.is_automatic);
-        let one_by_one =
-            MailParts { own: own(mail), unquoted: unquoted(mail), is_automatic: is_automatic(mail) };
-        assert_eq!(parts, one_by_one, "{mail}");
+        assert_eq!(parts.unquoted, unquoted(mail), "{mail}");
     }
     assert_eq!(automatic, 1);
 }

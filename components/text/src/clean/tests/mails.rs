@@ -199,7 +199,7 @@ fn mails_of_programs_are_empty() {
          erreichbar.",
         "Ich bin tagsüber nicht erreichbar, in dringenden Fällen fragen Sie meine Frau.",
     ] {
-        assert!(!is_automatic(mail), "{mail}");
+        assert!(!parts(mail).is_automatic, "{mail}");
     }
 }
 
