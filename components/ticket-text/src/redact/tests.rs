@@ -192,6 +192,8 @@ fn secrets_and_codes_are_redacted() {
         ("my password: pearappleplum", "my password: [NUMBER_1]"),
         ("Kennwort für das Portal lautet: Birne_9", "Kennwort für das Portal lautet: [NUMBER_1]"),
         ("IBAN XX61 1904 3002 3457 3201 und mehr", "IBAN [IBAN_1] und mehr"),
+        ("xx29 bank 6016 1331 9268 19 is mine", "[IBAN_1] is mine"),
+        ("xx14 2004 1010 0505 0001 3m02 606", "[IBAN_1]"),
         ("mein Konto @rosa.birne1971", "mein [EMAIL_1]"),
         ("my NI number is QQ 12 34 56 C", "my NI number is [NUMBER_1]"),
         ("Kennzeichen ABC-DE 1234", "Kennzeichen [PLATE_1]"),
