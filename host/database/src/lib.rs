@@ -156,7 +156,9 @@ impl Pool<Sqlite> {
             true => self.options.clone().read_only(true).immutable(true),
             false => self.options.clone(),
         };
-        let pool = Self::new(options, Box::new(|connection| Box::pin(sqlite::read_schema(connection))));
+        let setup: Setup<Sqlite> = Box::new(|connection| Box::pin(sqlite::read_schema(connection)));
+        // As many connections as this pool has.
+        let pool = Self { permits: Arc::clone(&self.permits), ..Self::new(options, setup) };
         let unfinished = |refused| match sqlite::unfinished_fault(path) {
             Some(fault) => NoConnection::Refused(Arc::new(fault.into())),
             None => refused,
