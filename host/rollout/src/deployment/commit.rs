@@ -32,12 +32,12 @@ pub(super) enum ChangeScope {
 pub(super) const ATTEMPTS: usize = 5;
 
 impl<W: World> Deployment<W> {
-    /// Writes `component`, and those that wait for the next change, before that change takes the lock, so that no rollback
-    /// waits for it. They are kept as long as the result.
-    pub(super) async fn stage(&self, component: Option<&Blob>) -> Vec<StagedComponent> {
-        let configured_blob = self.configured_blob.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let fetched = self.fetched_blobs.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let blobs: Vec<Blob> = component.cloned().into_iter().chain(configured_blob).chain(fetched).collect();
+    /// Writes `component`, and those of `state` that wait for the next change, before that change takes the lock, so that no
+    /// rollback waits for it. They are kept as long as the result.
+    pub(super) async fn stage(&self, component: Option<&Blob>, state: &SlotState) -> Vec<StagedComponent> {
+        let mut blobs = self.pending_blobs(state);
+        blobs.retain(|blob| is_named(state, blob));
+        blobs.extend(component.cloned());
         if blobs.is_empty() {
             return Vec::new();
         }
@@ -137,11 +137,15 @@ impl<W: World> Deployment<W> {
     /// Returns components that are not in the local store yet; of those from other hosts only the ones that `state`
     /// names.
     fn pending_blobs(&self, state: &SlotState) -> Vec<Blob> {
-        let named = |blob: &&Blob| state.versions.iter().any(|record| record.component == blob.component);
+        let named = |blob: &&Blob| is_named(state, blob);
         let configured_blob = self.configured_blob.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let fetched = self.fetched_blobs.lock().unwrap_or_else(PoisonError::into_inner);
         configured_blob.into_iter().chain(fetched.iter().filter(named).cloned()).collect()
     }
+}
+
+fn is_named(state: &SlotState, blob: &Blob) -> bool {
+    state.versions.iter().any(|record| record.component == blob.component)
 }
 
 #[cfg(test)]

@@ -180,7 +180,7 @@ impl<W: World> PreparedChange for PreparedSettings<W> {
     fn apply(self: Box<Self>, expected: Expected) -> BoxFuture<'static, Result<(), DeployError>> {
         Box::pin(async move {
             let Self { deployment, settings, seen, next, blob, file_fault } = *self;
-            let _staged = deployment.stage(blob.as_ref()).await;
+            let _staged = deployment.stage(blob.as_ref(), &deployment.state()).await;
             // A running change ends first, so that its checks still hold when it takes effect.
             let guard = deployment.lock().await;
             deployment.check_not_removed()?;

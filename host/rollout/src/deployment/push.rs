@@ -142,7 +142,7 @@ impl<W: World> Deployment<W> {
 
     /// Changes the state in cluster scope without a change of the versions that answer, and retries on conflicts.
     async fn record(&self, blob: Option<Blob>, change: impl Fn(&mut SlotState)) -> Result<(), DeployError> {
-        let _staged = self.stage(blob.as_ref()).await;
+        let _staged = self.stage(blob.as_ref(), &self.state()).await;
         for _ in 0..ATTEMPTS {
             let guard = self.lock().await;
             match self.commit(&guard, blob.clone(), ChangeScope::Cluster, &change).await {

@@ -52,7 +52,7 @@ impl<W: World> Deployment<W> {
         scope: ChangeScope,
         update_previous: impl Fn(&mut SlotState, Option<VersionId>),
     ) -> Result<(), DeployError> {
-        let _staged = self.stage(None).await;
+        let _staged = self.stage(None, &self.state()).await;
         for _ in 0..ATTEMPTS {
             let guard = self.lock().await;
             self.check_generation(expected)?;

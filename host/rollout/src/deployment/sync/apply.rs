@@ -44,7 +44,7 @@ impl<W: World> Deployment<W> {
         let is_back = |state: &SlotState| {
             active.as_ref().is_some_and(|(record, _)| state.previous.last() == Some(&record.id))
         };
-        let _staged = if is_back(&before) { Vec::new() } else { self.stage(None).await };
+        let _staged = if is_back(&before) { Vec::new() } else { self.stage(None, &desired).await };
         let guard = self.lock().await;
         let now = self.state();
         if now.stamp != before.stamp
