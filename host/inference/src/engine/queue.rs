@@ -145,11 +145,13 @@ impl Queue {
     fn has_room(&self, state: &QueueState, caller: Caller, places: usize) -> bool {
         let waiting = state.stats.waiting_texts;
         let of_kind = *state.stats.waiting_by_kind.get(caller.kind);
-        let own: usize = state.works.of_caller(caller).map(PendingWork::places).sum();
         let fits = |waiting: usize, capacity: usize| waiting.saturating_add(places) <= capacity;
-        let fits_own =
-            fits(own, self.capacity / CALLER_PART) && fits(waiting, self.capacity.saturating_mul(2));
-        waiting == 0 || fits(waiting, self.capacity) || fits(of_kind, self.capacity / KIND_PART) || fits_own
+        // Counted only where the queue and the kind's part are full.
+        let own = || state.works.of_caller(caller).map(PendingWork::places).sum();
+        waiting == 0
+            || fits(waiting, self.capacity)
+            || fits(of_kind, self.capacity / KIND_PART)
+            || fits(waiting, self.capacity.saturating_mul(2)) && fits(own(), self.capacity / CALLER_PART)
     }
 
     /// Waits for something to do; `None` once the engine has stopped.
